@@ -1,0 +1,178 @@
+//! A brief: its state, and how events move it. What may happen to it is decided in the files below `brief/`.
+
+pub mod accept;
+pub mod create;
+pub mod edit;
+pub mod link;
+pub mod needs;
+pub mod note;
+pub mod plan;
+pub mod question;
+pub mod status;
+
+use crate::actor::{ActorType, Role};
+use crate::event::Event;
+use crate::link::LinkKind;
+use crate::word::words;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use utoipa::ToSchema;
+
+words! {
+    BriefKind ("kind of brief") {
+        Note = "note",
+        Feature = "feature",
+        Fix = "fix",
+        Research = "research",
+        Epic = "epic",
+        Incident = "incident",
+    }
+}
+
+words! {
+    Status ("status") {
+        Draft = "draft",
+        Planned = "planned",
+        InProgress = "in_progress",
+        InReview = "in_review",
+        Landed = "landed",
+        /// Work that lands no code.
+        Done = "done",
+        Parked = "parked",
+        Cancelled = "cancelled",
+    }
+}
+
+impl Status {
+    /// Nothing is left to do.
+    pub fn is_closed(self) -> bool {
+        matches!(self, Status::Landed | Status::Done | Status::Cancelled)
+    }
+
+    /// A dependency in this status is met.
+    pub fn is_met(self) -> bool {
+        matches!(self, Status::Landed | Status::Done)
+    }
+}
+
+/// Whoever acted on a brief.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Participant {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub sort: ActorType,
+    pub role: Role,
+    pub worktree: Option<String>,
+    pub wave: Option<u64>,
+    pub active: bool,
+}
+
+/// All that the rules need to know of one brief. Long texts are not here; they stand in the log and its tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brief {
+    pub number: u64,
+    pub title: String,
+    pub kind: BriefKind,
+    pub status: Status,
+    /// Where a parked brief goes back to.
+    pub parked_from: Option<Status>,
+    /// The newest version of the spec; 0 while there is none.
+    pub spec_version: u64,
+    pub accepted_version: Option<u64>,
+    pub projects: Vec<String>,
+    pub epic: Option<u64>,
+    pub depends_on: BTreeSet<u64>,
+    pub auto_dispatch: bool,
+    pub design_loop: bool,
+    pub participants: Vec<Participant>,
+    /// Questions are numbered from 1 inside their brief.
+    pub questions: u64,
+    pub open_questions: BTreeSet<u64>,
+    /// How many commits are linked to it.
+    pub commits: u64,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+impl Brief {
+    /// The brief that a `brief_created` event makes; other events make none.
+    pub fn created(event: &Event, at: &str) -> Option<Brief> {
+        let Event::BriefCreated(new) = event else { return None };
+        Some(Brief {
+            number: new.number,
+            title: new.title.clone(),
+            kind: new.kind,
+            status: Status::Draft,
+            parked_from: None,
+            spec_version: 0,
+            accepted_version: None,
+            projects: new.projects.clone(),
+            epic: new.epic,
+            depends_on: new.depends_on.iter().copied().collect(),
+            auto_dispatch: new.auto_dispatch,
+            design_loop: new.design_loop,
+            participants: Vec::new(),
+            questions: 0,
+            open_questions: BTreeSet::new(),
+            commits: 0,
+            created_at: at.to_owned(),
+            updated_at: at.to_owned(),
+        })
+    }
+
+    /// Moves the brief on by one event of its stream. Total: an event that says nothing about the state changes only the
+    /// time of the last one.
+    pub fn evolve(&mut self, event: &Event, at: &str) {
+        at.clone_into(&mut self.updated_at);
+        match event {
+            Event::PlanProposed(plan) => self.spec_version = plan.version,
+            Event::Refinement(refinement) => self.spec_version = refinement.version,
+            Event::SpecSnapshot(snapshot) => self.accepted_version = Some(snapshot.version),
+            Event::StatusChanged(change) => {
+                self.parked_from = (change.to == Status::Parked).then_some(change.from);
+                self.status = change.to;
+            }
+            Event::BriefRenamed(rename) => self.title.clone_from(&rename.to),
+            Event::KindChanged(change) => self.kind = change.to,
+            Event::EpicChanged(change) => self.epic = change.to,
+            Event::ProjectsChanged(change) => self.projects.clone_from(&change.projects),
+            Event::DispatchOptionsChanged(options) => {
+                self.auto_dispatch = options.auto_dispatch;
+                self.design_loop = options.design_loop;
+            }
+            Event::DependencyAdded(dependency) => {
+                self.depends_on.insert(dependency.needs);
+            }
+            Event::DependencyDropped(dependency) => {
+                self.depends_on.remove(&dependency.needs);
+            }
+            Event::QuestionAsked(asked) => {
+                self.questions = asked.question;
+                self.open_questions.insert(asked.question);
+            }
+            Event::DecisionMade(decision) => {
+                self.open_questions.remove(&decision.question);
+            }
+            Event::LinkAdded(link) => self.commits += u64::from(link.kind == LinkKind::Commit),
+            Event::ParticipantJoined(joined) => self.participants.push(Participant {
+                name: joined.name.clone(),
+                sort: joined.sort,
+                role: joined.role,
+                worktree: joined.worktree.clone(),
+                wave: joined.wave,
+                active: true,
+            }),
+            Event::BriefCreated(_)
+            | Event::CommentAdded(_)
+            | Event::NoteAdded(_)
+            | Event::ScratchpadCreated(_)
+            | Event::ScratchpadWritten(_)
+            | Event::ProjectRegistered(_)
+            | Event::ProjectRemoved(_)
+            | Event::TokenIssued(_)
+            | Event::TokenRevoked(_)
+            | Event::LossAccepted(_)
+            | Event::Unknown { .. } => {}
+        }
+    }
+}

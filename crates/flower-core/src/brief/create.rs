@@ -1,0 +1,66 @@
+//! `brief new`.
+
+use super::{Brief, BriefKind};
+use crate::brief::needs::require_epic;
+use crate::event::{BriefCreated, Draft, PlanProposed};
+use crate::refusal::Refusal;
+use crate::text;
+use crate::world::World;
+
+const MOST_NEEDS: usize = 100;
+
+pub(crate) struct Request<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) kind: BriefKind,
+    pub(crate) spec: Option<&'a str>,
+    pub(crate) projects: &'a [String],
+    pub(crate) epic: Option<u64>,
+    pub(crate) needs: &'a [u64],
+    pub(crate) auto_dispatch: bool,
+    pub(crate) design_loop: bool,
+}
+
+pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>, Refusal> {
+    let title = text::title(request.title)?;
+    for project in request.projects {
+        world.require_project(project)?;
+    }
+    if request.needs.len() > MOST_NEEDS {
+        return Err(Refusal::TooMany { what: "dependencies", count: request.needs.len(), most: MOST_NEEDS });
+    }
+    let mut depends_on = Vec::new();
+    for &needs in request.needs {
+        let Brief { number, .. } = world.brief(needs)?;
+        if !depends_on.contains(number) {
+            depends_on.push(*number);
+        }
+    }
+    let number = world.last_brief + 1;
+    if let Some(epic) = request.epic {
+        require_epic(world.brief(epic)?)?;
+        // The epic will wait for this brief, so nothing this brief waits for may wait for the epic.
+        for &needs in &depends_on {
+            if let Some(mut path) = world.path(needs, epic) {
+                path.insert(0, number);
+                path.push(number);
+                return Err(Refusal::Cycle { path });
+            }
+        }
+    }
+    let created = BriefCreated {
+        number,
+        title,
+        kind: request.kind,
+        projects: request.projects.to_vec(),
+        epic: request.epic,
+        depends_on,
+        auto_dispatch: request.auto_dispatch,
+        design_loop: request.design_loop,
+    };
+    let mut drafts = vec![Draft::brief(number, created)];
+    if let Some(spec) = request.spec {
+        let markdown = text::markdown("spec", spec, text::SPEC_BYTES)?;
+        drafts.push(Draft::brief(number, PlanProposed { version: 1, base: 0, markdown }));
+    }
+    Ok(drafts)
+}

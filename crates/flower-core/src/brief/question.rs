@@ -1,0 +1,28 @@
+//! `brief ask` and `brief answer`: a question waits in the inbox until it is answered, once.
+
+use super::Brief;
+use crate::event::{DecisionMade, Draft, QuestionAsked};
+use crate::refusal::Refusal;
+use crate::text;
+
+/// Enough for a person; a loop that asks for ever is stopped here.
+const MOST_OPEN: usize = 50;
+
+pub(crate) fn ask(brief: &Brief, text: &str) -> Result<Vec<Draft>, Refusal> {
+    let text = text::markdown("question", text, text::NOTE_BYTES)?;
+    if brief.open_questions.len() >= MOST_OPEN {
+        return Err(Refusal::TooMany { what: "open questions", count: MOST_OPEN + 1, most: MOST_OPEN });
+    }
+    Ok(vec![Draft::brief(brief.number, QuestionAsked { question: brief.questions + 1, text })])
+}
+
+pub(crate) fn answer(brief: &Brief, question: u64, text: &str) -> Result<Vec<Draft>, Refusal> {
+    if question == 0 || question > brief.questions {
+        return Err(Refusal::NoQuestion { brief: brief.number, question });
+    }
+    if !brief.open_questions.contains(&question) {
+        return Err(Refusal::Answered { brief: brief.number, question });
+    }
+    let text = text::markdown("answer", text, text::NOTE_BYTES)?;
+    Ok(vec![Draft::brief(brief.number, DecisionMade { question, text })])
+}

@@ -1,0 +1,151 @@
+//! What can be asked of flower. The doors translate into these; the rules answer with events or a refusal.
+
+use crate::actor::Role;
+use crate::brief::{BriefKind, Status};
+use crate::event::Image;
+use crate::link::LinkKind;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    CreateBrief {
+        title: String,
+        kind: BriefKind,
+        /// A spec given at birth waits as a proposed plan.
+        spec: Option<String>,
+        /// The first is the primary one.
+        projects: Vec<String>,
+        epic: Option<u64>,
+        needs: Vec<u64>,
+        auto_dispatch: bool,
+        design_loop: bool,
+    },
+    ProposePlan {
+        brief: u64,
+        markdown: String,
+    },
+    /// Accepts what waits: a plan, or the result in review. With a version, only if that is what waits.
+    Accept {
+        brief: u64,
+        version: Option<u64>,
+    },
+    Refine {
+        brief: u64,
+        markdown: String,
+        base: Option<u64>,
+        why: Option<String>,
+    },
+    SetStatus {
+        brief: u64,
+        status: Status,
+        why: Option<String>,
+    },
+    EditBrief {
+        brief: u64,
+        changes: BriefChanges,
+    },
+    AddNeed {
+        brief: u64,
+        needs: u64,
+    },
+    DropNeed {
+        brief: u64,
+        needs: u64,
+    },
+    AddNote {
+        brief: u64,
+        text: String,
+        comment: bool,
+        images: Vec<Image>,
+    },
+    Ask {
+        brief: u64,
+        text: String,
+    },
+    Answer {
+        brief: u64,
+        question: u64,
+        text: String,
+    },
+    AddLink {
+        brief: u64,
+        kind: LinkKind,
+        target: String,
+        label: Option<String>,
+    },
+    CreateScratchpad {
+        title: String,
+        brief: Option<u64>,
+        text: Option<String>,
+    },
+    WriteScratchpad {
+        number: u64,
+        text: String,
+        append: bool,
+        base: Option<u64>,
+    },
+    RegisterProject {
+        name: String,
+        root: String,
+    },
+    RemoveProject {
+        name: String,
+    },
+    IssueToken {
+        id: String,
+        agent: String,
+        role: Role,
+        brief: Option<u64>,
+        worktree: Option<String>,
+        sha256: String,
+    },
+    RevokeToken {
+        id: String,
+    },
+    AcceptLoss {
+        proved_seq: u64,
+        proved_hash: String,
+        found_seq: u64,
+        found_hash: String,
+    },
+}
+
+/// What `brief edit` changes; absent means unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BriefChanges {
+    pub title: Option<String>,
+    pub kind: Option<BriefKind>,
+    /// `Some(None)` takes it out of its epic.
+    pub epic: Option<Option<u64>>,
+    pub auto_dispatch: Option<bool>,
+    pub design_loop: Option<bool>,
+    pub add_projects: Vec<String>,
+    pub drop_projects: Vec<String>,
+}
+
+impl Command {
+    /// The brief it acts on, where it is one that exists already.
+    pub fn brief(&self) -> Option<u64> {
+        use Command::*;
+        match self {
+            ProposePlan { brief, .. }
+            | Accept { brief, .. }
+            | Refine { brief, .. }
+            | SetStatus { brief, .. }
+            | EditBrief { brief, .. }
+            | AddNeed { brief, .. }
+            | DropNeed { brief, .. }
+            | AddNote { brief, .. }
+            | Ask { brief, .. }
+            | Answer { brief, .. }
+            | AddLink { brief, .. } => Some(*brief),
+            CreateScratchpad { brief, .. } => *brief,
+            CreateBrief { .. }
+            | WriteScratchpad { .. }
+            | RegisterProject { .. }
+            | RemoveProject { .. }
+            | IssueToken { .. }
+            | RevokeToken { .. }
+            | AcceptLoss { .. } => None,
+        }
+    }
+}

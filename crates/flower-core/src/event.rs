@@ -1,0 +1,191 @@
+//! The stored forms. What is written here is read for ever: kinds and fields are added, never renamed, and every form ever
+//! written has a golden file.
+
+use crate::actor::{ActorType, Role};
+use crate::brief::{BriefKind, Status};
+use crate::link::LinkKind;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The schema version that this program writes. A newer one is kept and shown, not understood.
+pub const SCHEMA: u64 = 1;
+
+/// Defines each event as a struct, and [`Event`] over all of them.
+macro_rules! events {
+    ($($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+            pub struct $name { $($(#[$meta])* pub $field: $type),* }
+
+            impl From<$name> for Event {
+                fn from(event: $name) -> Event { Event::$name(event) }
+            }
+        )*
+
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub enum Event {
+            $($name($name),)*
+            /// Written by another version of flower. Kept, shown, and without effect here.
+            Unknown { kind: String, body: String },
+        }
+
+        /// Every kind that this program understands.
+        pub const KINDS: &[&str] = &[$($kind),*];
+
+        impl Event {
+            pub fn kind(&self) -> &str {
+                match self {
+                    $(Event::$name(_) => $kind,)*
+                    Event::Unknown { kind, .. } => kind,
+                }
+            }
+
+            /// The body as compact JSON: strings, whole numbers, booleans, lists and objects, so that any JSON library
+            /// writes the same text again.
+            pub fn encode(&self) -> String {
+                match self {
+                    $(Event::$name(event) => serde_json::to_string(event).expect("events are plain data"),)*
+                    Event::Unknown { body, .. } => body.clone(),
+                }
+            }
+
+            pub fn decode(kind: &str, schema: u64, body: &str) -> Result<Event, serde_json::Error> {
+                match kind {
+                    $($kind if schema == SCHEMA => serde_json::from_str(body).map(Event::$name),)*
+                    _ => Ok(Event::Unknown { kind: kind.to_owned(), body: body.to_owned() }),
+                }
+            }
+        }
+    };
+}
+
+events! {
+    BriefCreated = "brief_created" {
+        number: u64,
+        title: String,
+        kind: BriefKind,
+        /// The first is the primary one.
+        projects: Vec<String>,
+        epic: Option<u64>,
+        depends_on: Vec<u64>,
+        auto_dispatch: bool,
+        design_loop: bool,
+    }
+    PlanProposed = "plan_proposed" { version: u64, base: u64, markdown: String }
+    /// The spec of this version was accepted.
+    SpecSnapshot = "spec_snapshot" { version: u64 }
+    Refinement = "refinement" { version: u64, base: u64, why: Option<String>, markdown: String }
+    StatusChanged = "status_changed" { from: Status, to: Status, why: Option<String> }
+    BriefRenamed = "brief_renamed" { from: String, to: String }
+    KindChanged = "kind_changed" { from: BriefKind, to: BriefKind }
+    EpicChanged = "epic_changed" { from: Option<u64>, to: Option<u64> }
+    ProjectsChanged = "projects_changed" { projects: Vec<String> }
+    DispatchOptionsChanged = "dispatch_options_changed" { auto_dispatch: bool, design_loop: bool }
+    DependencyAdded = "dependency_added" { needs: u64 }
+    DependencyDropped = "dependency_dropped" { needs: u64 }
+    CommentAdded = "comment_added" { text: String, images: Vec<Image> }
+    NoteAdded = "note_added" { text: String, images: Vec<Image> }
+    QuestionAsked = "question_asked" { question: u64, text: String }
+    DecisionMade = "decision_made" { question: u64, text: String }
+    LinkAdded = "link_added" { kind: LinkKind, target: String, label: String }
+    ParticipantJoined = "participant_joined" {
+        name: String,
+        #[serde(rename = "type")]
+        sort: ActorType,
+        role: Role,
+        worktree: Option<String>,
+        wave: Option<u64>,
+    }
+    ScratchpadCreated = "scratchpad_created" { number: u64, title: String, brief: Option<u64> }
+    /// The whole text, or with `append` what was added to it.
+    ScratchpadWritten = "scratchpad_written" { number: u64, version: u64, append: bool, text: String }
+    ProjectRegistered = "project_registered" { name: String, root: String }
+    ProjectRemoved = "project_removed" { name: String }
+    /// The token itself is never stored, only its SHA-256.
+    TokenIssued = "token_issued" {
+        id: String,
+        agent: String,
+        role: Role,
+        brief: Option<u64>,
+        worktree: Option<String>,
+        sha256: String,
+    }
+    TokenRevoked = "token_revoked" { id: String }
+    /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
+    LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
+}
+
+/// A picture in the blob store, named by the SHA-256 of its content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Image {
+    pub sha256: String,
+    /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
+    pub media_type: String,
+    pub bytes: u64,
+    pub width: u64,
+    pub height: u64,
+}
+
+/// What an event belongs to. Versions count up without gaps inside a stream.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stream {
+    Brief(u64),
+    Scratchpad(u64),
+    Project(String),
+    Token(String),
+    /// The log itself.
+    Log,
+}
+
+impl std::fmt::Display for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stream::Brief(number) => write!(f, "brief/{number}"),
+            Stream::Scratchpad(number) => write!(f, "scratchpad/{number}"),
+            Stream::Project(name) => write!(f, "project/{name}"),
+            Stream::Token(id) => write!(f, "token/{id}"),
+            Stream::Log => write!(f, "log"),
+        }
+    }
+}
+
+/// An event that was decided but is not recorded yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    pub stream: Stream,
+    /// The brief in whose trace it is shown.
+    pub brief: Option<u64>,
+    pub event: Event,
+}
+
+impl Draft {
+    pub fn brief(number: u64, event: impl Into<Event>) -> Draft {
+        Draft { stream: Stream::Brief(number), brief: Some(number), event: event.into() }
+    }
+}
+
+/// An event as the log holds it: text throughout, so that even a damaged row can be read and judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub seq: u64,
+    pub stream: String,
+    pub version: u64,
+    pub kind: String,
+    pub schema: u64,
+    pub actor_type: String,
+    pub actor_name: String,
+    pub door: String,
+    /// RFC 3339 in UTC, always with six digits of a second.
+    pub at: String,
+    pub brief: Option<u64>,
+    pub body: String,
+    pub prev: String,
+    pub hash: String,
+}
+
+impl Recorded {
+    pub fn event(&self) -> Result<Event, serde_json::Error> {
+        Event::decode(&self.kind, self.schema, &self.body)
+    }
+}

@@ -1,0 +1,29 @@
+//! flower's rules, and nothing else: what may happen, and what follows from it.
+//!
+//! [`decide`] takes the [`World`] as it is and a [`Command`], and answers with the events that should be recorded or with
+//! the [`Refusal`]. [`World::apply`] takes an event and moves the world on. There is no file, clock, network, database or
+//! randomness in this crate: time and ids come in from outside.
+
+pub mod actor;
+pub mod brief;
+pub mod chain;
+pub mod command;
+pub mod event;
+pub mod link;
+pub mod policy;
+pub mod project;
+pub mod readiness;
+pub mod refusal;
+pub mod scratchpad;
+pub mod text;
+pub mod token;
+mod word;
+pub mod world;
+
+pub use actor::{Actor, ActorType, Caller, Door, Role};
+pub use brief::{Brief, BriefKind, Participant, Status};
+pub use command::Command;
+pub use event::{Draft, Event, Recorded, Stream};
+pub use link::LinkKind;
+pub use refusal::{Refusal, RefusalKind};
+pub use world::{World, decide};

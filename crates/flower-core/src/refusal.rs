@@ -1,0 +1,177 @@
+//! Every way in which the rules say no: the wording, the kind and the next step, in one place.
+
+use crate::brief::Status;
+use crate::link::LinkKind;
+use thiserror::Error;
+
+/// What sort of no it is; the doors turn it into an exit code or an HTTP status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// The input itself is wrong, whatever the state.
+    Invalid,
+    /// The input is fine, but not now.
+    Refused,
+    NotFound,
+    /// Somebody else was first, or the caller's version is stale.
+    Conflict,
+    /// The caller's token does not reach this far.
+    Forbidden,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Refusal {
+    #[error("the {what} is empty")]
+    EmptyText { what: &'static str },
+    #[error("the {what} has {size} {unit}; {most} are allowed")]
+    TooLong { what: &'static str, size: usize, most: usize, unit: &'static str },
+    #[error(
+        "the {what} has the character U+{code_point:04X} in line {line}, column {column}; control and bidirectional characters are not allowed"
+    )]
+    Unreadable { what: &'static str, code_point: u32, line: usize, column: usize },
+    #[error("`{name}` is no name for {}", article(what))]
+    BadName { what: &'static str, name: String },
+    #[error("`{word}` is no {what}")]
+    UnknownWord { what: &'static str, word: String, choices: Vec<&'static str> },
+    #[error("`{target}` is no target for a `{kind}` link; expected {expected}")]
+    BadTarget { kind: LinkKind, target: String, expected: &'static str },
+    #[error("{count} {what} at once; {most} are allowed")]
+    TooMany { what: &'static str, count: usize, most: usize },
+
+    #[error("there is no brief {number}")]
+    NoBrief { number: u64, newest: u64 },
+    #[error("there is no scratchpad {number}")]
+    NoScratchpad { number: u64 },
+    #[error("there is no project `{name}`")]
+    NoProject { name: String, known: Vec<String> },
+    #[error("brief {brief} has no question {question}")]
+    NoQuestion { brief: u64, question: u64 },
+    #[error("there is no token `{id}`")]
+    NoToken { id: String },
+
+    #[error("brief {brief} is `{from}`; it cannot become `{to}`: {reason}")]
+    BadMove { brief: u64, from: Status, to: Status, reason: String, hint: String },
+    #[error("brief {brief} is `{status}`; a plan is proposed while it is `draft`")]
+    PlanTooLate { brief: u64, status: Status },
+    #[error("brief {brief} is `{status}`; its spec does not change any more")]
+    SpecClosed { brief: u64, status: Status },
+    #[error("nothing waits to be accepted on brief {brief}, which is `{status}`")]
+    NothingToAccept { brief: u64, status: Status },
+    #[error("brief {brief} has no spec to accept")]
+    NoPlan { brief: u64 },
+    #[error("brief {brief} has {commits} of its own that are not proved to be in MAIN; it cannot be `done`")]
+    UnlandedCommits { brief: u64, commits: String },
+    #[error("the spec of brief {brief} is at version {current}, not {given}")]
+    StaleBase { brief: u64, current: u64, given: u64 },
+    #[error("question {question} of brief {brief} is answered already")]
+    Answered { brief: u64, question: u64 },
+    #[error("that would make a circle: {}", circle(path))]
+    Cycle { path: Vec<u64> },
+    #[error("brief {number} is a `{kind}`, not an epic")]
+    NotAnEpic { number: u64, kind: String },
+    #[error("brief {brief} is an epic with children; it stays an epic")]
+    EpicHasChildren { brief: u64 },
+    #[error("a brief belongs to at least one project")]
+    LastProject { brief: u64 },
+    #[error("scratchpad {number} is at version {current}, not {given}")]
+    StaleScratchpad { number: u64, current: u64, given: u64 },
+    #[error("project `{name}` is another repository, at {root}")]
+    ProjectTaken { name: String, root: String },
+    #[error("`{name}` is the operator's own token")]
+    OperatorToken { name: String },
+
+    #[error("{who} may not {what}")]
+    Forbidden { who: String, what: &'static str, why: String },
+}
+
+impl Refusal {
+    pub fn kind(&self) -> RefusalKind {
+        use Refusal::*;
+        match self {
+            EmptyText { .. }
+            | TooLong { .. }
+            | Unreadable { .. }
+            | BadName { .. }
+            | UnknownWord { .. }
+            | BadTarget { .. }
+            | TooMany { .. }
+            | OperatorToken { .. } => RefusalKind::Invalid,
+            NoBrief { .. } | NoScratchpad { .. } | NoProject { .. } | NoQuestion { .. } | NoToken { .. } => {
+                RefusalKind::NotFound
+            }
+            StaleBase { .. } | Answered { .. } | StaleScratchpad { .. } | ProjectTaken { .. } => RefusalKind::Conflict,
+            BadMove { .. }
+            | PlanTooLate { .. }
+            | SpecClosed { .. }
+            | NothingToAccept { .. }
+            | NoPlan { .. }
+            | UnlandedCommits { .. }
+            | Cycle { .. }
+            | NotAnEpic { .. }
+            | EpicHasChildren { .. }
+            | LastProject { .. } => RefusalKind::Refused,
+            Forbidden { .. } => RefusalKind::Forbidden,
+        }
+    }
+
+    /// The next step, as sentences that name a command wherever there is one.
+    pub fn hints(&self) -> Vec<String> {
+        use Refusal::*;
+        let hint = match self {
+            EmptyText { what } => format!("write at least one character of {what}"),
+            TooLong { what: "title", .. } => {
+                "keep the title short and put the rest into the spec: `--spec FILE`".into()
+            }
+            TooLong { what: "spec", .. } => {
+                "keep the plan in the spec and put the rest into files of the repository".into()
+            }
+            TooLong { .. } => "shorten it, or put it into a scratchpad: `flower scratchpad new`".into(),
+            Unreadable { .. } => "remove that character and try again; nothing was stored".into(),
+            BadName { .. } => "use letters, digits and `. _ - :`, at most 64, beginning with a letter or digit".into(),
+            UnknownWord { choices, .. } => format!("choose one of: {}", choices.join(", ")),
+            BadTarget { .. } | TooMany { .. } => "correct it and try again; nothing was stored".into(),
+            NoBrief { newest: 0, .. } => "there are no briefs yet; make one: `flower brief new TITLE`".into(),
+            NoBrief { newest, .. } => format!("`flower brief` lists them; the newest is {newest}"),
+            NoScratchpad { .. } => "`flower scratchpad` lists them".into(),
+            NoProject { known, .. } if known.is_empty() => "make one: `flower init` in a repository".into(),
+            NoProject { known, .. } => format!("there is: {}", known.join(", ")),
+            NoQuestion { brief, .. } => format!("`flower brief trace {brief}` shows its questions"),
+            NoToken { .. } => "`flower token` lists them".into(),
+            BadMove { hint, .. } => hint.clone(),
+            PlanTooLate { brief, .. } => {
+                format!("change the accepted plan instead: `flower brief refine {brief} --spec FILE`")
+            }
+            SpecClosed { .. } => "make a new brief for what is still to do: `flower brief new TITLE`".into(),
+            NothingToAccept { brief, .. } => format!("`flower brief show {brief}` says where it stands"),
+            NoPlan { brief } => format!("propose one: `flower brief plan {brief} --spec FILE`"),
+            UnlandedCommits { brief, .. } => {
+                format!("land them, or cancel it: `flower brief status {brief} cancelled`")
+            }
+            StaleBase { brief, given, current } => format!(
+                "see what changed: `flower brief diff {brief} {given} {current}`; then refine again with `--base {current}`"
+            ),
+            Answered { brief, .. } => format!("`flower brief trace {brief}` shows the decision"),
+            Cycle { .. } => {
+                "drop one of these first: `flower brief needs N M --drop`, or `flower brief edit N --epic none`".into()
+            }
+            NotAnEpic { number, .. } => format!("make it one: `flower brief edit {number} --kind epic`"),
+            EpicHasChildren { .. } => "move its children first: `flower brief edit N --epic none`".into(),
+            LastProject { .. } => "add another project first: `--add-project NAME`".into(),
+            StaleScratchpad { number, current, .. } => {
+                format!("read it again: `flower scratchpad show {number}`; then write with `--base {current}`")
+            }
+            ProjectTaken { .. } => "choose another name: `flower init --name NAME`".into(),
+            OperatorToken { .. } => "name an agent: `--agent NAME`".into(),
+            Forbidden { why, .. } => why.clone(),
+        };
+        vec![hint]
+    }
+}
+
+fn article(what: &str) -> String {
+    let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {what}", if vowel { "an" } else { "a" })
+}
+
+fn circle(path: &[u64]) -> String {
+    path.iter().map(u64::to_string).collect::<Vec<_>>().join(" → ")
+}

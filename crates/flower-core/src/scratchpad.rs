@@ -1,0 +1,65 @@
+//! Scratchpads: numbered working documents, linked to their brief as its execution.
+
+use crate::event::{Draft, LinkAdded, ScratchpadCreated, ScratchpadWritten, Stream};
+use crate::link::LinkKind;
+use crate::refusal::Refusal;
+use crate::text;
+use crate::world::World;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scratchpad {
+    pub number: u64,
+    pub brief: Option<u64>,
+    pub version: u64,
+    pub bytes: u64,
+}
+
+impl Scratchpad {
+    pub fn evolve(&mut self, written: &ScratchpadWritten) {
+        self.version = written.version;
+        let kept = if written.append { self.bytes } else { 0 };
+        self.bytes = kept + written.text.len() as u64;
+    }
+}
+
+pub(crate) fn create(
+    world: &World,
+    title: &str,
+    brief: Option<u64>,
+    text: Option<&str>,
+) -> Result<Vec<Draft>, Refusal> {
+    let title = text::title(title)?;
+    let number = world.last_scratchpad + 1;
+    let stream = Stream::Scratchpad(number);
+    let mut drafts =
+        vec![Draft { stream: stream.clone(), brief, event: ScratchpadCreated { number, title, brief }.into() }];
+    if let Some(text) = text {
+        let text = text::markdown("scratchpad", text, text::SPEC_BYTES)?;
+        let written = ScratchpadWritten { number, version: 1, append: false, text };
+        drafts.push(Draft { stream, brief, event: written.into() });
+    }
+    if let Some(brief) = brief {
+        let brief = world.brief(brief)?.number;
+        let link = LinkAdded {
+            kind: LinkKind::Execution,
+            target: format!("scratchpad/{number}"),
+            label: format!("Scratchpad #{number}"),
+        };
+        drafts.push(Draft::brief(brief, link));
+    }
+    Ok(drafts)
+}
+
+pub(crate) fn write(pad: &Scratchpad, text: &str, append: bool, base: Option<u64>) -> Result<Vec<Draft>, Refusal> {
+    if let Some(given) = base.filter(|&given| given != pad.version) {
+        return Err(Refusal::StaleScratchpad { number: pad.number, current: pad.version, given });
+    }
+    let text = text::markdown("scratchpad", text, text::SPEC_BYTES)?;
+    let size = text.len() + if append { pad.bytes as usize } else { 0 };
+    if size > text::SPEC_BYTES {
+        return Err(Refusal::TooLong { what: "scratchpad", size, most: text::SPEC_BYTES, unit: "bytes" });
+    }
+    let written = ScratchpadWritten { number: pad.number, version: pad.version + 1, append, text };
+    Ok(vec![Draft { stream: Stream::Scratchpad(pad.number), brief: pad.brief, event: written.into() }])
+}

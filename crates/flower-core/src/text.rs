@@ -1,0 +1,103 @@
+//! What people and agents may write, and how long it may be. A refusal names the character and where it stands.
+
+use crate::refusal::Refusal;
+
+pub const TITLE_CHARS: usize = 200;
+/// More than any agent's context holds; what is longer belongs into files of the repository.
+pub const SPEC_BYTES: usize = 1024 * 1024;
+pub const NOTE_BYTES: usize = 64 * 1024;
+const NAME_CHARS: usize = 64;
+
+/// A title: one line, 1 to 200 characters.
+pub fn title(raw: &str) -> Result<String, Refusal> {
+    line("title", raw, TITLE_CHARS)
+}
+
+/// One line without control or bidirectional characters, white space trimmed at both ends.
+pub fn line(what: &'static str, raw: &str, most: usize) -> Result<String, Refusal> {
+    let trimmed = raw.trim();
+    if trimmed.is_empty() {
+        return Err(Refusal::EmptyText { what });
+    }
+    let chars = trimmed.chars().count();
+    if chars > most {
+        return Err(Refusal::TooLong { what, size: chars, most, unit: "characters" });
+    }
+    readable(what, trimmed, |_| false)?;
+    Ok(trimmed.to_owned())
+}
+
+/// Markdown: line breaks and tabs are fine, Windows line ends become plain ones.
+pub fn markdown(what: &'static str, raw: &str, most: usize) -> Result<String, Refusal> {
+    if raw.trim().is_empty() {
+        return Err(Refusal::EmptyText { what });
+    }
+    if raw.len() > most {
+        return Err(Refusal::TooLong { what, size: raw.len(), most, unit: "bytes" });
+    }
+    let unix = raw.replace("\r\n", "\n");
+    readable(what, &unix, |c| c == '\n' || c == '\t')?;
+    Ok(unix)
+}
+
+/// The name of an agent, an operator or a project: letters, digits and `. _ - :`, so that it is safe in any place.
+pub fn name(what: &'static str, raw: &str) -> Result<String, Refusal> {
+    let name = line(what, raw, NAME_CHARS)?;
+    let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-:".contains(c));
+    if fits && !name.starts_with(['-', '.']) { Ok(name) } else { Err(Refusal::BadName { what, name }) }
+}
+
+fn readable(what: &'static str, text: &str, allowed: impl Fn(char) -> bool) -> Result<(), Refusal> {
+    let (mut line, mut column) = (1, 0);
+    for c in text.chars() {
+        column += 1;
+        if (c.is_control() || is_bidi_control(c)) && !allowed(c) {
+            return Err(Refusal::Unreadable { what, code_point: c as u32, line, column });
+        }
+        if c == '\n' {
+            (line, column) = (line + 1, 0);
+        }
+    }
+    Ok(())
+}
+
+/// Marks that change the order in which a line is shown, so that it reads as something it is not.
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_one_readable_line() {
+        assert_eq!(title("  Grüße, 世界 🌱 ").unwrap(), "Grüße, 世界 🌱");
+        assert_eq!(title(&"x".repeat(TITLE_CHARS)).unwrap().len(), TITLE_CHARS);
+        for bad in ["", "   ", "a\nb", "a\u{1b}[31m", "a\u{202e}b", "nul\0"] {
+            assert!(title(bad).is_err(), "{bad:?}");
+        }
+        assert!(title(&"x".repeat(10_000)).is_err());
+    }
+
+    #[test]
+    fn a_refusal_says_where_the_character_stands() {
+        let refusal = markdown("spec", "fine\nnot\u{202e}fine", SPEC_BYTES).unwrap_err();
+        assert_eq!(refusal, Refusal::Unreadable { what: "spec", code_point: 0x202e, line: 2, column: 4 });
+    }
+
+    #[test]
+    fn markdown_is_bounded_and_keeps_its_line_breaks() {
+        assert_eq!(markdown("spec", "a\r\n\tb\n", SPEC_BYTES).unwrap(), "a\n\tb\n");
+        assert!(markdown("spec", &"x".repeat(5_000_000), SPEC_BYTES).is_err());
+        assert!(markdown("spec", " \n", SPEC_BYTES).is_err());
+    }
+
+    #[test]
+    fn names_are_plain() {
+        assert_eq!(name("agent", "operator:mike").unwrap(), "operator:mike");
+        for bad in ["-x", ".git", "a b", "a/b", "ä", "..", &"x".repeat(65)] {
+            assert!(name("agent", bad).is_err(), "{bad:?}");
+        }
+    }
+}

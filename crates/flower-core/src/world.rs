@@ -1,0 +1,199 @@
+//! The state that decisions are taken on, and the way from a command to events.
+//!
+//! In tests a [`World`] is everything. In the daemon it is a slice, loaded for one command: the store must load whatever
+//! the decision can look at, which a test holds by running the same commands on both.
+
+use crate::actor::Caller;
+use crate::brief::{self, Brief};
+use crate::command::Command;
+use crate::event::{Draft, Event, ParticipantJoined, Recorded};
+use crate::link::LinkKind;
+use crate::project;
+use crate::refusal::Refusal;
+use crate::scratchpad::{self, Scratchpad};
+use crate::{policy, token};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct World {
+    pub briefs: BTreeMap<u64, Brief>,
+    pub last_brief: u64,
+    pub scratchpads: BTreeMap<u64, Scratchpad>,
+    pub last_scratchpad: u64,
+    /// Name and root directory.
+    pub projects: BTreeMap<String, String>,
+    /// Ids of the tokens that are in force.
+    pub tokens: BTreeSet<String>,
+    pub links: BTreeSet<(u64, LinkKind, String)>,
+}
+
+/// The events that `command` leads to, or why not. No events means that it was so already.
+pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<Draft>, Refusal> {
+    policy::require(world, caller, command)?;
+    let mut drafts = match command {
+        Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop } => {
+            let request = brief::create::Request {
+                title,
+                kind: *kind,
+                spec: spec.as_deref(),
+                projects,
+                epic: *epic,
+                needs,
+                auto_dispatch: *auto_dispatch,
+                design_loop: *design_loop,
+            };
+            brief::create::decide(world, &request)?
+        }
+        Command::ProposePlan { brief, markdown } => brief::plan::propose(world.brief(*brief)?, markdown)?,
+        Command::Refine { brief, markdown, base, why } => {
+            brief::plan::refine(world.brief(*brief)?, markdown, *base, why.as_deref())?
+        }
+        Command::Accept { brief, version } => brief::accept::decide(world.brief(*brief)?, *version)?,
+        Command::SetStatus { brief, status, why } => {
+            brief::status::decide(world.brief(*brief)?, *status, why.as_deref())?
+        }
+        Command::EditBrief { brief, changes } => brief::edit::decide(world, world.brief(*brief)?, changes)?,
+        Command::AddNeed { brief, needs } => brief::needs::add(world, world.brief(*brief)?, *needs)?,
+        Command::DropNeed { brief, needs } => brief::needs::drop(world.brief(*brief)?, *needs),
+        Command::AddNote { brief, text, comment, images } => {
+            brief::note::decide(world.brief(*brief)?, text, *comment, images)?
+        }
+        Command::Ask { brief, text } => brief::question::ask(world.brief(*brief)?, text)?,
+        Command::Answer { brief, question, text } => brief::question::answer(world.brief(*brief)?, *question, text)?,
+        Command::AddLink { brief, kind, target, label } => {
+            brief::link::decide(world, world.brief(*brief)?, *kind, target, label.as_deref())?
+        }
+        Command::CreateScratchpad { title, brief, text } => scratchpad::create(world, title, *brief, text.as_deref())?,
+        Command::WriteScratchpad { number, text, append, base } => {
+            scratchpad::write(world.scratchpad(*number)?, text, *append, *base)?
+        }
+        Command::RegisterProject { name, root } => project::register(world, name, root)?,
+        Command::RemoveProject { name } => project::remove(world, name)?,
+        Command::IssueToken { id, agent, role, brief, worktree, sha256 } => {
+            token::issue(world, id, agent, *role, *brief, worktree.as_deref(), sha256)?
+        }
+        Command::RevokeToken { id } => token::revoke(world, id)?,
+        Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
+            project::accept_loss(*proved_seq, proved_hash, *found_seq, found_hash)
+        }
+    };
+    join(world, caller, &mut drafts);
+    Ok(drafts)
+}
+
+/// Whoever acts on a brief is a participant of it from then on.
+fn join(world: &World, caller: &Caller, drafts: &mut Vec<Draft>) {
+    let mut at = 0;
+    let mut seen = BTreeSet::new();
+    while at < drafts.len() {
+        if let Some(number) = drafts[at].brief
+            && seen.insert(number)
+        {
+            let known = world.briefs.get(&number).is_some_and(|brief| {
+                brief.participants.iter().any(|p| p.name == caller.actor.name && p.sort == caller.actor.sort)
+            });
+            if !known {
+                let joined = ParticipantJoined {
+                    name: caller.actor.name.clone(),
+                    sort: caller.actor.sort,
+                    role: caller.role,
+                    worktree: caller.worktree.clone(),
+                    wave: None,
+                };
+                // Nobody joins a brief that does not exist yet: birth comes first.
+                let place = at + usize::from(matches!(drafts[at].event, Event::BriefCreated(_)));
+                drafts.insert(place, Draft::brief(number, joined));
+                at += 1;
+            }
+        }
+        at += 1;
+    }
+}
+
+impl World {
+    pub fn brief(&self, number: u64) -> Result<&Brief, Refusal> {
+        self.briefs.get(&number).ok_or(Refusal::NoBrief { number, newest: self.last_brief })
+    }
+
+    pub fn scratchpad(&self, number: u64) -> Result<&Scratchpad, Refusal> {
+        self.scratchpads.get(&number).ok_or(Refusal::NoScratchpad { number })
+    }
+
+    pub fn require_project(&self, name: &str) -> Result<(), Refusal> {
+        if self.projects.contains_key(name) {
+            return Ok(());
+        }
+        Err(Refusal::NoProject { name: name.to_owned(), known: self.projects.keys().cloned().collect() })
+    }
+
+    /// The way from one brief to another along what each waits for: its dependencies, and an epic's children.
+    pub fn path(&self, from: u64, to: u64) -> Option<Vec<u64>> {
+        let mut came_from = BTreeMap::from([(from, from)]);
+        let mut queue = VecDeque::from([from]);
+        while let Some(at) = queue.pop_front() {
+            if at == to {
+                let mut path = vec![to];
+                let mut step = to;
+                while step != from {
+                    step = came_from[&step];
+                    path.push(step);
+                }
+                path.reverse();
+                return Some(path);
+            }
+            let children = self.briefs.values().filter(|b| b.epic == Some(at)).map(|b| b.number);
+            let needs = self.briefs.get(&at).into_iter().flat_map(|b| b.depends_on.iter().copied());
+            for next in needs.chain(children) {
+                if let std::collections::btree_map::Entry::Vacant(entry) = came_from.entry(next) {
+                    entry.insert(at);
+                    queue.push_back(next);
+                }
+            }
+        }
+        None
+    }
+
+    /// Moves the world on by one recorded event.
+    pub fn apply(&mut self, recorded: &Recorded) -> Result<(), serde_json::Error> {
+        let event = recorded.event()?;
+        self.apply_event(&event, recorded.brief, &recorded.at);
+        Ok(())
+    }
+
+    pub fn apply_event(&mut self, event: &Event, brief: Option<u64>, at: &str) {
+        if let Some(new) = Brief::created(event, at) {
+            self.last_brief = new.number;
+            self.briefs.insert(new.number, new);
+        } else if let Some(brief) = brief.and_then(|number| self.briefs.get_mut(&number)) {
+            brief.evolve(event, at);
+        }
+        match event {
+            Event::LinkAdded(link) => {
+                self.links.extend(brief.map(|number| (number, link.kind, link.target.clone())));
+            }
+            Event::ScratchpadCreated(new) => {
+                self.last_scratchpad = new.number;
+                self.scratchpads
+                    .insert(new.number, Scratchpad { number: new.number, brief: new.brief, version: 0, bytes: 0 });
+            }
+            Event::ScratchpadWritten(written) => {
+                if let Some(pad) = self.scratchpads.get_mut(&written.number) {
+                    pad.evolve(written);
+                }
+            }
+            Event::ProjectRegistered(project) => {
+                self.projects.insert(project.name.clone(), project.root.clone());
+            }
+            Event::ProjectRemoved(project) => {
+                self.projects.remove(&project.name);
+            }
+            Event::TokenIssued(token) => {
+                self.tokens.insert(token.id.clone());
+            }
+            Event::TokenRevoked(token) => {
+                self.tokens.remove(&token.id);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! `cargo xtask`: the chores around flower, one file per subcommand.
+
+mod guard;
+mod install;
+mod licences;
+mod postgres;
+mod postgres_binaries;
+mod run;
+mod spdx;
+mod steps;
+mod test;
+mod user;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// One line here and one file beside this one are all a new subcommand needs.
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: "test", about: "Check everything that CI checks", help: test::HELP, run: test::run },
+    Subcommand {
+        name: "licences",
+        about: "Check the licences of all dependencies",
+        help: licences::HELP,
+        run: licences::run,
+    },
+    Subcommand {
+        name: "postgres",
+        about: "Run a command beside a throw-away PostgreSQL",
+        help: postgres::HELP,
+        run: postgres::run,
+    },
+];
+
+struct Subcommand {
+    name: &'static str,
+    about: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Result<(), String>,
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("\nerror: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<(), String> {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(format!("no subcommand given\n\n{}", overview()));
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        return answer(&overview());
+    }
+    let Some(subcommand) = SUBCOMMANDS.iter().find(|known| known.name == name) else {
+        return Err(format!("no subcommand `{name}`\n\n{}", overview()));
+    };
+    let own_options = rest.iter().take_while(|argument| *argument != "--");
+    if own_options.into_iter().any(|a| a == "--help" || a == "-h") {
+        return answer(subcommand.help);
+    }
+    (subcommand.run)(rest)
+}
+
+fn overview() -> String {
+    let mut text = String::from("Usage: cargo xtask SUBCOMMAND [--help]\n\nSubcommands:\n");
+    for Subcommand { name, about, .. } in SUBCOMMANDS {
+        text.push_str(&format!("  {name:<10} {about}\n"));
+    }
+    text
+}
+
+/// What was asked for goes to standard output; narration goes to standard error.
+fn answer(text: &str) -> Result<(), String> {
+    writeln!(std::io::stdout(), "{}", text.trim_end())
+        .map_err(|error| format!("could not write the help to standard output: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_subcommand_is_answered_with_the_known_ones() {
+        let message = dispatch(&["tset".to_owned()]).unwrap_err();
+        assert!(message.contains("no subcommand `tset`"));
+        assert!(SUBCOMMANDS.iter().all(|known| message.contains(known.about)));
+    }
+}

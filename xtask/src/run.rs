@@ -1,0 +1,213 @@
+//! Running programs: each has a deadline, sees no terminal input, and does not outlive us.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::guard::{Ending, Guard};
+use crate::user::User;
+
+pub(crate) const fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+pub(crate) const fn minutes(count: u64) -> Duration {
+    Duration::from_secs(count * 60)
+}
+
+pub(crate) fn repository_root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().expect("xtask lies in the repository")
+}
+
+pub(crate) struct Program {
+    command: Command,
+    name: String,
+    deadline: Duration,
+    leftover: Option<PathBuf>,
+}
+
+impl Program {
+    pub(crate) fn new(program: impl AsRef<OsStr>, deadline: Duration) -> Self {
+        let program = program.as_ref();
+        let mut command = Command::new(program);
+        command.current_dir(repository_root());
+        command.stdin(Stdio::null()).process_group(0);
+        // `cargo run` describes xtask in these; a nested cargo would take them for news and rebuild.
+        for (key, _) in std::env::vars_os() {
+            let key = key.to_string_lossy();
+            if key.starts_with("CARGO_PKG_") || key.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&*key);
+            }
+        }
+        let file_name = Path::new(program).file_name().unwrap_or(program);
+        Self { name: file_name.to_string_lossy().into_owned(), command, deadline, leftover: None }
+    }
+
+    /// The cargo that runs us, so that one toolchain does everything.
+    pub(crate) fn cargo(deadline: Duration) -> Self {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Self::new(cargo, deadline)
+    }
+
+    pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
+        self.command.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(key, value);
+        self
+    }
+
+    pub(crate) fn without_env(mut self, key: &str) -> Self {
+        self.command.env_remove(key);
+        self
+    }
+
+    pub(crate) fn without_any_env(mut self) -> Self {
+        self.command.env_clear();
+        self
+    }
+
+    pub(crate) fn directory(mut self, directory: &Path) -> Self {
+        self.command.current_dir(directory);
+        self
+    }
+
+    pub(crate) fn user(mut self, user: Option<User>) -> Self {
+        if let Some(User { uid, gid }) = user {
+            // The standard library also drops root's supplementary groups when it changes the user.
+            self.command.uid(uid).gid(gid);
+        }
+        self
+    }
+
+    /// Removes `directory` if the program has to be ended early or we die while it runs.
+    pub(crate) fn leftover(mut self, directory: &Path) -> Self {
+        self.leftover = Some(directory.to_owned());
+        self
+    }
+
+    /// Runs to the end with its output shown; anything but success is an error.
+    pub(crate) fn run(self) -> Result<(), String> {
+        let line = self.line();
+        eprintln!("$ {line}");
+        let deadline = self.deadline;
+        let status = self.start("TERM")?.wait(deadline)?;
+        require_success(&line, status, "")
+    }
+
+    /// Runs to the end without showing anything and gives what it wrote to standard output.
+    pub(crate) fn output(mut self) -> Result<String, String> {
+        self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let (line, deadline) = (self.line(), self.deadline);
+        let mut running = self.start("TERM")?;
+        let stdout = read_aside(running.child.stdout.take());
+        let stderr = read_aside(running.child.stderr.take());
+        let status = running.wait(deadline)?;
+        let stderr = stderr.join().unwrap_or_default();
+        require_success(&line, status, stderr.trim_end())?;
+        Ok(stdout.join().unwrap_or_default())
+    }
+
+    /// Starts a server that writes to `log` and is ended with `signal` when its value is dropped.
+    pub(crate) fn serve(mut self, log: &Path, signal: &'static str) -> Result<Running, String> {
+        let log_error = |error| format!("could not write `{}`: {error}", log.display());
+        let file = File::create(log).map_err(log_error)?;
+        let copy = file.try_clone().map_err(log_error)?;
+        self.command.stdout(file).stderr(copy);
+        self.start(signal)
+    }
+
+    fn start(mut self, signal: &'static str) -> Result<Running, String> {
+        let name = self.name;
+        let mut child = self.command.spawn().map_err(|error| format!("could not start `{name}`: {error}"))?;
+        let ending = Ending { signal, leftover: self.leftover.as_deref() };
+        match Guard::over(child.id(), ending) {
+            Ok(guard) => Ok(Running { name, child, guard }),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(format!("could not start `sh` to guard `{name}`: {error}"))
+            }
+        }
+    }
+
+    fn line(&self) -> String {
+        let args = self.command.get_args().map(OsStr::to_string_lossy);
+        let words: Vec<_> = std::iter::once(self.name.as_str().into()).chain(args).collect();
+        words.join(" ")
+    }
+}
+
+/// A started program; ended together with its process group when dropped.
+pub(crate) struct Running {
+    name: String,
+    child: Child,
+    guard: Guard,
+}
+
+impl Running {
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>, String> {
+        let waited = self.child.try_wait();
+        waited.map_err(|error| format!("could not wait for `{}`: {error}", self.name))
+    }
+
+    fn wait(mut self, deadline: Duration) -> Result<ExitStatus, String> {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.ended()? {
+                return Ok(status);
+            }
+            if start.elapsed() > deadline {
+                return Err(format!(
+                    "`{}` was stopped: it was still running after {} s",
+                    self.name,
+                    deadline.as_secs_f32()
+                ));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(Some(_)) = self.child.try_wait() {
+            self.guard.dismiss();
+        } else {
+            self.guard.end_group();
+            let _ = self.child.wait();
+            self.guard.join();
+        }
+    }
+}
+
+fn require_success(line: &str, status: ExitStatus, stderr: &str) -> Result<(), String> {
+    match (status.success(), stderr) {
+        (true, _) => Ok(()),
+        (false, "") => Err(format!("`{line}` failed ({status})")),
+        (false, stderr) => Err(format!("`{line}` failed ({status}):\n{stderr}")),
+    }
+}
+
+/// Reads in a thread, because a program that fills one pipe never closes the other.
+fn read_aside(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+#[cfg(test)]
+#[path = "run_tests.rs"]
+mod tests;

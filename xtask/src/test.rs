@@ -1,0 +1,162 @@
+//! `cargo xtask test`: everything that CI checks, in one command.
+
+use crate::install::{self, Tools};
+use crate::licences;
+use crate::postgres::{self, Cluster};
+use crate::run::{Program, minutes};
+use crate::steps::Steps;
+
+pub(crate) const HELP: &str = "\
+Check everything that CI checks
+
+Usage: cargo xtask test [--soak] [--real-agents] [--all] [-- NEXTEST-ARGUMENT…]
+
+Options:
+  --soak         Also run the long tests (sets FLOWER_SOAK=1)
+  --real-agents  Also run the tests that start real agents (sets FLOWER_REAL_AGENTS=1)
+  --all          Both of the above
+
+Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name.
+
+Missing programs are installed on Debian as root. Elsewhere, tests that need them are
+skipped and named; with CI=true, a missing program is an error.
+";
+
+#[derive(Debug, Default, PartialEq)]
+struct Options {
+    soak: bool,
+    real_agents: bool,
+    nextest_arguments: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
+    let options = parse(arguments)?;
+    let mut steps = Steps::begin();
+
+    let tools = steps.step("prerequisites", install::require_tools)?;
+    steps.step("format", || {
+        let format = Program::cargo(minutes(5)).args(["fmt", "--all", "--check"]);
+        let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
+        format.run().map_err(hint)
+    })?;
+    steps.step("clippy", || {
+        Program::cargo(minutes(60))
+            .args(["clippy", "--workspace", "--all-targets", "--locked"])
+            .args(["--", "-D", "warnings"])
+            .run()
+    })?;
+    steps.step("licences", licences::check)?;
+    let cluster = match &tools.postgres {
+        Some(binaries) => Some(steps.step("PostgreSQL", || Cluster::start(binaries))?),
+        None => None,
+    };
+    steps.step("tests", || {
+        let program = test_program(&tools, &options)?;
+        in_test_environment(program, &tools, &options, cluster.as_ref()).run()
+    })?;
+    steps.step("documentation tests", || {
+        let program = Program::cargo(minutes(60)).args(["test", "--doc", "--workspace", "--locked"]);
+        in_test_environment(program, &tools, &options, cluster.as_ref()).run()
+    })?;
+    steps.step("documentation", || {
+        Program::cargo(minutes(60))
+            .args(["doc", "--workspace", "--no-deps", "--locked"])
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .run()
+    })?;
+
+    drop(cluster);
+    eprintln!("\n{}", steps.summary(&tools.skipped));
+    Ok(())
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--soak" => options.soak = true,
+            "--real-agents" => options.real_agents = true,
+            "--all" => (options.soak, options.real_agents) = (true, true),
+            "--" => options.nextest_arguments = arguments.by_ref().cloned().collect(),
+            unknown => {
+                return Err(format!("unknown option `{unknown}`; put arguments for nextest after `--`\n\n{HELP}"));
+            }
+        }
+    }
+    Ok(options)
+}
+
+fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
+    let deadline = minutes(if options.soak { 8 * 60 } else { 90 });
+    let program = Program::cargo(deadline);
+    let common = ["--workspace", "--locked", "--no-fail-fast"];
+    if tools.nextest {
+        let program = program.args(["nextest", "run"]).args(common);
+        return Ok(program.args(&options.nextest_arguments));
+    }
+    if let Some(argument) = options.nextest_arguments.first() {
+        return Err(format!(
+            "`{argument}` is meant for nextest, which is missing; \
+             run `cargo install cargo-nextest --locked`, or leave it out"
+        ));
+    }
+    // Documentation tests have a step of their own.
+    Ok(program.args(["test", "--tests"]).args(common))
+}
+
+/// The options and the tools alone decide what the tests do, not what the caller's shell has set.
+fn in_test_environment(program: Program, tools: &Tools, options: &Options, cluster: Option<&Cluster>) -> Program {
+    let url = cluster.map(|cluster| cluster.url.as_str());
+    let when = |condition: bool| condition.then_some("1");
+    [
+        (postgres::URL_VARIABLE, url),
+        ("FLOWER_TEST_SKIP_POSTGRES", when(url.is_none())),
+        ("FLOWER_TEST_SKIP_PYTHON", when(!tools.python)),
+        ("FLOWER_SOAK", when(options.soak)),
+        ("FLOWER_REAL_AGENTS", when(options.real_agents)),
+    ]
+    .into_iter()
+    .fold(program, |program, (key, value)| match value {
+        Some(value) => program.env(key, value),
+        None => program.without_env(key),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Options, String> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        parse(&arguments)
+    }
+
+    #[test]
+    fn all_means_soak_and_real_agents() {
+        assert_eq!(parsed("--all"), parsed("--soak --real-agents"));
+        assert_ne!(parsed("--soak"), parsed("--real-agents"));
+        assert_eq!(parsed(""), Ok(Options::default()));
+    }
+
+    #[test]
+    fn what_follows_the_dashes_belongs_to_nextest() {
+        let options = parsed("--soak -- --all landing").unwrap();
+        assert!(options.soak && !options.real_agents);
+        assert_eq!(options.nextest_arguments, ["--all", "landing"]);
+    }
+
+    #[test]
+    fn a_filter_before_the_dashes_is_answered_with_where_to_put_it() {
+        let message = parsed("landing").unwrap_err();
+        assert!(message.starts_with("unknown option `landing`; put arguments for nextest after"));
+    }
+
+    #[test]
+    fn arguments_for_nextest_are_not_dropped_when_it_is_missing() {
+        let tools = Tools { postgres: None, python: true, nextest: false, skipped: vec![] };
+        assert!(test_program(&tools, &parsed("").unwrap()).is_ok());
+        let message = test_program(&tools, &parsed("-- landing").unwrap()).err();
+        assert!(message.unwrap().contains("`landing` is meant for nextest"));
+    }
+}
