@@ -1,0 +1,150 @@
+//! Questions about briefs. One function each; row types stay in here.
+
+use super::conn::{Conn, Param, Row, params};
+use super::error::StoreError;
+use flower_core::{Brief, BriefKind, Status};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub fn state(conn: &mut Conn, number: u64) -> Result<Option<Brief>, StoreError> {
+    let row = conn.row("SELECT state FROM briefs WHERE number = $1", params![number])?;
+    row.map(|row| decode(&row.text(0)?)).transpose()
+}
+
+pub fn decode(state: &str) -> Result<Brief, StoreError> {
+    serde_json::from_str(state).map_err(|error| StoreError::Corrupt(format!("a brief's state cannot be read: {error}")))
+}
+
+/// What a list of briefs is narrowed to.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    pub status: Option<Status>,
+    pub kind: Option<BriefKind>,
+    pub project: Option<String>,
+    pub epic: Option<u64>,
+    /// Only those in `planned` whose dependencies are all met.
+    pub ready: bool,
+}
+
+/// Briefs after a number, in order of their numbers.
+pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<Vec<Brief>, StoreError> {
+    let sql = "SELECT state FROM briefs b WHERE number > $1
+         AND (CAST($3 AS TEXT) IS NULL OR status = $3)
+         AND (CAST($4 AS TEXT) IS NULL OR kind = $4)
+         AND (CAST($5 AS BIGINT) IS NULL OR epic = $5)
+         AND (CAST($6 AS TEXT) IS NULL
+              OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $6 AND p.brief = b.number))
+         AND (CAST($7 AS BIGINT) = 0
+              OR (status = 'planned' AND kind <> 'epic' AND NOT EXISTS (
+                  SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
+                  WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done'))))
+         ORDER BY number LIMIT $2";
+    let status = filter.status.map(Status::as_str);
+    let kind = filter.kind.map(BriefKind::as_str);
+    let params = params![after, limit, status, kind, filter.epic, filter.project.as_ref(), filter.ready];
+    conn.rows(sql, params)?.iter().map(|row| decode(&row.text(0)?)).collect()
+}
+
+/// What belongs to briefs beside their state, for all of `numbers` at once.
+#[derive(Clone, Debug, Default)]
+pub struct Around {
+    pub specs: BTreeMap<u64, String>,
+    pub statuses: BTreeMap<u64, Status>,
+    pub dependents: BTreeMap<u64, BTreeSet<u64>>,
+    pub links: BTreeMap<u64, Vec<Link>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Link {
+    pub kind: String,
+    pub target: String,
+    pub label: String,
+    pub by: String,
+    pub at: String,
+}
+
+/// Loads what is around briefs that follow each other in a list: `first` to `last` in number.
+pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
+    let mut around = Around::default();
+    let (Some(first), Some(last)) = (briefs.first(), briefs.last()) else { return Ok(around) };
+    let range: &[Param<'_>] = params![first.number, last.number];
+    let wanted: BTreeSet<u64> = briefs.iter().map(|brief| brief.number).collect();
+    let mine = |row: &Row| row.int(0).map(|number| wanted.contains(&number));
+
+    let newest = "SELECT s.brief, s.markdown FROM spec_versions s WHERE s.brief BETWEEN $1 AND $2
+         AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = s.brief)";
+    for row in conn.rows(newest, range)? {
+        if mine(&row)? {
+            around.specs.insert(row.int(0)?, row.text(1)?);
+        }
+    }
+    let needed = "SELECT DISTINCT d.number, d.status FROM brief_needs n JOIN briefs d ON d.number = n.needs
+         WHERE n.brief BETWEEN $1 AND $2";
+    for row in conn.rows(needed, range)? {
+        let status = row.text(1)?.parse().map_err(StoreError::Refused)?;
+        around.statuses.insert(row.int(0)?, status);
+    }
+    for row in conn.rows("SELECT needs, brief FROM brief_needs WHERE needs BETWEEN $1 AND $2", range)? {
+        around.dependents.entry(row.int(0)?).or_default().insert(row.int(1)?);
+    }
+    let links =
+        "SELECT brief, kind, target, label, actor_name, at FROM links WHERE brief BETWEEN $1 AND $2 ORDER BY seq";
+    for row in conn.rows(links, range)? {
+        if mine(&row)? {
+            around.links.entry(row.int(0)?).or_default().push(Link {
+                kind: row.text(1)?,
+                target: row.text(2)?,
+                label: row.text(3)?,
+                by: row.text(4)?,
+                at: row.text(5)?,
+            });
+        }
+    }
+    Ok(around)
+}
+
+/// One version of a spec.
+#[derive(Clone, Debug)]
+pub struct SpecVersion {
+    pub version: u64,
+    pub origin: String,
+    pub base: u64,
+    pub why: Option<String>,
+    pub actor_type: String,
+    pub actor_name: String,
+    pub at: String,
+    pub accepted: bool,
+    pub bytes: u64,
+}
+
+pub fn versions(conn: &mut Conn, brief: u64) -> Result<Vec<SpecVersion>, StoreError> {
+    let sql = "SELECT version, origin, base, why, actor_type, actor_name, at, accepted, octet_length(markdown)
+         FROM spec_versions WHERE brief = $1 ORDER BY version";
+    conn.rows(sql, params![brief])?
+        .iter()
+        .map(|row| {
+            Ok(SpecVersion {
+                version: row.int(0)?,
+                origin: row.text(1)?,
+                base: row.int(2)?,
+                why: row.opt_text(3)?,
+                actor_type: row.text(4)?,
+                actor_name: row.text(5)?,
+                at: row.text(6)?,
+                accepted: row.int(7)? == 1,
+                bytes: row.int(8)?,
+            })
+        })
+        .collect()
+}
+
+pub fn markdown(conn: &mut Conn, brief: u64, version: u64) -> Result<Option<String>, StoreError> {
+    let sql = "SELECT markdown FROM spec_versions WHERE brief = $1 AND version = $2";
+    conn.row(sql, params![brief, version])?.map(|row| row.text(0)).transpose()
+}
+
+/// How many briefs there are in each status.
+pub fn count_by_status(conn: &mut Conn, project: Option<&str>) -> Result<BTreeMap<String, u64>, StoreError> {
+    let sql = "SELECT status, count(*) FROM briefs b WHERE CAST($1 AS TEXT) IS NULL
+         OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $1 AND p.brief = b.number) GROUP BY status";
+    conn.rows(sql, params![project])?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}

@@ -1,0 +1,173 @@
+//! Where SQLite and PostgreSQL differ. Everything else in the store is the same statement for both.
+
+use super::conn::{Conn, params};
+use super::error::StoreError;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Where the database is.
+#[derive(Clone, Debug)]
+pub enum Location {
+    Sqlite(PathBuf),
+    Postgres(Box<postgres::Config>),
+}
+
+impl Location {
+    /// Reads `sqlite:PATH`, `postgres://…` or `postgresql://…`.
+    pub fn parse(url: &str) -> Result<Location, StoreError> {
+        if let Some(path) = url.strip_prefix("sqlite:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            if path.is_empty() {
+                return Err(StoreError::Unreachable("`sqlite:` names no file; write `sqlite:/path/flower.db`".into()));
+            }
+            return Ok(Location::Sqlite(PathBuf::from(path)));
+        }
+        if url.starts_with("postgres:") || url.starts_with("postgresql:") {
+            let config = postgres::Config::from_str(url)
+                .map_err(|error| StoreError::Unreachable(format!("FLOWER_DATABASE_URL is not understood: {error}")))?;
+            return Ok(Location::Postgres(Box::new(config)));
+        }
+        Err(StoreError::Unreachable("FLOWER_DATABASE_URL begins with neither `sqlite:` nor `postgres:`".into()))
+    }
+
+    pub fn connect(&self) -> Result<Conn, StoreError> {
+        match self {
+            Location::Sqlite(path) => open_sqlite(path),
+            Location::Postgres(config) => {
+                let mut config = config.clone();
+                config.connect_timeout(Duration::from_secs(5)).application_name("flower");
+                let mut conn = Conn::postgres(config.connect(postgres::NoTls)?);
+                conn.script(
+                    "SET client_min_messages = warning; SET statement_timeout = '600s'; SET lock_timeout = '30s'",
+                )?;
+                Ok(conn)
+            }
+        }
+    }
+}
+
+fn open_sqlite(path: &Path) -> Result<Conn, StoreError> {
+    let db = rusqlite::Connection::open(path)?;
+    db.set_prepared_statement_cache_capacity(128);
+    db.busy_timeout(Duration::from_secs(5))?;
+    // FULL: a commit that was acknowledged survives a power cut. The WAL is kept small by checkpoints on the way.
+    db.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
+         PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384;",
+    )?;
+    Ok(Conn::Sqlite(db))
+}
+
+impl Conn {
+    /// Begins a write that excludes every other writer, on this machine and on others, so that the log has no gaps.
+    pub fn begin_write(&mut self) -> Result<(), StoreError> {
+        match self {
+            Conn::Sqlite(_) => self.script("BEGIN IMMEDIATE"),
+            Conn::Postgres(_) => {
+                self.script("BEGIN")?;
+                self.rows("SELECT 1 FROM pg_advisory_xact_lock(hashtext('flower ' || current_schema()))", &[])?;
+                Ok(())
+            }
+        }
+    }
+
+    /// A view of the database that does not move while several questions are asked of it.
+    pub fn begin_read(&mut self) -> Result<(), StoreError> {
+        match self {
+            Conn::Sqlite(_) => self.script("BEGIN"),
+            Conn::Postgres(_) => self.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
+        }
+    }
+
+    /// Tells other servers on the same database that the log has grown, once the write is committed.
+    pub fn announce(&mut self, seq: u64) -> Result<(), StoreError> {
+        if let Conn::Postgres(_) = self {
+            let seq = seq.to_string();
+            self.rows("SELECT 1 FROM pg_notify('flower_' || current_schema(), $1)", params![&seq])?;
+        }
+        Ok(())
+    }
+
+    pub fn has_table(&mut self, name: &str) -> Result<bool, StoreError> {
+        let sql = match self {
+            Conn::Sqlite(_) => "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = $1",
+            Conn::Postgres(_) => {
+                "SELECT 1 FROM information_schema.tables WHERE table_schema = current_schema() AND table_name = $1"
+            }
+        };
+        Ok(self.row(sql, params![name])?.is_some())
+    }
+
+    /// The rows of a JSON list of texts, for statements that take many values at once.
+    pub fn each_text(&self) -> &'static str {
+        match self {
+            Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
+            Conn::Postgres(_) => "SELECT value FROM json_array_elements_text(CAST($1 AS json)) AS value",
+        }
+    }
+
+    /// The rows of a JSON list of pairs of texts.
+    pub fn each_pair(&self) -> &'static str {
+        match self {
+            Conn::Sqlite(_) => "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($1)",
+            Conn::Postgres(_) => "SELECT value ->> 0, value ->> 1 FROM json_array_elements(CAST($1 AS json)) AS value",
+        }
+    }
+
+    /// The texts that match the query in $1, best first; $2 bounds how many of the newest are ranked, $3 how many come back.
+    /// Columns: document, score.
+    pub fn search_sql(&self) -> &'static str {
+        match self {
+            // The word index walks its rows in order of their ids, so the bound on ids keeps common words cheap.
+            Conn::Sqlite(_) => {
+                "SELECT rowid, -bm25(search_index, 6.0, 1.0) AS score FROM search_index
+                 WHERE search_index MATCH $1 AND rowid > coalesce(
+                     (SELECT rowid FROM search_index WHERE search_index MATCH $1 ORDER BY rowid DESC LIMIT 1 OFFSET $2), 0)
+                 ORDER BY score DESC, rowid DESC LIMIT $3"
+            }
+            Conn::Postgres(_) => {
+                "SELECT id, CAST(ts_rank(words, to_tsquery('simple', $1)) AS DOUBLE PRECISION) AS score
+                 FROM (SELECT id, words FROM search_docs WHERE words @@ to_tsquery('simple', $1)
+                       ORDER BY id DESC LIMIT $2) AS newest
+                 ORDER BY score DESC, id DESC LIMIT $3"
+            }
+        }
+    }
+
+    /// One word of a query, exact or as a beginning. Words are letters and digits only.
+    pub fn search_term(&self, word: &str, prefix: bool) -> String {
+        match (self, prefix) {
+            (Conn::Sqlite(_), false) => format!("\"{word}\""),
+            (Conn::Sqlite(_), true) => format!("\"{word}\"*"),
+            (Conn::Postgres(_), false) => format!("'{word}'"),
+            (Conn::Postgres(_), true) => format!("'{word}':*"),
+        }
+    }
+
+    /// Every group must match, by any of its terms.
+    pub fn search_query(&self, groups: &[Vec<String>]) -> String {
+        let (and, or) = match self {
+            Conn::Sqlite(_) => (" AND ", " OR "),
+            Conn::Postgres(_) => (" & ", " | "),
+        };
+        groups.iter().map(|group| format!("({})", group.join(or))).collect::<Vec<_>>().join(and)
+    }
+
+    /// The same query, for titles only, so that a title is found however old it is.
+    pub fn search_titles(&self, groups: &[Vec<String>]) -> String {
+        match self {
+            Conn::Sqlite(_) => format!("{{title}} : ({})", self.search_query(groups)),
+            Conn::Postgres(_) => {
+                let weighted: Vec<Vec<String>> =
+                    groups.iter().map(|group| group.iter().map(|term| weigh(term)).collect()).collect();
+                self.search_query(&weighted)
+            }
+        }
+    }
+}
+
+/// `'word'` and `'word':*` become `'word':A` and `'word':*A`, which match titles only.
+fn weigh(term: &str) -> String {
+    if term.ends_with('*') { format!("{term}A") } else { format!("{term}:A") }
+}

@@ -1,0 +1,44 @@
+//! With PostgreSQL, other servers write to the same log: their commits ring here.
+
+use super::dialect::Location;
+use super::error::StoreError;
+use super::live::Live;
+use super::writer::catch_up;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Keeps `live` up to date with what others write, until nobody holds it any more. SQLite has one writer: nothing to do.
+pub fn start(location: &Location, live: &Arc<Live>) -> Result<(), StoreError> {
+    let Location::Postgres(config) = location else { return Ok(()) };
+    let (config, location, live) = (config.clone(), location.clone(), Arc::downgrade(live));
+    std::thread::Builder::new()
+        .name("store-listener".into())
+        .spawn(move || {
+            while live.upgrade().is_some() {
+                if let Err(error) = listen(&config, &location, &live) {
+                    tracing::warn!("cannot hear other servers, trying again: {error}");
+                    std::thread::sleep(PAUSE);
+                }
+            }
+        })
+        .map_err(|error| StoreError::Unreachable(error.to_string()))?;
+    Ok(())
+}
+
+fn listen(config: &postgres::Config, location: &Location, live: &Weak<Live>) -> Result<(), StoreError> {
+    use postgres::fallible_iterator::FallibleIterator;
+    let mut client = config.clone().connect_timeout(Duration::from_secs(5)).connect(postgres::NoTls)?;
+    let schema: String = client.query_one("SELECT current_schema()::text", &[])?.try_get(0)?;
+    client.batch_execute(&format!("LISTEN \"flower_{}\"", schema.replace('"', "\"\"")))?;
+    let mut reader = location.connect()?;
+    while let Some(known) = live.upgrade() {
+        // Also whatever was committed before we listened, or while the connection was down.
+        catch_up(&mut reader, &known);
+        drop(known);
+        // One notification wakes us; the pause only lets us notice that nobody needs us any more.
+        client.notifications().timeout_iter(PAUSE).next()?;
+    }
+    Ok(())
+}

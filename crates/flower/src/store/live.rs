@@ -1,0 +1,84 @@
+//! Live events: the newest ones in memory, and a bell. Whoever reads slower than this remembers goes back to the log.
+
+use flower_core::Recorded;
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock, RwLock};
+use tokio::sync::watch;
+
+const MOST_EVENTS: usize = 4096;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// An event on its way to many readers; what a door makes of it is made once.
+#[derive(Debug)]
+pub struct LiveEvent {
+    pub recorded: Recorded,
+    pub rendered: OnceLock<Vec<u8>>,
+}
+
+#[derive(Debug)]
+pub struct Live {
+    ring: RwLock<Ring>,
+    bell: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    events: VecDeque<Arc<LiveEvent>>,
+    bytes: usize,
+}
+
+impl Live {
+    pub fn new(head: u64) -> Live {
+        Live { ring: RwLock::default(), bell: watch::Sender::new(head) }
+    }
+
+    /// The number of the newest event, and a way to wait for the next.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.bell.subscribe()
+    }
+
+    pub fn head(&self) -> u64 {
+        *self.bell.borrow()
+    }
+
+    /// Adds events that follow the newest one. What is known already is passed over; a gap is refused, and the caller
+    /// reads the log instead.
+    pub fn push(&self, events: Vec<Recorded>) -> Result<(), Gap> {
+        let mut ring = self.ring.write().expect("no panic while the ring is held");
+        let mut head = self.head();
+        for recorded in events {
+            if recorded.seq <= head {
+                continue;
+            }
+            if recorded.seq != head + 1 {
+                return Err(Gap { after: head });
+            }
+            head = recorded.seq;
+            ring.bytes += recorded.body.len();
+            ring.events.push_back(Arc::new(LiveEvent { recorded, rendered: OnceLock::new() }));
+            while ring.events.len() > MOST_EVENTS || ring.bytes > MOST_BYTES {
+                let Some(oldest) = ring.events.pop_front() else { break };
+                ring.bytes -= oldest.recorded.body.len();
+            }
+        }
+        drop(ring);
+        self.bell.send_replace(head);
+        Ok(())
+    }
+
+    /// Up to `limit` events after `after`, or nothing if some of them are no longer remembered.
+    pub fn after(&self, after: u64, limit: usize) -> Option<Vec<Arc<LiveEvent>>> {
+        let ring = self.ring.read().expect("no panic while the ring is held");
+        if after >= self.head() {
+            return Some(Vec::new());
+        }
+        let first = ring.events.front()?.recorded.seq;
+        let skip = usize::try_from((after + 1).checked_sub(first)?).ok()?;
+        Some(ring.events.iter().skip(skip).take(limit).cloned().collect())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gap {
+    pub after: u64,
+}

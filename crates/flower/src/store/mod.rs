@@ -1,0 +1,195 @@
+//! The store: one append-only log, the tables made from it, and the only code that speaks to a database.
+
+pub mod blobs;
+pub mod briefs;
+pub mod conn;
+pub mod dialect;
+pub mod error;
+pub mod head;
+mod listen;
+pub mod live;
+pub mod log;
+pub mod migrate;
+pub mod projection;
+pub mod rebuild;
+pub mod search;
+mod slice;
+pub mod tables;
+pub mod verify;
+mod writer;
+
+pub use conn::Conn;
+pub use dialect::Location;
+pub use error::StoreError;
+pub use live::{Live, LiveEvent};
+pub use verify::Verdict;
+pub use writer::Now;
+
+use blobs::Blobs;
+use flower_core::{Caller, Command, Recorded};
+use head::{HeadFile, Proof};
+use log::Tail;
+use rebuild::Rebuilt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use writer::{Job, QUEUE, Writer};
+
+/// Readers at once; each has a connection of its own.
+const READERS: usize = 4;
+
+/// The open store. Cheap to clone; the writer ends when the last one is gone.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    location: Location,
+    head_path: std::path::PathBuf,
+    blobs: Blobs,
+    live: Arc<Live>,
+    jobs: mpsc::Sender<Job>,
+    readers: Semaphore,
+    idle: Mutex<Vec<Conn>>,
+    fatal: watch::Receiver<Option<String>>,
+    cut: Option<String>,
+    writer: Mutex<Option<std::thread::JoinHandle<()>>>,
+}
+
+impl Store {
+    /// Opens the database, brings its schema up to date, compares it with the head file and starts the writer.
+    /// `home` is the folder of the head file and the blobs. Blocks; `progress` hears of a long refill.
+    pub fn open(
+        location: &Location,
+        home: &Path,
+        now: Now,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Store, StoreError> {
+        let mut conn = location.connect()?;
+        migrate::migrate(&mut conn, progress)?;
+        let head_path = home.join("head");
+        let head = HeadFile::open(&head_path).map_err(|error| blobs::io_error(&head_path, &error))?;
+        let tail = Tail::read(&mut conn)?;
+        let cut = match Proof::of(&mut conn, head.read())? {
+            Proof::Broken { proved, found } => Some(format!(
+                "event {} was recorded, but the log ends with event {} or has another in its place",
+                proved.seq, found.seq
+            )),
+            Proof::Holds { .. } => None,
+            Proof::Absent => {
+                head.write(&tail).map_err(|error| blobs::io_error(&head_path, &error))?;
+                None
+            }
+        };
+        let live = Arc::new(Live::new(tail.seq));
+        listen::start(location, &live)?;
+        let (jobs, receiver) = mpsc::channel(QUEUE);
+        let fatal = watch::Sender::new(None);
+        let watching = fatal.subscribe();
+        let writer = Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut: cut.clone() };
+        let thread = std::thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || writer.run(conn, receiver))
+            .map_err(|error| StoreError::Unreachable(error.to_string()))?;
+        let inner = Inner {
+            location: location.clone(),
+            head_path,
+            blobs: Blobs::new(home.join("blobs")),
+            live,
+            jobs,
+            readers: Semaphore::new(READERS),
+            idle: Mutex::new(Vec::new()),
+            fatal: watching,
+            cut,
+            writer: Mutex::new(Some(thread)),
+        };
+        Ok(Store { inner: Arc::new(inner) })
+    }
+
+    /// Decides and records one command. An answer means that it is on disk.
+    pub async fn submit(&self, caller: Caller, command: Command) -> Result<Vec<Recorded>, StoreError> {
+        self.job(|reply| Job::Submit { caller, command, reply }).await
+    }
+
+    /// Refills the tables from the log; without `keep` only compares.
+    pub async fn rebuild(&self, keep: bool) -> Result<Rebuilt, StoreError> {
+        self.job(|reply| Job::Rebuild { keep, reply }).await
+    }
+
+    pub async fn accept_loss(&self, caller: Caller) -> Result<Vec<Recorded>, StoreError> {
+        self.job(|reply| Job::AcceptLoss { caller, reply }).await
+    }
+
+    async fn job<T>(&self, make: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Job) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.jobs.try_send(make(reply)).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StoreError::Busy,
+            mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
+        })?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Asks questions on a connection that is not the writer's, on a view that does not move meanwhile.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&mut Conn) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = self.inner.clone();
+        let permit = inner.readers.acquire().await.map_err(|_| StoreError::Closed)?;
+        let worker = self.inner.clone();
+        let answer = tokio::task::spawn_blocking(move || worker.read(ask)).await;
+        drop(permit);
+        answer.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Checks the whole chain and what the head file proves of it.
+    pub async fn verify(&self) -> Result<Verdict, StoreError> {
+        let head = HeadFile::open(&self.inner.head_path).ok().and_then(|file| file.read());
+        self.read(move |conn| verify::verify(conn, head)).await
+    }
+
+    pub fn live(&self) -> &Live {
+        &self.inner.live
+    }
+
+    pub fn blobs(&self) -> &Blobs {
+        &self.inner.blobs
+    }
+
+    /// Becomes a text when nothing can be acknowledged any more.
+    pub fn fatal(&self) -> watch::Receiver<Option<String>> {
+        self.inner.fatal.clone()
+    }
+
+    /// Why nothing is written, if the log is not the one that was recorded.
+    pub fn cut(&self) -> Option<&str> {
+        self.inner.cut.as_deref()
+    }
+
+    /// Lets the writer finish what it has taken. Waits for it only if this is the last handle.
+    pub fn close(self) {
+        let thread = self.inner.writer.lock().expect("no panic while held").take();
+        drop(self);
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Inner {
+    fn read<T>(&self, ask: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().expect("no panic while held").pop();
+        let mut conn = match idle {
+            Some(conn) => conn,
+            None => self.location.connect()?,
+        };
+        conn.begin_read()?;
+        let answer = ask(&mut conn);
+        let ended = conn.script("COMMIT");
+        if ended.is_ok() && !conn.is_broken() {
+            self.idle.lock().expect("no panic while held").push(conn);
+        }
+        answer
+    }
+}

@@ -1,0 +1,241 @@
+//! From events to tables. The same code runs when an event is recorded and when the tables are refilled, so both give the
+//! same rows.
+
+use super::conn::{Conn, params};
+use super::error::StoreError;
+use super::search;
+use flower_core::{Brief, Event, Recorded};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The tables that events make, in an order in which they can be emptied.
+pub const TABLES: &[&str] = &[
+    "briefs",
+    "brief_projects",
+    "brief_needs",
+    "spec_versions",
+    "questions",
+    "links",
+    "scratchpads",
+    "projects",
+    "tokens",
+    "search_docs",
+    "search_words",
+    "search_spellings",
+];
+
+/// Applies events in order. Briefs are held back and written once per [`Projector::flush`].
+#[derive(Default)]
+pub struct Projector {
+    briefs: BTreeMap<u64, Brief>,
+    changed: BTreeSet<u64>,
+}
+
+impl Projector {
+    /// Begins with briefs that were loaded already.
+    pub fn with(briefs: BTreeMap<u64, Brief>) -> Projector {
+        Projector { briefs, changed: BTreeSet::new() }
+    }
+
+    pub fn apply(&mut self, conn: &mut Conn, recorded: &Recorded) -> Result<(), StoreError> {
+        let event = recorded.event().map_err(|error| {
+            StoreError::Corrupt(format!("event {} ({}) cannot be read: {error}", recorded.seq, recorded.kind))
+        })?;
+        self.evolve(conn, recorded, &event)?;
+        tables(conn, recorded, &event)?;
+        search::index(conn, recorded, &event)
+    }
+
+    /// Writes the briefs that changed.
+    pub fn flush(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
+        for number in std::mem::take(&mut self.changed) {
+            let brief = &self.briefs[&number];
+            let state = serde_json::to_string(brief).expect("a brief is plain data");
+            conn.execute(
+                "INSERT INTO briefs (number, title, kind, status, epic, updated_at, state)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7)
+                 ON CONFLICT (number) DO UPDATE SET title = excluded.title, kind = excluded.kind,
+                     status = excluded.status, epic = excluded.epic, updated_at = excluded.updated_at,
+                     state = excluded.state",
+                params![
+                    brief.number,
+                    &brief.title,
+                    brief.kind.as_str(),
+                    brief.status.as_str(),
+                    brief.epic,
+                    &brief.updated_at,
+                    &state
+                ],
+            )?;
+        }
+        Ok(())
+    }
+
+    /// How many briefs are held in memory.
+    pub fn held(&self) -> usize {
+        self.briefs.len()
+    }
+
+    fn evolve(&mut self, conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
+        let Some(number) = recorded.brief else { return Ok(()) };
+        if let Some(new) = Brief::created(event, &recorded.at) {
+            self.briefs.insert(number, new);
+        } else {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.briefs.entry(number) {
+                let Some(brief) = super::briefs::state(conn, number)? else { return Ok(()) };
+                place.insert(brief);
+            }
+            if let Some(brief) = self.briefs.get_mut(&number) {
+                brief.evolve(event, &recorded.at);
+            }
+        }
+        self.changed.insert(number);
+        Ok(())
+    }
+}
+
+/// The rows beside the brief's own.
+fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
+    let brief = recorded.brief;
+    let at = &recorded.at;
+    let actor = &recorded.actor_name;
+    match event {
+        Event::BriefCreated(new) => {
+            for project in &new.projects {
+                add_project(conn, new.number, project)?;
+            }
+            for &needs in &new.depends_on {
+                add_need(conn, Some(new.number), needs)?;
+            }
+        }
+        Event::PlanProposed(plan) => {
+            spec_version(conn, recorded, "plan", (plan.version, plan.base), None, &plan.markdown)?;
+        }
+        Event::Refinement(refinement) => {
+            let versions = (refinement.version, refinement.base);
+            spec_version(conn, recorded, "refinement", versions, refinement.why.as_deref(), &refinement.markdown)?;
+        }
+        Event::SpecSnapshot(snapshot) => {
+            conn.execute(
+                "UPDATE spec_versions SET accepted = 1 WHERE brief = $1 AND version = $2",
+                params![brief, snapshot.version],
+            )?;
+        }
+        Event::ProjectsChanged(change) => {
+            conn.execute("DELETE FROM brief_projects WHERE brief = $1", params![brief])?;
+            for project in &change.projects {
+                add_project(conn, brief.unwrap_or_default(), project)?;
+            }
+        }
+        Event::DependencyAdded(dependency) => add_need(conn, brief, dependency.needs)?,
+        Event::DependencyDropped(dependency) => {
+            let sql = "DELETE FROM brief_needs WHERE brief = $1 AND needs = $2";
+            conn.execute(sql, params![brief, dependency.needs])?;
+        }
+        Event::QuestionAsked(asked) => {
+            conn.execute(
+                "INSERT INTO questions (brief, question, text, asked_type, asked_by, asked_at)
+                 VALUES ($1, $2, $3, $4, $5, $6)",
+                params![brief, asked.question, &asked.text, &recorded.actor_type, actor, at],
+            )?;
+        }
+        Event::DecisionMade(decision) => {
+            conn.execute(
+                "UPDATE questions SET answer = $3, answered_by = $4, answered_at = $5 WHERE brief = $1 AND question = $2",
+                params![brief, decision.question, &decision.text, actor, at],
+            )?;
+        }
+        Event::LinkAdded(link) => {
+            conn.execute(
+                "INSERT INTO links (brief, kind, target, label, actor_name, at, seq) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                params![brief, link.kind.as_str(), &link.target, &link.label, actor, at, recorded.seq],
+            )?;
+        }
+        Event::ScratchpadCreated(pad) => {
+            conn.execute(
+                "INSERT INTO scratchpads (number, title, brief, version, actor_name, created_at, updated_at, text)
+                 VALUES ($1, $2, $3, 0, $4, $5, $5, '')",
+                params![pad.number, &pad.title, pad.brief, actor, at],
+            )?;
+        }
+        Event::ScratchpadWritten(written) => {
+            let sql = if written.append {
+                "UPDATE scratchpads SET version = $2, updated_at = $3, text = text || $4 WHERE number = $1"
+            } else {
+                "UPDATE scratchpads SET version = $2, updated_at = $3, text = $4 WHERE number = $1"
+            };
+            conn.execute(sql, params![written.number, written.version, at, &written.text])?;
+        }
+        Event::ProjectRegistered(project) => {
+            let sql = "INSERT INTO projects (name, root, at) VALUES ($1, $2, $3)";
+            conn.execute(sql, params![&project.name, &project.root, at])?;
+        }
+        Event::ProjectRemoved(project) => {
+            conn.execute("DELETE FROM projects WHERE name = $1", params![&project.name])?;
+        }
+        Event::TokenIssued(token) => {
+            conn.execute(
+                "INSERT INTO tokens (id, agent, role, brief, worktree, sha256, at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                params![
+                    &token.id,
+                    &token.agent,
+                    token.role.as_str(),
+                    token.brief,
+                    token.worktree.as_ref(),
+                    &token.sha256,
+                    at
+                ],
+            )?;
+        }
+        Event::TokenRevoked(token) => {
+            conn.execute("UPDATE tokens SET revoked_at = $2 WHERE id = $1", params![&token.id, at])?;
+        }
+        // These change the brief's own row only, or nothing but the trace.
+        Event::StatusChanged(_)
+        | Event::BriefRenamed(_)
+        | Event::KindChanged(_)
+        | Event::EpicChanged(_)
+        | Event::DispatchOptionsChanged(_)
+        | Event::CommentAdded(_)
+        | Event::NoteAdded(_)
+        | Event::ParticipantJoined(_)
+        | Event::LossAccepted(_)
+        | Event::Unknown { .. } => {}
+    }
+    Ok(())
+}
+
+fn add_project(conn: &mut Conn, brief: u64, project: &str) -> Result<(), StoreError> {
+    conn.execute("INSERT INTO brief_projects (project, brief) VALUES ($1, $2)", params![project, brief])?;
+    Ok(())
+}
+
+fn add_need(conn: &mut Conn, brief: Option<u64>, needs: u64) -> Result<(), StoreError> {
+    conn.execute("INSERT INTO brief_needs (brief, needs) VALUES ($1, $2)", params![brief, needs])?;
+    Ok(())
+}
+
+fn spec_version(
+    conn: &mut Conn,
+    recorded: &Recorded,
+    origin: &str,
+    (version, base): (u64, u64),
+    why: Option<&str>,
+    markdown: &str,
+) -> Result<(), StoreError> {
+    conn.execute(
+        "INSERT INTO spec_versions (brief, version, origin, base, why, actor_type, actor_name, at, accepted, markdown)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9)",
+        params![
+            recorded.brief,
+            version,
+            origin,
+            base,
+            why,
+            &recorded.actor_type,
+            &recorded.actor_name,
+            &recorded.at,
+            markdown
+        ],
+    )?;
+    Ok(())
+}

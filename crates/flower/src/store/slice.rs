@@ -1,0 +1,161 @@
+//! The part of the world that one command's decision can look at, loaded inside the write transaction.
+
+use super::briefs;
+use super::conn::{Conn, params};
+use super::error::StoreError;
+use flower_core::scratchpad::Scratchpad;
+use flower_core::{Brief, Command, LinkKind, World, link};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+pub fn load(conn: &mut Conn, command: &Command) -> Result<World, StoreError> {
+    let mut world = World::default();
+    let mut slice = Slice { conn, world: &mut world };
+    slice.last_brief()?;
+    if let Some(brief) = command.brief() {
+        slice.brief(brief)?;
+    }
+    match command {
+        Command::CreateBrief { projects, epic, needs, .. } => {
+            if !projects.is_empty() {
+                slice.projects()?;
+            }
+            if let Some(epic) = epic {
+                slice.brief(*epic)?;
+                slice.reachable(needs)?;
+            }
+            for needs in needs {
+                slice.brief(*needs)?;
+            }
+        }
+        Command::EditBrief { brief, changes } => {
+            if !changes.add_projects.is_empty() {
+                slice.projects()?;
+            }
+            if changes.kind.is_some() {
+                slice.children(*brief)?;
+            }
+            if let Some(Some(epic)) = changes.epic {
+                slice.brief(epic)?;
+                slice.reachable(&[*brief])?;
+            }
+        }
+        Command::AddNeed { needs, .. } => slice.reachable(&[*needs])?,
+        Command::AddLink { brief, kind, target, .. } => slice.link(*brief, *kind, target)?,
+        Command::CreateScratchpad { .. } => slice.last_scratchpad()?,
+        Command::WriteScratchpad { number, .. } => {
+            slice.scratchpad(*number)?;
+            if let Some(brief) = slice.world.scratchpads.get(number).and_then(|pad| pad.brief) {
+                slice.brief(brief)?;
+            }
+        }
+        Command::RegisterProject { .. } | Command::RemoveProject { .. } => slice.projects()?,
+        Command::IssueToken { brief: Some(brief), .. } => slice.brief(*brief)?,
+        Command::RevokeToken { id } => slice.token(id)?,
+        Command::ProposePlan { .. }
+        | Command::Accept { .. }
+        | Command::Refine { .. }
+        | Command::SetStatus { .. }
+        | Command::DropNeed { .. }
+        | Command::AddNote { .. }
+        | Command::Ask { .. }
+        | Command::Answer { .. }
+        | Command::IssueToken { brief: None, .. }
+        | Command::AcceptLoss { .. } => {}
+    }
+    Ok(world)
+}
+
+struct Slice<'a> {
+    conn: &'a mut Conn,
+    world: &'a mut World,
+}
+
+impl Slice<'_> {
+    fn last_brief(&mut self) -> Result<(), StoreError> {
+        self.world.last_brief = self.count("SELECT coalesce(max(number), 0) FROM briefs")?;
+        Ok(())
+    }
+
+    fn last_scratchpad(&mut self) -> Result<(), StoreError> {
+        self.world.last_scratchpad = self.count("SELECT coalesce(max(number), 0) FROM scratchpads")?;
+        Ok(())
+    }
+
+    fn count(&mut self, sql: &str) -> Result<u64, StoreError> {
+        self.conn.row(sql, &[])?.map_or(Ok(0), |row| row.int(0))
+    }
+
+    fn brief(&mut self, number: u64) -> Result<(), StoreError> {
+        if let std::collections::btree_map::Entry::Vacant(place) = self.world.briefs.entry(number)
+            && let Some(brief) = briefs::state(self.conn, number)?
+        {
+            place.insert(brief);
+        }
+        Ok(())
+    }
+
+    fn children(&mut self, epic: u64) -> Result<Vec<u64>, StoreError> {
+        let rows = self.conn.rows("SELECT state FROM briefs WHERE epic = $1", params![epic])?;
+        let children: BTreeMap<u64, Brief> =
+            rows.iter().map(|row| briefs::decode(&row.text(0)?).map(|b| (b.number, b))).collect::<Result<_, _>>()?;
+        let numbers = children.keys().copied().collect();
+        self.world.briefs.extend(children);
+        Ok(numbers)
+    }
+
+    /// Everything that `from` waits for, near and far, as [`World::path`] walks it.
+    fn reachable(&mut self, from: &[u64]) -> Result<(), StoreError> {
+        let mut queue: VecDeque<u64> = from.iter().copied().collect();
+        let mut seen = BTreeSet::new();
+        while let Some(number) = queue.pop_front() {
+            if !seen.insert(number) {
+                continue;
+            }
+            self.brief(number)?;
+            if let Some(brief) = self.world.briefs.get(&number) {
+                queue.extend(&brief.depends_on);
+                queue.extend(self.children(number)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn projects(&mut self) -> Result<(), StoreError> {
+        for row in self.conn.rows("SELECT name, root FROM projects", &[])? {
+            self.world.projects.insert(row.text(0)?, row.text(1)?);
+        }
+        Ok(())
+    }
+
+    fn scratchpad(&mut self, number: u64) -> Result<(), StoreError> {
+        let sql = "SELECT brief, version, octet_length(text) FROM scratchpads WHERE number = $1";
+        if let Some(row) = self.conn.row(sql, params![number])? {
+            let pad = Scratchpad { number, brief: row.opt_int(0)?, version: row.int(1)?, bytes: row.int(2)? };
+            self.world.scratchpads.insert(number, pad);
+        }
+        Ok(())
+    }
+
+    fn link(&mut self, brief: u64, kind: LinkKind, target: &str) -> Result<(), StoreError> {
+        // A malformed target is refused by the rules before they look anything up.
+        let Ok(target) = link::target(kind, target) else { return Ok(()) };
+        match (kind, target.parse()) {
+            (LinkKind::Brief, Ok(number)) => self.brief(number)?,
+            (LinkKind::Scratchpad, Ok(number)) => self.scratchpad(number)?,
+            _ => {}
+        }
+        let sql = "SELECT 1 FROM links WHERE brief = $1 AND kind = $2 AND target = $3";
+        if self.conn.row(sql, params![brief, kind.as_str(), &target])?.is_some() {
+            self.world.links.insert((brief, kind, target));
+        }
+        Ok(())
+    }
+
+    fn token(&mut self, id: &str) -> Result<(), StoreError> {
+        let sql = "SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NULL";
+        if self.conn.row(sql, params![id])?.is_some() {
+            self.world.tokens.insert(id.to_owned());
+        }
+        Ok(())
+    }
+}

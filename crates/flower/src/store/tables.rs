@@ -1,0 +1,160 @@
+//! Questions about everything that is not a brief: inbox, scratchpads, projects, tokens.
+
+use super::conn::{Conn, Row, params};
+use super::error::StoreError;
+use flower_core::Role;
+
+/// A question that waits for its answer.
+#[derive(Clone, Debug)]
+pub struct OpenQuestion {
+    pub brief: u64,
+    pub title: String,
+    pub question: u64,
+    pub text: String,
+    pub asked_type: String,
+    pub asked_by: String,
+    pub asked_at: String,
+}
+
+pub fn open_questions(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, StoreError> {
+    let sql = "SELECT q.brief, b.title, q.question, q.text, q.asked_type, q.asked_by, q.asked_at FROM questions q
+         JOIN briefs b ON b.number = q.brief WHERE q.answer IS NULL ORDER BY q.asked_at, q.brief, q.question LIMIT $1";
+    conn.rows(sql, params![limit])?
+        .iter()
+        .map(|row| {
+            Ok(OpenQuestion {
+                brief: row.int(0)?,
+                title: row.text(1)?,
+                question: row.int(2)?,
+                text: row.text(3)?,
+                asked_type: row.text(4)?,
+                asked_by: row.text(5)?,
+                asked_at: row.text(6)?,
+            })
+        })
+        .collect()
+}
+
+/// A brief on which somebody has to say yes or no.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    pub brief: u64,
+    pub title: String,
+    pub status: String,
+    pub by: String,
+    pub by_type: String,
+    pub at: String,
+}
+
+/// Plans that agents proposed, and results in review.
+pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting>, StoreError> {
+    let sql = "SELECT b.number, b.title, b.status, coalesce(s.actor_name, ''), coalesce(s.actor_type, ''), b.updated_at
+         FROM briefs b LEFT JOIN spec_versions s ON s.brief = b.number
+             AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = b.number)
+         WHERE b.status = 'in_review' OR (b.status = 'draft' AND s.actor_type = 'agent')
+         ORDER BY b.updated_at LIMIT $1";
+    conn.rows(sql, params![limit])?
+        .iter()
+        .map(|row| {
+            Ok(Waiting {
+                brief: row.int(0)?,
+                title: row.text(1)?,
+                status: row.text(2)?,
+                by: row.text(3)?,
+                by_type: row.text(4)?,
+                at: row.text(5)?,
+            })
+        })
+        .collect()
+}
+
+#[derive(Clone, Debug)]
+pub struct Pad {
+    pub number: u64,
+    pub title: String,
+    pub brief: Option<u64>,
+    pub version: u64,
+    pub by: String,
+    pub created_at: String,
+    pub updated_at: String,
+    /// Left out of lists.
+    pub text: String,
+}
+
+fn pad(row: &Row) -> Result<Pad, StoreError> {
+    Ok(Pad {
+        number: row.int(0)?,
+        title: row.text(1)?,
+        brief: row.opt_int(2)?,
+        version: row.int(3)?,
+        by: row.text(4)?,
+        created_at: row.text(5)?,
+        updated_at: row.text(6)?,
+        text: row.text(7)?,
+    })
+}
+
+pub fn scratchpad(conn: &mut Conn, number: u64) -> Result<Option<Pad>, StoreError> {
+    let sql = "SELECT number, title, brief, version, actor_name, created_at, updated_at, text
+         FROM scratchpads WHERE number = $1";
+    conn.row(sql, params![number])?.map(|row| pad(&row)).transpose()
+}
+
+pub fn scratchpads(conn: &mut Conn, brief: Option<u64>, after: u64, limit: u64) -> Result<Vec<Pad>, StoreError> {
+    let sql = "SELECT number, title, brief, version, actor_name, created_at, updated_at, '' FROM scratchpads
+         WHERE number > $1 AND (CAST($3 AS BIGINT) IS NULL OR brief = $3) ORDER BY number LIMIT $2";
+    conn.rows(sql, params![after, limit, brief])?.iter().map(pad).collect()
+}
+
+#[derive(Clone, Debug)]
+pub struct Project {
+    pub name: String,
+    pub root: String,
+    pub at: String,
+}
+
+pub fn projects(conn: &mut Conn) -> Result<Vec<Project>, StoreError> {
+    conn.rows("SELECT name, root, at FROM projects ORDER BY name", &[])?
+        .iter()
+        .map(|row| Ok(Project { name: row.text(0)?, root: row.text(1)?, at: row.text(2)? }))
+        .collect()
+}
+
+pub fn project_at(conn: &mut Conn, root: &str) -> Result<Option<String>, StoreError> {
+    conn.row("SELECT name FROM projects WHERE root = $1", params![root])?.map(|row| row.text(0)).transpose()
+}
+
+#[derive(Clone, Debug)]
+pub struct Token {
+    pub id: String,
+    pub agent: String,
+    pub role: Role,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+    pub at: String,
+    pub revoked_at: Option<String>,
+}
+
+fn token(row: &Row) -> Result<Token, StoreError> {
+    Ok(Token {
+        id: row.text(0)?,
+        agent: row.text(1)?,
+        role: row.text(2)?.parse()?,
+        brief: row.opt_int(3)?,
+        worktree: row.opt_text(4)?,
+        at: row.text(5)?,
+        revoked_at: row.opt_text(6)?,
+    })
+}
+
+const TOKEN: &str = "SELECT id, agent, role, brief, worktree, at, revoked_at FROM tokens";
+
+pub fn tokens(conn: &mut Conn) -> Result<Vec<Token>, StoreError> {
+    conn.rows(&format!("{TOKEN} ORDER BY at, id"), &[])?.iter().map(token).collect()
+}
+
+/// The token with this SHA-256, if it is in force.
+pub fn token_by_hash(conn: &mut Conn, sha256: &str) -> Result<Option<Token>, StoreError> {
+    let sql = format!("{TOKEN} WHERE sha256 = $1 AND revoked_at IS NULL");
+    conn.row(&sql, params![sha256])?.map(|row| token(&row)).transpose()
+}

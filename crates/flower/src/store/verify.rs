@@ -1,0 +1,55 @@
+//! `flower log verify`: the whole chain, and how much of it something outside the database proves.
+
+use super::conn::Conn;
+use super::error::StoreError;
+use super::head::Proof;
+use super::log::{self, Tail};
+use flower_core::chain::Verifier;
+
+const PAGE: u64 = 2_000;
+
+/// What was found. `fault` is the first event that is not as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    /// Events that hold.
+    pub verified: u64,
+    pub head: String,
+    pub fault: Option<flower_core::chain::Fault>,
+    /// The last event that the head file proves.
+    pub proved: Option<u64>,
+    /// Events after it, which only the chain itself vouches for.
+    pub unproved: u64,
+}
+
+pub fn verify(conn: &mut Conn, head: Option<Tail>) -> Result<Verdict, StoreError> {
+    let mut verifier = Verifier::default();
+    let mut fault = None;
+    'pages: loop {
+        let page = log::after(conn, verifier.head().0, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        for event in &page {
+            if let Err(found) = verifier.check(event) {
+                fault = Some(found);
+                break 'pages;
+            }
+        }
+    }
+    let proof = Proof::of(conn, head)?;
+    let (verified, hash) = verifier.head();
+    let (proved, unproved) = match &proof {
+        Proof::Holds { proved, unproved } => (Some(*proved), *unproved),
+        Proof::Absent => (None, verified),
+        Proof::Broken { .. } => (None, verified),
+    };
+    if let (None, Proof::Broken { proved, found }) = (&fault, &proof) {
+        let what = if proved.seq > found.seq {
+            format!("the log was cut: events {} to {} were recorded and are missing", found.seq + 1, proved.seq)
+        } else {
+            format!("event {} is not the one that was recorded; the log was written anew", proved.seq)
+        };
+        fault = Some(flower_core::chain::Fault { seq: found.seq.min(proved.seq - 1) + 1, what });
+    }
+    Ok(Verdict { verified, head: hash.to_owned(), fault, proved, unproved })
+}

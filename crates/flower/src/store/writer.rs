@@ -1,0 +1,234 @@
+//! The one writer: a thread that takes commands as they come and commits whatever has gathered in one transaction, so that
+//! many waiting commands cost one fsync.
+
+use super::conn::Conn;
+use super::dialect::Location;
+use super::error::StoreError;
+use super::head::{HeadFile, Proof};
+use super::live::Live;
+use super::log::{self, Tail};
+use super::projection::Projector;
+use super::rebuild::{self, Rebuilt};
+use super::slice;
+use flower_core::{Caller, Command, Recorded, decide};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
+
+/// Commands that may wait at once; the next one is told to come back.
+pub const QUEUE: usize = 1_024;
+/// Commands that share one transaction.
+const GROUP: usize = 256;
+
+pub type Now = Arc<dyn Fn() -> String + Send + Sync>;
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+pub enum Job {
+    Submit {
+        caller: Caller,
+        command: Command,
+        reply: Reply<Vec<Recorded>>,
+    },
+    Rebuild {
+        keep: bool,
+        reply: Reply<Rebuilt>,
+    },
+    /// Goes on after a loss: records what was proved and what was found.
+    AcceptLoss {
+        caller: Caller,
+        reply: Reply<Vec<Recorded>>,
+    },
+}
+
+pub struct Writer {
+    pub location: Location,
+    pub head: HeadFile,
+    pub live: Arc<Live>,
+    pub now: Now,
+    /// Set when nothing can be acknowledged any more; the daemon ends.
+    pub fatal: watch::Sender<Option<String>>,
+    /// While the log is not the one that was recorded, nothing is added to it: the evidence would be overwritten.
+    pub cut: Option<String>,
+}
+
+impl Writer {
+    pub fn run(mut self, mut conn: Conn, mut jobs: mpsc::Receiver<Job>) {
+        let mut group = Vec::new();
+        while let Some(first) = jobs.blocking_recv() {
+            let mut next = Some(first);
+            while let Some(job) = next.take() {
+                match job {
+                    Job::Submit { caller, command, reply } => {
+                        group.push((caller, command, reply));
+                        if group.len() < GROUP {
+                            next = jobs.try_recv().ok();
+                        }
+                    }
+                    Job::Rebuild { keep, reply } => {
+                        self.commit_group(&mut conn, &mut group);
+                        // A reader that hung up no longer needs the answer.
+                        let _ = reply.send(rebuild::rebuild(&mut conn, keep, &mut |_| {}));
+                    }
+                    Job::AcceptLoss { caller, reply } => {
+                        self.commit_group(&mut conn, &mut group);
+                        let _ = reply.send(self.accept_loss(&mut conn, caller));
+                    }
+                }
+            }
+            self.commit_group(&mut conn, &mut group);
+            if self.fatal.borrow().is_some() {
+                break;
+            }
+            if conn.is_broken() {
+                match self.location.connect() {
+                    Ok(fresh) => conn = fresh,
+                    Err(error) => tracing::warn!("the database is out of reach: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Commits the group, and answers each of it only after the commit.
+    fn commit_group(&mut self, conn: &mut Conn, group: &mut Vec<(Caller, Command, Reply<Vec<Recorded>>)>) {
+        if group.is_empty() {
+            return;
+        }
+        let commands: Vec<(&Caller, &Command)> = group.iter().map(|(caller, command, _)| (caller, command)).collect();
+        let results = match self.transact(conn, &commands) {
+            Ok(results) => results,
+            // One of them hurt the others: each gets a transaction of its own.
+            Err(StoreError::Sql(_)) if commands.len() > 1 => {
+                commands.iter().map(|one| self.transact(conn, &[*one]).and_then(only)).collect()
+            }
+            Err(error) => {
+                self.note_fatal(&error);
+                commands.iter().map(|_| Err(error.clone())).collect()
+            }
+        };
+        for ((_, _, reply), result) in group.drain(..).zip(results) {
+            let _ = reply.send(result);
+        }
+    }
+
+    /// One transaction. The outer error is the database's and nothing was stored; the inner ones are refusals.
+    #[expect(clippy::type_complexity, reason = "a result per command inside the result of the transaction")]
+    fn transact(
+        &mut self,
+        conn: &mut Conn,
+        commands: &[(&Caller, &Command)],
+    ) -> Result<Vec<Result<Vec<Recorded>, StoreError>>, StoreError> {
+        if let Some(cut) = &self.cut {
+            return Err(StoreError::LogCut(cut.clone()));
+        }
+        conn.begin_write()?;
+        let result = self.in_transaction(conn, commands);
+        let (results, tail) = match result {
+            Ok(done) => done,
+            Err(error) => {
+                // The transaction is lost either way; what matters is the first error.
+                let _ = conn.script("ROLLBACK");
+                return Err(error);
+            }
+        };
+        if let Err(error) = conn.script("COMMIT") {
+            let _ = conn.script("ROLLBACK");
+            return Err(error);
+        }
+        if let Err(error) = self.head.write(&tail) {
+            tracing::warn!("the head file cannot be written; the log's tail is not proved outside: {error}");
+        }
+        let events: Vec<Recorded> = results.iter().flatten().flatten().cloned().collect();
+        self.publish(conn, events);
+        Ok(results)
+    }
+
+    #[expect(clippy::type_complexity, reason = "as above, with the new end of the log")]
+    fn in_transaction(
+        &mut self,
+        conn: &mut Conn,
+        commands: &[(&Caller, &Command)],
+    ) -> Result<(Vec<Result<Vec<Recorded>, StoreError>>, Tail), StoreError> {
+        let mut tail = Tail::read(conn)?;
+        let at = (self.now)();
+        let mut results = Vec::with_capacity(commands.len());
+        for (caller, command) in commands {
+            match execute(conn, &mut tail, caller, command, &at) {
+                Err(StoreError::Refused(refusal)) => results.push(Err(StoreError::Refused(refusal))),
+                Err(error) => return Err(error),
+                Ok(events) => results.push(Ok(events)),
+            }
+        }
+        if results.iter().flatten().any(|events| !events.is_empty()) {
+            conn.announce(tail.seq)?;
+        }
+        Ok((results, tail))
+    }
+
+    fn publish(&self, conn: &mut Conn, events: Vec<Recorded>) {
+        if self.live.push(events).is_err() {
+            // Another server on the same database was in between.
+            catch_up(conn, &self.live);
+        }
+    }
+
+    fn accept_loss(&mut self, conn: &mut Conn, caller: Caller) -> Result<Vec<Recorded>, StoreError> {
+        let Proof::Broken { proved, found } = Proof::of(conn, self.head.read())? else {
+            return Ok(Vec::new());
+        };
+        self.cut = None;
+        let command = Command::AcceptLoss {
+            proved_seq: proved.seq,
+            proved_hash: proved.hash,
+            found_seq: found.seq,
+            found_hash: found.hash,
+        };
+        self.transact(conn, &[(&caller, &command)]).and_then(only)
+    }
+
+    fn note_fatal(&self, error: &StoreError) {
+        if error.is_fatal() {
+            self.fatal.send_replace(Some(error.to_string()));
+        }
+    }
+}
+
+/// Decides one command on what the transaction sees, and records what follows.
+fn execute(
+    conn: &mut Conn,
+    tail: &mut Tail,
+    caller: &Caller,
+    command: &Command,
+    at: &str,
+) -> Result<Vec<Recorded>, StoreError> {
+    let world = slice::load(conn, command)?;
+    let drafts = decide(&world, caller, command)?;
+    let events = log::append(conn, tail, caller, at, &drafts)?;
+    let mut projector = Projector::with(world.briefs);
+    for event in &events {
+        projector.apply(conn, event)?;
+    }
+    projector.flush(conn)?;
+    Ok(events)
+}
+
+/// Brings the live events up to the end of the log.
+pub fn catch_up(conn: &mut Conn, live: &Live) {
+    const PAGE: u64 = 500;
+    loop {
+        match log::after(conn, live.head(), PAGE) {
+            Ok(events) if events.is_empty() => return,
+            Ok(events) => {
+                if live.push(events).is_err() {
+                    return;
+                }
+            }
+            Err(error) => {
+                tracing::warn!("live events are late: {error}");
+                return;
+            }
+        }
+    }
+}
+
+fn only(mut results: Vec<Result<Vec<Recorded>, StoreError>>) -> Result<Vec<Recorded>, StoreError> {
+    results.pop().unwrap_or(Err(StoreError::Closed))
+}
