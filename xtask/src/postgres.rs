@@ -52,14 +52,8 @@ impl Cluster {
         let user = unprivileged_user()?;
         let scratch = Scratch::create(user)?;
         let program = |name: &str, deadline| {
-            Program::new(binaries.path(name), deadline)
-                // Neither a developer's PGHOST nor their language shall matter.
-                .without_any_env()
-                .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-                .env("LC_ALL", "C")
-                .directory(&scratch.path)
-                .user(user)
-                .leftover(&scratch.path)
+            let program = binaries.program(name, deadline);
+            program.directory(&scratch.path).user(user).leftover(&scratch.path)
         };
         let initdb = program("initdb", minutes(3))
             .args(["--pgdata=data", "--encoding=UTF8", "--locale=C", "--no-sync"])
@@ -89,9 +83,9 @@ impl Cluster {
 
         // Asking through our own socket cannot reach somebody else's server by mistake.
         let address = ["-h", &socket, "-p", &port.to_string(), "-U", ROLE].map(str::to_owned);
-        let program = |name: &str| Program::new(binaries.path(name), seconds(60));
-        cluster.wait_until(|| program("pg_isready").args(&address).output().is_ok())?;
-        program("createdb").args(&address).args([DATABASE]).output()?;
+        let client = |name: &str| binaries.program(name, seconds(60)).args(&address);
+        cluster.wait_until(|| client("pg_isready").output().is_ok())?;
+        client("createdb").args([DATABASE]).output()?;
         eprintln!("PostgreSQL is ready at {}", cluster.url);
         Ok(cluster)
     }

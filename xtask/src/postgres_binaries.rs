@@ -1,6 +1,7 @@
 //! Where the programs of PostgreSQL are.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::run::{Program, seconds};
 
@@ -25,12 +26,16 @@ impl Binaries {
             .map(|directory| Self { directory })
             .find(|found| {
                 let needed = ["initdb", "createdb", "pg_isready"];
-                needed.iter().all(|name| found.path(name).exists())
+                needed.iter().all(|name| found.directory.join(name).exists())
             })
     }
 
-    pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
+    /// One of the programs, to be run where neither a developer's PGHOST nor their language matters.
+    pub(crate) fn program(&self, name: &str, deadline: Duration) -> Program {
+        Program::new(self.directory.join(name), deadline)
+            .without_any_env()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("LC_ALL", "C")
     }
 }
 

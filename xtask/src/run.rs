@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::guard::{Ending, Guard};
 use crate::user::User;
+
+/// A program begins only once its guard stands: were we killed in between, it would outlive us.
+const WAIT_FOR_GUARD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
 pub(crate) const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -35,9 +38,10 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn new(program: impl AsRef<OsStr>, deadline: Duration) -> Self {
         let program = program.as_ref();
-        let mut command = Command::new(program);
+        let mut command = Command::new("sh");
+        command.args(["-c", WAIT_FOR_GUARD, "start"]).arg(program);
         command.current_dir(repository_root());
-        command.stdin(Stdio::null()).process_group(0);
+        command.stdin(Stdio::piped()).process_group(0);
         // `cargo run` describes xtask in these; a nested cargo would take them for news and rebuild.
         for (key, _) in std::env::vars_os() {
             let key = key.to_string_lossy();
@@ -130,7 +134,12 @@ impl Program {
         let mut child = self.command.spawn().map_err(|error| format!("could not start `{name}`: {error}"))?;
         let ending = Ending { signal, leftover: self.leftover.as_deref() };
         match Guard::over(child.id(), ending) {
-            Ok(guard) => Ok(Running { name, child, guard }),
+            Ok(guard) => {
+                if let Some(mut pipe) = child.stdin.take() {
+                    let _ = pipe.write_all(b"go\n");
+                }
+                Ok(Running { name, child, guard })
+            }
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -140,7 +149,8 @@ impl Program {
     }
 
     fn line(&self) -> String {
-        let args = self.command.get_args().map(OsStr::to_string_lossy);
+        let own_words = ["-c", WAIT_FOR_GUARD, "start", "PROGRAM"].len();
+        let args = self.command.get_args().skip(own_words).map(OsStr::to_string_lossy);
         let words: Vec<_> = std::iter::once(self.name.as_str().into()).chain(args).collect();
         words.join(" ")
     }

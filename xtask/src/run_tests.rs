@@ -21,7 +21,7 @@ fn a_failure_names_the_command_and_what_it_complained_about() {
 #[test]
 fn a_missing_program_is_named() {
     let message = Program::new("no-such-program", seconds(30)).output().unwrap_err();
-    assert!(message.contains("could not start `no-such-program`"), "{message}");
+    assert!(message.contains("no-such-program: not found"), "{message}");
 }
 
 #[test]

@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// More than a guard needs, and less than the command that it has to end would take.
+const LONG_ENOUGH: Duration = Duration::from_secs(60);
+
 /// A temporary directory of our own, in which every leftover would show.
 struct Room(PathBuf);
 
@@ -88,17 +91,18 @@ fn a_killed_xtask_takes_the_command_and_the_server_with_it() {
         return;
     }
     let room = Room::new("killed");
-    let (mut child, mut stdout) = room.xtask_postgres("echo $FLOWER_TEST_POSTGRES; sleep 600");
+    let (mut child, mut stdout) = room.xtask_postgres("echo $FLOWER_TEST_POSTGRES; sleep 120");
     let mut url = String::new();
     stdout.read_line(&mut url).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
+    let killed = Instant::now();
     // The command holds the other end of the pipe, so this returns when it is gone.
     stdout.read_to_end(&mut Vec::new()).unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while !room.is_empty() && Instant::now() < deadline {
+    while !room.is_empty() && killed.elapsed() < LONG_ENOUGH {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(room.is_empty());
+    assert!(killed.elapsed() < LONG_ENOUGH, "the command was left to end by itself");
     assert!(TcpStream::connect(address_in(&url)).is_err());
 }

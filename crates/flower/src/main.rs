@@ -1,1 +1,5 @@
-fn main() {}
+//! The `flower` program.
+
+fn main() -> std::process::ExitCode {
+    flower::cli::main()
+}

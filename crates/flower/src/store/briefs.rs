@@ -1,6 +1,6 @@
 //! Questions about briefs. One function each; row types stay in here.
 
-use super::conn::{Conn, Param, Row, params};
+use super::conn::{Conn, params};
 use super::error::StoreError;
 use flower_core::{Brief, BriefKind, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,44 +62,63 @@ pub struct Link {
     pub at: String,
 }
 
-/// Loads what is around briefs that follow each other in a list: `first` to `last` in number.
+/// How many of `briefs` fit into one page, given that their specs can be long. At least one does.
+pub fn fitting(conn: &mut Conn, briefs: &[Brief], most_bytes: u64) -> Result<usize, StoreError> {
+    let sql = format!(
+        "SELECT brief, octet_length(markdown) FROM spec_versions s WHERE brief IN ({}) AND {NEWEST}",
+        conn.each_number()
+    );
+    let mut sizes = BTreeMap::new();
+    for row in conn.rows(&sql, params![&numbers(briefs)])? {
+        sizes.insert(row.int(0)?, row.int(1)?);
+    }
+    let mut bytes = 0;
+    let fit = briefs.iter().take_while(|brief| {
+        bytes += sizes.get(&brief.number).copied().unwrap_or_default();
+        bytes <= most_bytes
+    });
+    Ok(fit.count().max(1))
+}
+
+const NEWEST: &str = "s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = s.brief)";
+
 pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
     let mut around = Around::default();
-    let (Some(first), Some(last)) = (briefs.first(), briefs.last()) else { return Ok(around) };
-    let range: &[Param<'_>] = params![first.number, last.number];
-    let wanted: BTreeSet<u64> = briefs.iter().map(|brief| brief.number).collect();
-    let mine = |row: &Row| row.int(0).map(|number| wanted.contains(&number));
+    let each = conn.each_number();
+    let numbers = numbers(briefs);
+    let numbers = params![&numbers];
 
-    let newest = "SELECT s.brief, s.markdown FROM spec_versions s WHERE s.brief BETWEEN $1 AND $2
-         AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = s.brief)";
-    for row in conn.rows(newest, range)? {
-        if mine(&row)? {
-            around.specs.insert(row.int(0)?, row.text(1)?);
-        }
+    let specs = format!("SELECT brief, markdown FROM spec_versions s WHERE brief IN ({each}) AND {NEWEST}");
+    for row in conn.rows(&specs, numbers)? {
+        around.specs.insert(row.int(0)?, row.text(1)?);
     }
-    let needed = "SELECT DISTINCT d.number, d.status FROM brief_needs n JOIN briefs d ON d.number = n.needs
-         WHERE n.brief BETWEEN $1 AND $2";
-    for row in conn.rows(needed, range)? {
-        let status = row.text(1)?.parse().map_err(StoreError::Refused)?;
-        around.statuses.insert(row.int(0)?, status);
+    let needed = format!(
+        "SELECT DISTINCT d.number, d.status FROM brief_needs n JOIN briefs d ON d.number = n.needs
+         WHERE n.brief IN ({each})"
+    );
+    for row in conn.rows(&needed, numbers)? {
+        around.statuses.insert(row.int(0)?, row.text(1)?.parse()?);
     }
-    for row in conn.rows("SELECT needs, brief FROM brief_needs WHERE needs BETWEEN $1 AND $2", range)? {
+    for row in conn.rows(&format!("SELECT needs, brief FROM brief_needs WHERE needs IN ({each})"), numbers)? {
         around.dependents.entry(row.int(0)?).or_default().insert(row.int(1)?);
     }
     let links =
-        "SELECT brief, kind, target, label, actor_name, at FROM links WHERE brief BETWEEN $1 AND $2 ORDER BY seq";
-    for row in conn.rows(links, range)? {
-        if mine(&row)? {
-            around.links.entry(row.int(0)?).or_default().push(Link {
-                kind: row.text(1)?,
-                target: row.text(2)?,
-                label: row.text(3)?,
-                by: row.text(4)?,
-                at: row.text(5)?,
-            });
-        }
+        format!("SELECT brief, kind, target, label, actor_name, at FROM links WHERE brief IN ({each}) ORDER BY seq");
+    for row in conn.rows(&links, numbers)? {
+        around.links.entry(row.int(0)?).or_default().push(Link {
+            kind: row.text(1)?,
+            target: row.text(2)?,
+            label: row.text(3)?,
+            by: row.text(4)?,
+            at: row.text(5)?,
+        });
     }
     Ok(around)
+}
+
+fn numbers(briefs: &[Brief]) -> String {
+    let numbers: Vec<u64> = briefs.iter().map(|brief| brief.number).collect();
+    serde_json::to_string(&numbers).expect("a list of numbers")
 }
 
 /// One version of a spec.
@@ -147,4 +166,9 @@ pub fn count_by_status(conn: &mut Conn, project: Option<&str>) -> Result<BTreeMa
     let sql = "SELECT status, count(*) FROM briefs b WHERE CAST($1 AS TEXT) IS NULL
          OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $1 AND p.brief = b.number) GROUP BY status";
     conn.rows(sql, params![project])?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
+}
+
+/// The highest number there is.
+pub fn newest(conn: &mut Conn) -> Result<u64, StoreError> {
+    conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?.map_or(Ok(0), |row| row.int(0))
 }

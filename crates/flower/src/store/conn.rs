@@ -119,8 +119,9 @@ impl Conn {
     pub fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         match self {
             Conn::Sqlite(db) => {
-                let changed = db.prepare_cached(sql)?.execute(rusqlite::params_from_iter(params))?;
-                Ok(changed as u64)
+                let mut statement = db.prepare_cached(sql)?;
+                bind(&mut statement, params)?;
+                Ok(statement.raw_execute()? as u64)
             }
             Conn::Postgres(db) => {
                 let statement = db.statement(sql)?;
@@ -134,7 +135,8 @@ impl Conn {
             Conn::Sqlite(db) => {
                 let mut statement = db.prepare_cached(sql)?;
                 let columns = statement.column_count();
-                let mut rows = statement.query(rusqlite::params_from_iter(params))?;
+                bind(&mut statement, params)?;
+                let mut rows = statement.raw_query();
                 let mut all = Vec::new();
                 while let Some(row) = rows.next()? {
                     all.push(Row((0..columns).map(|i| sqlite_value(row, i)).collect::<Result<_, _>>()?));
@@ -216,6 +218,17 @@ impl ToSql for Param<'_> {
 
 fn references<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
+}
+
+/// SQLite takes `$3` for a name and numbers parameters as they first occur; we mean the third.
+fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        let param = number.and_then(|number| params.get(number.checked_sub(1)?));
+        let param = param.ok_or_else(|| StoreError::Sql("a parameter without a value".into()))?;
+        statement.raw_bind_parameter(index, param)?;
+    }
+    Ok(())
 }
 
 fn sqlite_value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value, StoreError> {

@@ -107,6 +107,16 @@ impl Conn {
         }
     }
 
+    /// The rows of a JSON list of whole numbers.
+    pub fn each_number(&self) -> &'static str {
+        match self {
+            Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
+            Conn::Postgres(_) => {
+                "SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST($1 AS json)) AS value"
+            }
+        }
+    }
+
     /// The rows of a JSON list of pairs of texts.
     pub fn each_pair(&self) -> &'static str {
         match self {

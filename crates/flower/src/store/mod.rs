@@ -53,7 +53,7 @@ struct Inner {
     readers: Semaphore,
     idle: Mutex<Vec<Conn>>,
     fatal: watch::Receiver<Option<String>>,
-    cut: Option<String>,
+    cut: watch::Receiver<Option<String>>,
     writer: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -87,7 +87,9 @@ impl Store {
         let (jobs, receiver) = mpsc::channel(QUEUE);
         let fatal = watch::Sender::new(None);
         let watching = fatal.subscribe();
-        let writer = Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut: cut.clone() };
+        let cut = watch::Sender::new(cut);
+        let watching_cut = cut.subscribe();
+        let writer = Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(conn, receiver))
@@ -101,7 +103,7 @@ impl Store {
             readers: Semaphore::new(READERS),
             idle: Mutex::new(Vec::new()),
             fatal: watching,
-            cut,
+            cut: watching_cut,
             writer: Mutex::new(Some(thread)),
         };
         Ok(Store { inner: Arc::new(inner) })
@@ -163,8 +165,8 @@ impl Store {
     }
 
     /// Why nothing is written, if the log is not the one that was recorded.
-    pub fn cut(&self) -> Option<&str> {
-        self.inner.cut.as_deref()
+    pub fn cut(&self) -> Option<String> {
+        self.inner.cut.borrow().clone()
     }
 
     /// Lets the writer finish what it has taken. Waits for it only if this is the last handle.

@@ -47,7 +47,7 @@ pub struct Writer {
     /// Set when nothing can be acknowledged any more; the daemon ends.
     pub fatal: watch::Sender<Option<String>>,
     /// While the log is not the one that was recorded, nothing is added to it: the evidence would be overwritten.
-    pub cut: Option<String>,
+    pub cut: watch::Sender<Option<String>>,
 }
 
 impl Writer {
@@ -116,8 +116,8 @@ impl Writer {
         conn: &mut Conn,
         commands: &[(&Caller, &Command)],
     ) -> Result<Vec<Result<Vec<Recorded>, StoreError>>, StoreError> {
-        if let Some(cut) = &self.cut {
-            return Err(StoreError::LogCut(cut.clone()));
+        if let Some(cut) = self.cut.borrow().clone() {
+            return Err(StoreError::LogCut(cut));
         }
         conn.begin_write()?;
         let result = self.in_transaction(conn, commands);
@@ -174,7 +174,7 @@ impl Writer {
         let Proof::Broken { proved, found } = Proof::of(conn, self.head.read())? else {
             return Ok(Vec::new());
         };
-        self.cut = None;
+        self.cut.send_replace(None);
         let command = Command::AcceptLoss {
             proved_seq: proved.seq,
             proved_hash: proved.hash,

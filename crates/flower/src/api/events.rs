@@ -1,0 +1,135 @@
+//! `GET /api/events`: the log as it grows, as server-sent events. Every reader is at its own place; a slow one is dropped
+//! and goes on later from where it was, so nobody's slowness costs memory and nothing is lost.
+
+use super::extract::Query;
+use super::serve::Shutdown;
+use crate::app::App;
+use crate::app::trace::Window;
+use crate::error::Problem;
+use crate::store::LiveEvent;
+use crate::view::EventView;
+use axum::Extension;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::IntoResponse;
+use flower_core::Recorded;
+use futures_util::stream;
+use serde::Deserialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use utoipa::IntoParams;
+
+/// Events that are written at once.
+const BATCH: usize = 256;
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LiveQuery {
+    /// Begin after this event; the header `Last-Event-ID` does the same and wins. Without either, begin with the next one.
+    after: Option<u64>,
+    /// Only the trace of one brief.
+    brief: Option<u64>,
+}
+
+#[utoipa::path(get, path = "/api/events", tag = "log", params(LiveQuery),
+    responses((status = 200, content_type = "text/event-stream", body = EventView)))]
+pub(super) async fn live(
+    State(app): State<Arc<App>>,
+    Extension(shutdown): Extension<Shutdown>,
+    headers: HeaderMap,
+    Query(q): Query<LiveQuery>,
+) -> Result<impl IntoResponse, Problem> {
+    let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
+    let bell = app.store.live().subscribe();
+    let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
+    let reader = Reader { app, bell, shutdown, at, brief: q.brief, live: false, greeted: false };
+    let frames = stream::unfold(reader, |mut reader| async move {
+        let frames = reader.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(frames), reader))
+    });
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
+    Ok((headers, Body::from_stream(frames)))
+}
+
+struct Reader {
+    app: Arc<App>,
+    bell: watch::Receiver<u64>,
+    shutdown: Shutdown,
+    /// The last event that was handed over.
+    at: u64,
+    brief: Option<u64>,
+    /// It has caught up once. If it then falls behind what is remembered, it is too slow.
+    live: bool,
+    greeted: bool,
+}
+
+impl Reader {
+    /// The next bytes for this reader, or the end.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        if !self.greeted {
+            // Headers go out with the first bytes: the reader knows at once that it is connected.
+            self.greeted = true;
+            return Some(b": flower\n\n".to_vec());
+        }
+        loop {
+            self.bell.borrow_and_update();
+            let frames = match self.app.store.live().after(self.at, BATCH) {
+                Some(events) => {
+                    self.live = true;
+                    self.take_live(&events)
+                }
+                None if self.live => return None,
+                None => self.read_log().await?,
+            };
+            if !frames.is_empty() {
+                return Some(frames);
+            }
+            if self.at < self.app.store.live().head() {
+                continue;
+            }
+            tokio::select! {
+                rung = self.bell.changed() => rung.ok()?,
+                () = self.shutdown.begun() => return None,
+                () = tokio::time::sleep(HEARTBEAT) => return Some(b": alive\n\n".to_vec()),
+            }
+        }
+    }
+
+    fn take_live(&mut self, events: &[Arc<LiveEvent>]) -> Vec<u8> {
+        let mut frames = Vec::new();
+        for event in events {
+            self.at = event.recorded.seq;
+            if self.wants(&event.recorded) {
+                frames.extend_from_slice(event.rendered.get_or_init(|| frame(&event.recorded)));
+            }
+        }
+        frames
+    }
+
+    async fn read_log(&mut self) -> Option<Vec<u8>> {
+        let window = Window { after: Some(self.at), limit: Some(BATCH as u64), ..Window::default() };
+        let events = self.app.events(window).await.ok()?;
+        let mut frames = Vec::new();
+        for event in &events {
+            self.at = event.seq;
+            if self.wants(event) {
+                frames.extend_from_slice(&frame(event));
+            }
+        }
+        Some(frames)
+    }
+
+    fn wants(&self, event: &Recorded) -> bool {
+        self.brief.is_none() || self.brief == event.brief
+    }
+}
+
+fn frame(event: &Recorded) -> Vec<u8> {
+    let mut frame = format!("id: {}\nevent: event\ndata: ", event.seq).into_bytes();
+    serde_json::to_writer(&mut frame, &EventView::from(event)).expect("an event is plain data");
+    frame.extend_from_slice(b"\n\n");
+    frame
+}

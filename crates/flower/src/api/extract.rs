@@ -1,0 +1,121 @@
+//! Reading requests, with our own errors instead of the framework's.
+
+use crate::error::{Problem, ProblemKind};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use flower_core::Caller;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::de::DeserializeOwned;
+use std::time::Duration;
+
+/// A spec of the longest kind, with every character escaped, fits.
+const MOST_JSON: usize = 4 * 1024 * 1024;
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A JSON body. Other content types are refused, so that a form on a web page cannot send one.
+pub(super) struct Body<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        if !is_type(request.headers(), "application/json") {
+            return Err(Problem::new(
+                ProblemKind::UnsupportedType,
+                "the body is not declared as JSON",
+                "send `Content-Type: application/json`",
+            ));
+        }
+        let bytes = read(request, MOST_JSON).await?;
+        serde_json::from_slice(&bytes).map(Body).map_err(|error| {
+            Problem::usage(format!("the body is not what was expected: {error}"), "see /api/openapi.json")
+        })
+    }
+}
+
+/// Bytes as they are, for pictures.
+pub(super) struct Bytes<const MOST: usize>(pub(super) Vec<u8>);
+
+impl<S: Send + Sync, const MOST: usize> FromRequest<S> for Bytes<MOST> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let headers = request.headers();
+        let fits = ["application/octet-stream", "image/png", "image/jpeg", "image/webp", "image/gif"]
+            .iter()
+            .any(|kind| is_type(headers, kind));
+        if !fits {
+            return Err(Problem::new(
+                ProblemKind::UnsupportedType,
+                "the body is not declared as a picture",
+                "send `Content-Type: application/octet-stream`",
+            ));
+        }
+        read(request, MOST).await.map(Bytes)
+    }
+}
+
+async fn read(request: Request, most: usize) -> Result<Vec<u8>, Problem> {
+    let too_large = || {
+        Problem::new(
+            ProblemKind::TooLarge,
+            format!("the body is larger than {most} bytes"),
+            "send less; nothing was stored",
+        )
+    };
+    let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > most as u64) {
+        return Err(too_large());
+    }
+    let body = Limited::new(request.into_body(), most).collect();
+    match tokio::time::timeout(BODY_DEADLINE, body).await {
+        Ok(Ok(body)) => Ok(body.to_bytes().to_vec()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+        Ok(Err(error)) => Err(Problem::usage(format!("the body broke off: {error}"), "send it again")),
+        Err(_) => Err(Problem::new(ProblemKind::Timeout, "the body did not come in time", "send it again")),
+    }
+}
+
+fn is_type(headers: &HeaderMap, expected: &str) -> bool {
+    let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    declared.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
+}
+
+/// The parts of the path.
+pub(super) struct Path<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(value)| Path(value))
+            .map_err(|error| Problem::usage(format!("the address is not understood: {error}"), "see /api/openapi.json"))
+    }
+}
+
+/// The query behind `?`.
+pub(super) struct Query<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = axum::extract::Query::from_request_parts(parts, state).await;
+        query
+            .map(|axum::extract::Query(value)| Query(value))
+            .map_err(|error| Problem::usage(format!("the query is not understood: {error}"), "see /api/openapi.json"))
+    }
+}
+
+/// Whoever the token belongs to; put there by the guard.
+pub(super) struct Who(pub(super) Caller);
+
+impl<S: Send + Sync> FromRequestParts<S> for Who {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        parts.extensions.get::<Caller>().cloned().map(Who).ok_or_else(crate::app::identity::unauthorized)
+    }
+}

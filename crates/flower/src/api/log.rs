@@ -1,0 +1,74 @@
+//! The trace of everything, and the log itself: verify, export, rebuild.
+
+use super::briefs::TraceQuery;
+use super::extract::{Query, Who};
+use crate::app::trace::Window;
+use crate::app::{App, require_operator};
+use crate::error::{Problem, ProblemEnvelope};
+use crate::view::{EventView, RebuildView, VerifyView};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::IntoResponse;
+use futures_util::stream;
+use serde::Deserialize;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+type Answer<T> = Result<Json<T>, Problem>;
+
+#[utoipa::path(get, path = "/api/trace", tag = "log", params(TraceQuery), responses((status = 200, body = Vec<EventView>)))]
+pub(super) async fn trace(State(app): State<Arc<App>>, Query(q): Query<TraceQuery>) -> Answer<Vec<EventView>> {
+    app.trace(Window { brief: None, after: q.after, before: q.before, limit: q.limit }).await.map(Json)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct VerifyQuery {
+    /// Also compare the tables with what the log says.
+    #[serde(default)]
+    tables: bool,
+}
+
+#[utoipa::path(get, path = "/api/log/verify", tag = "log", params(VerifyQuery),
+    responses((status = 200, body = VerifyView), (status = 403, body = ProblemEnvelope)))]
+pub(super) async fn verify(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<VerifyQuery>,
+) -> Answer<VerifyView> {
+    app.verify_log(&caller, q.tables).await.map(Json)
+}
+
+/// The whole log, an event per line, in order. Each line holds all that its hash covers.
+#[utoipa::path(get, path = "/api/log/export", tag = "log",
+    responses((status = 200, content_type = "application/x-ndjson", body = EventView)))]
+pub(super) async fn export(State(app): State<Arc<App>>, Who(caller): Who) -> Result<impl IntoResponse, Problem> {
+    require_operator(&caller, "export the log")?;
+    let pages = stream::try_unfold((app, 0), |(app, after)| async move {
+        let page = app.events(Window { after: Some(after), ..Window::default() }).await;
+        let page = page.map_err(|problem| std::io::Error::other(problem.message))?;
+        let Some(last) = page.last().map(|event| event.seq) else { return Ok(None) };
+        let mut lines = Vec::new();
+        for event in &page {
+            serde_json::to_writer(&mut lines, &EventView::from(event))?;
+            lines.push(b'\n');
+        }
+        Ok::<_, std::io::Error>(Some((lines, (app, last))))
+    });
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(pages)))
+}
+
+#[utoipa::path(post, path = "/api/log/rebuild", tag = "log",
+    responses((status = 200, body = RebuildView), (status = 403, body = ProblemEnvelope)))]
+pub(super) async fn rebuild(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<RebuildView> {
+    app.rebuild_log(&caller).await.map(Json)
+}
+
+/// Goes on after a loss, and records what was lost.
+#[utoipa::path(post, path = "/api/log/accept-loss", tag = "log",
+    responses((status = 200, body = Vec<EventView>), (status = 403, body = ProblemEnvelope)))]
+pub(super) async fn accept_loss(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<EventView>> {
+    app.accept_loss(&caller).await.map(Json)
+}

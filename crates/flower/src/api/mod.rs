@@ -1,0 +1,97 @@
+//! The HTTP door. Handlers extract, call [`crate::app`] and return; the rules and the rights are elsewhere.
+
+mod briefs;
+mod events;
+mod extract;
+mod guard;
+mod log;
+mod page;
+mod rest;
+mod serve;
+
+pub use briefs::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
+pub use rest::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
+pub use serve::{Listener, Shutdown, serve};
+
+use crate::app::App;
+use crate::error::{Problem, ProblemEnvelope, ProblemKind};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use std::sync::Arc;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+#[derive(OpenApi)]
+#[openapi(info(title = "flower", description = "Keeps MAIN stable while many coding agents change the code at once."))]
+struct Description;
+
+/// Everything under `/api`. A route and its description cannot drift apart: both come from the handler.
+fn api() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(rest::status))
+        .routes(routes!(rest::shutdown))
+        .routes(routes!(rest::open_link))
+        .routes(routes!(rest::begin_session))
+        .routes(routes!(rest::list_projects, rest::register_project))
+        .routes(routes!(rest::remove_project))
+        .routes(routes!(briefs::list, briefs::create))
+        .routes(routes!(briefs::show, briefs::edit))
+        .routes(routes!(briefs::plan))
+        .routes(routes!(briefs::accept))
+        .routes(routes!(briefs::refine))
+        .routes(routes!(briefs::set_status))
+        .routes(routes!(briefs::needs))
+        .routes(routes!(briefs::link))
+        .routes(routes!(briefs::note))
+        .routes(routes!(briefs::ask))
+        .routes(routes!(briefs::answer))
+        .routes(routes!(briefs::versions))
+        .routes(routes!(briefs::version))
+        .routes(routes!(briefs::diff))
+        .routes(routes!(briefs::trace))
+        .routes(routes!(rest::inbox))
+        .routes(routes!(rest::search))
+        .routes(routes!(rest::list_scratchpads, rest::create_scratchpad))
+        .routes(routes!(rest::show_scratchpad, rest::write_scratchpad))
+        .routes(routes!(rest::put_image))
+        .routes(routes!(rest::get_image))
+        .routes(routes!(rest::list_tokens, rest::issue_token))
+        .routes(routes!(rest::revoke_token))
+        .routes(routes!(log::trace))
+        .routes(routes!(events::live))
+        .routes(routes!(log::verify))
+        .routes(routes!(log::export))
+        .routes(routes!(log::rebuild))
+        .routes(routes!(log::accept_loss))
+}
+
+/// The description of the API, as `/api/openapi.json` gives it.
+pub fn openapi() -> String {
+    let (_, description) = api().split_for_parts();
+    description.to_pretty_json().expect("a description is plain data")
+}
+
+/// The whole of what a listener serves. `port` is the one that `Host` must name; a unix socket has none.
+pub fn router(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Router {
+    let (api, _) = api().split_for_parts();
+    let gate = Arc::new(guard::Gate { app: app.clone(), port });
+    api.route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
+        .route("/healthz", get(|| async { "ok\n" }))
+        .fallback(page::fallback)
+        .layer(axum::Extension(shutdown))
+        .layer(middleware::from_fn_with_state(gate, guard::check))
+        .with_state(app)
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = axum::http::StatusCode::from_u16(self.http_status())
+            .unwrap_or(axum::http::StatusCode::INTERNAL_SERVER_ERROR);
+        if self.kind == ProblemKind::Bug {
+            tracing::error!("bug: {}", self.message);
+        }
+        (status, Json(ProblemEnvelope { error: self })).into_response()
+    }
+}

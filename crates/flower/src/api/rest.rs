@@ -1,0 +1,236 @@
+//! The smaller resources: status, sessions, projects, inbox, search, scratchpads, pictures, tokens.
+
+use super::extract::{Body, Bytes, Path, Query, Who};
+use super::guard::bearer;
+use super::serve::Shutdown;
+use crate::app::images::MOST_BYTES;
+use crate::app::projects::ProjectChoice;
+use crate::app::{App, require_operator};
+use crate::error::{Problem, ProblemEnvelope};
+use crate::view::{
+    InboxItem, NewToken, OpenLink, ProjectView, ScratchpadView, SearchHit, Session, StatusView, TokenView,
+};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::{Extension, Json};
+use flower_core::event::Image;
+use flower_core::{Command, Role};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+type Answer<T> = Result<Json<T>, Problem>;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ProjectQuery {
+    project: Option<String>,
+    #[param(value_type = Option<String>)]
+    dir: Option<PathBuf>,
+}
+
+#[utoipa::path(get, path = "/api/status", tag = "daemon", params(ProjectQuery), responses((status = 200, body = StatusView)))]
+pub(super) async fn status(State(app): State<Arc<App>>, Query(q): Query<ProjectQuery>) -> Answer<StatusView> {
+    app.status(&ProjectChoice { name: q.project, dir: q.dir }).await.map(Json)
+}
+
+/// Ends the daemon, after what is under way.
+#[utoipa::path(post, path = "/api/shutdown", tag = "daemon", responses((status = 202)))]
+pub(super) async fn shutdown(
+    Who(caller): Who,
+    Extension(shutdown): Extension<Shutdown>,
+) -> Result<StatusCode, Problem> {
+    require_operator(&caller, "stop the daemon")?;
+    shutdown.begin();
+    Ok(StatusCode::ACCEPTED)
+}
+
+/// A one-time address that opens the page with a session.
+#[utoipa::path(post, path = "/api/open-link", tag = "daemon", responses((status = 200, body = OpenLink)))]
+pub(super) async fn open_link(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<OpenLink> {
+    app.open_link(&caller).map(Json)
+}
+
+/// Trades the one-time code, sent as `Authorization: Bearer CODE`, for a session token.
+#[utoipa::path(post, path = "/api/session", tag = "daemon",
+    responses((status = 200, body = Session), (status = 401, body = ProblemEnvelope)))]
+pub(super) async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMap) -> Answer<Session> {
+    app.begin_session(bearer(&headers).unwrap_or_default()).map(Json)
+}
+
+#[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
+pub(super) async fn list_projects(State(app): State<Arc<App>>) -> Answer<Vec<ProjectView>> {
+    app.projects().await.map(Json)
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewProject {
+    /// A directory inside the repository.
+    #[schema(value_type = String)]
+    pub dir: PathBuf,
+    pub name: Option<String>,
+}
+
+/// Makes the repository a project, or finds that it is one.
+#[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject,
+    responses((status = 200, body = ProjectView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn register_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Body(b): Body<NewProject>,
+) -> Answer<ProjectView> {
+    app.register_project(&caller, &b.dir, b.name).await.map(Json)
+}
+
+#[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn remove_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Result<StatusCode, Problem> {
+    app.remove_project(&caller, &name).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+#[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]
+pub(super) async fn inbox(State(app): State<Arc<App>>) -> Answer<Vec<InboxItem>> {
+    app.inbox().await.map(Json)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SearchQuery {
+    q: String,
+    limit: Option<u64>,
+}
+
+#[utoipa::path(get, path = "/api/search", tag = "search", params(SearchQuery), responses((status = 200, body = Vec<SearchHit>)))]
+pub(super) async fn search(State(app): State<Arc<App>>, Query(q): Query<SearchQuery>) -> Answer<Vec<SearchHit>> {
+    app.search(q.q, q.limit).await.map(Json)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PadQuery {
+    brief: Option<u64>,
+    #[serde(default)]
+    after: u64,
+    limit: Option<u64>,
+}
+
+#[utoipa::path(get, path = "/api/scratchpads", tag = "scratchpads", params(PadQuery),
+    responses((status = 200, body = Vec<ScratchpadView>)))]
+pub(super) async fn list_scratchpads(
+    State(app): State<Arc<App>>,
+    Query(q): Query<PadQuery>,
+) -> Answer<Vec<ScratchpadView>> {
+    app.scratchpads(q.brief, q.after, q.limit).await.map(Json)
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewScratchpad {
+    pub title: String,
+    pub brief: Option<u64>,
+    pub text: Option<String>,
+}
+
+#[utoipa::path(post, path = "/api/scratchpads", tag = "scratchpads", request_body = NewScratchpad,
+    responses((status = 200, body = ScratchpadView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn create_scratchpad(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Body(b): Body<NewScratchpad>,
+) -> Answer<ScratchpadView> {
+    let command = Command::CreateScratchpad { title: b.title, brief: b.brief, text: b.text };
+    let events = app.submit(&caller, command).await?;
+    let number = events.iter().find_map(|event| event.stream.strip_prefix("scratchpad/")?.parse().ok());
+    app.scratchpad(number.ok_or_else(|| Problem::bug("a scratchpad without a number"))?).await.map(Json)
+}
+
+#[utoipa::path(get, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
+    responses((status = 200, body = ScratchpadView), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn show_scratchpad(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<ScratchpadView> {
+    app.scratchpad(number).await.map(Json)
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct WriteScratchpad {
+    pub text: String,
+    /// Add to the text instead of replacing it.
+    #[serde(default)]
+    pub append: bool,
+    /// The version it was made from; a stale one is a conflict.
+    pub base: Option<u64>,
+}
+
+#[utoipa::path(put, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
+    request_body = WriteScratchpad,
+    responses((status = 200, body = ScratchpadView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn write_scratchpad(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(number): Path<u64>,
+    Body(b): Body<WriteScratchpad>,
+) -> Answer<ScratchpadView> {
+    let command = Command::WriteScratchpad { number, text: b.text, append: b.append, base: b.base };
+    app.submit(&caller, command).await?;
+    app.scratchpad(number).await.map(Json)
+}
+
+/// Stores a picture: PNG, JPEG, WebP or GIF, up to 10 MB. A note refers to it by its hash.
+#[utoipa::path(post, path = "/api/images", tag = "images", request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 200, body = Image), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn put_image(State(app): State<Arc<App>>, Bytes(bytes): Bytes<MOST_BYTES>) -> Answer<Image> {
+    app.put_image(bytes).await.map(Json)
+}
+
+#[utoipa::path(get, path = "/api/images/{sha256}", tag = "images", params(("sha256" = String, Path)),
+    responses((status = 200, content_type = "image/*"), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn get_image(
+    State(app): State<Arc<App>>,
+    Path(sha256): Path<String>,
+) -> Result<impl IntoResponse, Problem> {
+    let (image, bytes) = app.image(&sha256).await?;
+    let headers = [
+        (header::CONTENT_TYPE, image.media_type),
+        // Named by its content, so it never changes.
+        (header::CACHE_CONTROL, "private, max-age=31536000, immutable".to_owned()),
+    ];
+    Ok((headers, bytes))
+}
+
+#[utoipa::path(get, path = "/api/tokens", tag = "tokens", responses((status = 200, body = Vec<TokenView>)))]
+pub(super) async fn list_tokens(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<TokenView>> {
+    app.tokens(&caller).await.map(Json)
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct IssueToken {
+    pub agent: String,
+    /// `worker` unless said.
+    pub role: Option<Role>,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+}
+
+#[utoipa::path(post, path = "/api/tokens", tag = "tokens", request_body = IssueToken,
+    responses((status = 200, body = NewToken), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn issue_token(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Body(b): Body<IssueToken>,
+) -> Answer<NewToken> {
+    app.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree).await.map(Json)
+}
+
+#[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn revoke_token(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    app.submit(&caller, Command::RevokeToken { id }).await.map(|_| StatusCode::NO_CONTENT)
+}

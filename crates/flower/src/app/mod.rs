@@ -1,0 +1,65 @@
+//! The use cases, one file each. Doors call these; nothing here knows HTTP or the command line.
+
+pub mod briefs;
+pub mod identity;
+pub mod images;
+pub mod inbox;
+pub mod log;
+pub mod projects;
+pub mod scratchpads;
+pub mod search;
+pub mod sessions;
+pub mod status;
+pub mod tokens;
+pub mod trace;
+
+use crate::error::{Problem, ProblemKind};
+use crate::home::Home;
+use crate::store::Store;
+use flower_core::{Caller, Command, Recorded, Role};
+use identity::Failures;
+use projects::RepositoryLocks;
+use sessions::Sessions;
+
+/// The longest page that any list gives at once.
+pub const PAGE: u64 = 500;
+
+/// What every use case needs. One per daemon.
+pub struct App {
+    pub store: Store,
+    pub home: Home,
+    /// What the operator is called in the trace.
+    pub operator: String,
+    pub operator_token: String,
+    pub sessions: Sessions,
+    pub failures: Failures,
+    pub repositories: RepositoryLocks,
+    /// Where browsers find this daemon.
+    pub url: String,
+    pub started_at: String,
+    pub database: String,
+}
+
+impl App {
+    /// Decides and records one command.
+    pub async fn submit(&self, caller: &Caller, command: Command) -> Result<Vec<Recorded>, Problem> {
+        Ok(self.store.submit(caller.clone(), command).await?)
+    }
+}
+
+/// For what only the operator may do and the rules do not know of.
+pub fn require_operator(caller: &Caller, what: &str) -> Result<(), Problem> {
+    if caller.role == Role::Operator {
+        return Ok(());
+    }
+    Err(Problem::new(
+        ProblemKind::Forbidden,
+        format!("{} `{}` may not {what}", caller.role, caller.actor.name),
+        "ask the operator",
+    ))
+}
+
+/// The time as it is stored: UTC, always six digits of a second.
+pub fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+}

@@ -1,0 +1,166 @@
+//! Projects: the repositories that this flower serves. Each repository has one daemon at a time.
+
+use super::App;
+use crate::error::{Problem, ProblemKind};
+use crate::lock::{Holder, Lock, LockError};
+use crate::repository::Repository;
+use crate::store::tables;
+use crate::view::ProjectView;
+use flower_core::{Caller, Command, Refusal};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// How a caller says which project it means.
+#[derive(Clone, Debug, Default)]
+pub struct ProjectChoice {
+    pub name: Option<String>,
+    /// A directory; the repository around it counts.
+    pub dir: Option<PathBuf>,
+}
+
+/// The locks that keep other daemons off the repositories of this one.
+#[derive(Debug, Default)]
+pub struct RepositoryLocks {
+    held: Mutex<HashMap<PathBuf, Lock>>,
+}
+
+impl RepositoryLocks {
+    pub fn take(&self, repository: &Repository, home: &Path) -> Result<(), Problem> {
+        let mut held = self.held.lock().expect("no panic while held");
+        if held.contains_key(&repository.root) {
+            return Ok(());
+        }
+        let path = repository.git_dir.join("flower.lock");
+        let lock = Lock::take(&path, &Holder::this_process(home, None)).map_err(|error| match error {
+            LockError::Held(holder) => {
+                let who = holder.map_or_else(String::new, |h| format!(" of {} (process {})", h.home, h.pid));
+                Problem::new(
+                    ProblemKind::Conflict,
+                    format!("another flower{who} serves {}", repository.root.display()),
+                    "use that one, or stop it first: `FLOWER_HOME=… flower down`",
+                )
+            }
+            LockError::Io(error) => Problem::unreachable(
+                format!("{}: {error}", path.display()),
+                "make the repository writable for you, then try again",
+            ),
+        })?;
+        held.insert(repository.root.clone(), lock);
+        Ok(())
+    }
+
+    pub fn release(&self, root: &Path) {
+        self.held.lock().expect("no panic while held").remove(root);
+    }
+}
+
+impl App {
+    pub async fn projects(&self) -> Result<Vec<ProjectView>, Problem> {
+        let projects = self.store.read(tables::projects).await?;
+        Ok(projects.into_iter().map(|p| ProjectView { name: p.name, root: p.root, at: p.at }).collect())
+    }
+
+    /// Makes the repository around `dir` a project, or finds that it is one.
+    pub async fn register_project(
+        &self,
+        caller: &Caller,
+        dir: &Path,
+        name: Option<String>,
+    ) -> Result<ProjectView, Problem> {
+        let Some(repository) = Repository::discover(dir) else {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} is not inside a git repository", dir.display()),
+                "go to one, or make one: `git init`",
+            ));
+        };
+        let root = utf8(&repository.root)?;
+        let known = self.project_at(&repository.root).await?;
+        let name = match (name, known) {
+            (Some(name), Some(known)) if name != known => {
+                return Err(Refusal::ProjectTaken { name: known, root }.into());
+            }
+            (_, Some(known)) => known,
+            (Some(name), None) => name,
+            (None, None) => self.free_name(&repository).await?,
+        };
+        self.repositories.take(&repository, self.home.dir())?;
+        self.submit(caller, Command::RegisterProject { name: name.clone(), root }).await?;
+        self.project(&name).await
+    }
+
+    pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<(), Problem> {
+        let root = self.project(name).await?.root;
+        self.submit(caller, Command::RemoveProject { name: name.to_owned() }).await?;
+        self.repositories.release(Path::new(&root));
+        Ok(())
+    }
+
+    /// The project a caller means, if it is one: by name, else by directory.
+    pub async fn find_project(&self, choice: &ProjectChoice) -> Result<Option<String>, Problem> {
+        if let Some(name) = &choice.name {
+            return self.project(name).await.map(|project| Some(project.name));
+        }
+        match choice.dir.as_deref().and_then(Repository::discover) {
+            Some(repository) => self.project_at(&repository.root).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The project for something new. A repository that is none yet becomes one; outside of any, the only project there is.
+    pub async fn project_for_new(&self, caller: &Caller, choice: &ProjectChoice) -> Result<String, Problem> {
+        if let Some(name) = self.find_project(choice).await? {
+            return Ok(name);
+        }
+        if let Some(dir) = &choice.dir
+            && Repository::discover(dir).is_some()
+        {
+            return self.register_project(caller, dir, None).await.map(|project| project.name);
+        }
+        let projects = self.projects().await?;
+        match projects.as_slice() {
+            [only] => Ok(only.name.clone()),
+            [] => Err(Problem::new(
+                ProblemKind::Refused,
+                "there is no project yet",
+                "go to a git repository and run `flower init`",
+            )),
+            several => Err(Problem::usage(
+                "it is not clear which project is meant",
+                format!("say `--project NAME`; there is: {}", names(several)),
+            )),
+        }
+    }
+
+    async fn project(&self, name: &str) -> Result<ProjectView, Problem> {
+        let projects = self.projects().await?;
+        let known = projects.iter().map(|p| p.name.clone()).collect();
+        let found = projects.into_iter().find(|project| project.name == name);
+        found.ok_or_else(|| Refusal::NoProject { name: name.to_owned(), known }.into())
+    }
+
+    async fn project_at(&self, root: &Path) -> Result<Option<String>, Problem> {
+        let root = utf8(root)?;
+        Ok(self.store.read(move |conn| tables::project_at(conn, &root)).await?)
+    }
+
+    /// The folder's name, with a number behind it where another project has it.
+    async fn free_name(&self, repository: &Repository) -> Result<String, Problem> {
+        let wish = repository.default_name();
+        let taken: Vec<String> = self.projects().await?.into_iter().map(|p| p.name).collect();
+        let numbered = (2..).map(|n| format!("{wish}-{n}"));
+        let free = std::iter::once(wish.clone()).chain(numbered).find(|name| !taken.contains(name));
+        Ok(free.expect("there are always more numbers"))
+    }
+}
+
+fn names(projects: &[ProjectView]) -> String {
+    projects.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn utf8(path: &Path) -> Result<String, Problem> {
+    path.to_str().map(str::to_owned).ok_or_else(|| {
+        Problem::new(ProblemKind::Invalid, format!("{} is not UTF-8", path.display()), "rename that folder")
+    })
+}

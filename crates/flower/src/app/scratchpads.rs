@@ -1,0 +1,41 @@
+//! Scratchpads.
+
+use super::{App, PAGE};
+use crate::error::Problem;
+use crate::store::StoreError;
+use crate::store::tables::{self, Pad};
+use crate::view::ScratchpadView;
+use flower_core::Refusal;
+
+impl App {
+    pub async fn scratchpads(
+        &self,
+        brief: Option<u64>,
+        after: u64,
+        limit: Option<u64>,
+    ) -> Result<Vec<ScratchpadView>, Problem> {
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, after, limit)).await?;
+        Ok(pads.into_iter().map(view).collect())
+    }
+
+    pub async fn scratchpad(&self, number: u64) -> Result<ScratchpadView, Problem> {
+        let pad = self.store.read(move |conn| {
+            tables::scratchpad(conn, number)?.ok_or(StoreError::Refused(Refusal::NoScratchpad { number }))
+        });
+        Ok(view(pad.await?))
+    }
+}
+
+fn view(pad: Pad) -> ScratchpadView {
+    ScratchpadView {
+        number: pad.number,
+        title: pad.title,
+        brief: pad.brief,
+        version: pad.version,
+        by: pad.by,
+        created_at: pad.created_at,
+        updated_at: pad.updated_at,
+        text: pad.text,
+    }
+}

@@ -1,0 +1,42 @@
+//! Tokens for agents: lower rights than the operator's, shown once.
+
+use super::{App, require_operator};
+use crate::error::Problem;
+use crate::home::random_hex;
+use crate::store::tables;
+use crate::view::{NewToken, TokenView};
+use flower_core::chain::sha256;
+use flower_core::{Caller, Command, Role};
+
+impl App {
+    pub async fn issue_token(
+        &self,
+        caller: &Caller,
+        agent: String,
+        role: Role,
+        brief: Option<u64>,
+        worktree: Option<String>,
+    ) -> Result<NewToken, Problem> {
+        let token = random_hex();
+        let id = random_hex()[..12].to_owned();
+        let sha256 = sha256(token.as_bytes());
+        self.submit(caller, Command::IssueToken { id: id.clone(), agent, role, brief, worktree, sha256 }).await?;
+        Ok(NewToken { id, token })
+    }
+
+    pub async fn tokens(&self, caller: &Caller) -> Result<Vec<TokenView>, Problem> {
+        require_operator(caller, "list tokens")?;
+        let tokens = self.store.read(tables::tokens).await?.into_iter();
+        Ok(tokens
+            .map(|t| TokenView {
+                id: t.id,
+                agent: t.agent,
+                role: t.role,
+                brief: t.brief,
+                worktree: t.worktree,
+                at: t.at,
+                revoked_at: t.revoked_at,
+            })
+            .collect())
+    }
+}

@@ -1,0 +1,21 @@
+//! `flower brief accept`
+
+use crate::api::Accept;
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::view::BriefView;
+
+/// Accept what waits: a proposed plan, or the result in review
+#[derive(clap::Args)]
+pub(super) struct AcceptArgs {
+    number: u64,
+    /// Only if this is the newest version of the spec
+    #[arg(long, value_name = "VERSION")]
+    version: Option<u64>,
+}
+
+pub(super) async fn run(context: &Context, args: &AcceptArgs) -> Result<(), Problem> {
+    let body = Accept { version: args.version };
+    let brief: BriefView = context.client().await?.post(&format!("/api/briefs/{}/accept", args.number), &body).await?;
+    context.answer(&brief, |brief| super::line(context, brief))
+}

@@ -1,0 +1,23 @@
+//! `flower brief answer`
+
+use crate::api::Text;
+use crate::cli::{Context, input};
+use crate::error::Problem;
+use crate::view::EventView;
+
+/// Answer a question; the answer is a decision in the trace
+#[derive(clap::Args)]
+pub(super) struct AnswerArgs {
+    number: u64,
+    /// The question's number inside the brief
+    question: u64,
+    /// Markdown, or `-` for standard input
+    text: String,
+}
+
+pub(super) async fn run(context: &Context, args: &AnswerArgs) -> Result<(), Problem> {
+    let body = Text { text: input::text_or_stdin(&args.text)? };
+    let path = format!("/api/briefs/{}/questions/{}/answer", args.number, args.question);
+    let event: EventView = context.client().await?.post(&path, &body).await?;
+    context.answer(&event, |event| super::recorded(context, event))
+}

@@ -1,0 +1,21 @@
+//! `flower brief ask`
+
+use crate::api::Text;
+use crate::cli::{Context, input};
+use crate::error::Problem;
+use crate::view::EventView;
+
+/// Ask the operator; the question waits in the inbox
+#[derive(clap::Args)]
+pub(super) struct AskArgs {
+    number: u64,
+    /// Markdown, or `-` for standard input
+    text: String,
+}
+
+pub(super) async fn run(context: &Context, args: &AskArgs) -> Result<(), Problem> {
+    let body = Text { text: input::text_or_stdin(&args.text)? };
+    let path = format!("/api/briefs/{}/questions", args.number);
+    let event: EventView = context.client().await?.post(&path, &body).await?;
+    context.answer(&event, |event| super::recorded(context, event))
+}

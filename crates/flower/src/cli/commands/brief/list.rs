@@ -1,0 +1,125 @@
+//! `flower brief`: the list.
+
+use crate::cli::Context;
+use crate::cli::output::{Cell, Table, ago, plain, terminal_width};
+use crate::client::{Client, escape};
+use crate::error::Problem;
+use crate::view::BriefView;
+use flower_core::{BriefKind, Status};
+
+#[derive(clap::Args)]
+pub(super) struct ListArgs {
+    /// Only those in this status: draft, planned, in_progress, in_review, landed, done, parked, cancelled
+    #[arg(long, value_name = "S", value_parser = status)]
+    status: Option<Status>,
+    /// Only what can be built now
+    #[arg(long)]
+    ready: bool,
+    /// Only this kind: note, feature, fix, research, epic, incident
+    #[arg(long, value_name = "K", value_parser = kind)]
+    kind: Option<BriefKind>,
+    /// Only the children of this epic
+    #[arg(long, value_name = "N")]
+    epic: Option<u64>,
+    /// At most so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    /// Begin after this number: the cursor is the last number that you have
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<u64>,
+    /// Of all projects, wherever you are
+    #[arg(long)]
+    all: bool,
+}
+
+/// Parses with the rules' own words, and suggests the nearest.
+pub(super) fn status(word: &str) -> Result<Status, String> {
+    word.parse().map_err(|refusal| crate::cli::commands::suggest(word, &refusal))
+}
+
+pub(super) fn kind(word: &str) -> Result<BriefKind, String> {
+    word.parse().map_err(|refusal| crate::cli::commands::suggest(word, &refusal))
+}
+
+pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let briefs = fetch(context, &client, args).await?;
+    context.answer(&briefs, |briefs| {
+        if briefs.is_empty() {
+            return empty(args);
+        }
+        table(context, briefs)
+    })
+}
+
+/// All pages, up to the limit.
+async fn fetch(context: &Context, client: &Client, args: &ListArgs) -> Result<Vec<BriefView>, Problem> {
+    let mut filter = String::new();
+    if !args.all || context.project.is_some() {
+        filter.push_str(&format!("&{}", context.project_query()));
+    }
+    let words = [("status", args.status.map(Status::as_str)), ("kind", args.kind.map(BriefKind::as_str))];
+    for (name, word) in words.into_iter().filter_map(|(name, word)| word.map(|word| (name, word))) {
+        filter.push_str(&format!("&{name}={}", escape(word)));
+    }
+    if let Some(epic) = args.epic {
+        filter.push_str(&format!("&epic={epic}"));
+    }
+    let limit = args.limit.unwrap_or(u64::MAX);
+    let mut briefs: Vec<BriefView> = Vec::new();
+    let mut after = args.after.unwrap_or(0);
+    while (briefs.len() as u64) < limit {
+        let missing = (limit - briefs.len() as u64).min(500);
+        let ready = args.ready;
+        let path = format!("/api/briefs?after={after}&limit={missing}&ready={ready}{filter}");
+        let page: Vec<BriefView> = client.get(&path).await?;
+        let Some(last) = page.last() else { break };
+        after = last.number;
+        briefs.extend(page);
+    }
+    Ok(briefs)
+}
+
+fn empty(args: &ListArgs) -> String {
+    let filtered =
+        args.status.is_some() || args.ready || args.kind.is_some() || args.epic.is_some() || args.after.is_some();
+    if filtered {
+        return "no brief is like that; `flower brief` shows all\n".to_owned();
+    }
+    "no briefs yet; write down what should be done: `flower brief new TITLE`\n".to_owned()
+}
+
+fn table(context: &Context, briefs: &[BriefView]) -> String {
+    let style = context.style;
+    let now = jiff::Timestamp::now();
+    let mut table = Table::new(&["#", "STATUS", "KIND", "TITLE", "WAITS FOR", "UPDATED"], 3);
+    for brief in briefs {
+        table.row(vec![
+            brief.number.to_string().into(),
+            Cell::painted(brief.status.as_str(), style.status(brief.status)),
+            brief.kind.to_string().into(),
+            plain(&brief.title).into(),
+            Cell::from(waits_for(brief)),
+            Cell::painted(ago(&brief.updated_at, now), style.dim(&ago(&brief.updated_at, now))),
+        ]);
+    }
+    table.render(style, terminal_width())
+}
+
+/// The shortest true answer to "why does it not go on?".
+fn waits_for(brief: &BriefView) -> String {
+    if !brief.open_questions.is_empty() {
+        return "an answer".to_owned();
+    }
+    let build = brief.dispatchable.kinds.get("build");
+    let open = build.into_iter().flat_map(|b| &b.reasons).filter(|r| r.code == "open_dependency").count();
+    match (brief.status, brief.spec.version) {
+        (Status::Draft, 0) => "a plan".to_owned(),
+        (Status::Draft, _) => "acceptance".to_owned(),
+        (Status::InReview, _) => "review".to_owned(),
+        (Status::Planned, _) if open == 1 => "1 brief".to_owned(),
+        (Status::Planned, _) if open > 1 => format!("{open} briefs"),
+        (Status::Planned, _) => "an agent".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,28 @@
+//! `flower brief needs`
+
+use crate::api::Needs;
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::view::BriefView;
+
+/// Say that a brief depends on another, or no longer does
+#[derive(clap::Args)]
+pub(super) struct NeedsArgs {
+    /// The brief that waits
+    number: u64,
+    /// The brief that must be landed or done first
+    needs: u64,
+    /// It does not depend on it any more
+    #[arg(long)]
+    drop: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &NeedsArgs) -> Result<(), Problem> {
+    let body = Needs { needs: args.needs, drop: args.drop };
+    let brief: BriefView = context.client().await?.post(&format!("/api/briefs/{}/needs", args.number), &body).await?;
+    context.answer(&brief, |brief| {
+        let needs: Vec<String> = brief.depends_on.iter().map(|n| format!("#{n}")).collect();
+        let needs = if needs.is_empty() { "nothing".to_owned() } else { needs.join(", ") };
+        format!("{}depends on {needs}\n", super::line(context, brief))
+    })
+}

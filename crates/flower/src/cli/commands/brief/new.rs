@@ -1,0 +1,55 @@
+//! `flower brief new`
+
+use super::list::kind;
+use crate::api::NewBrief;
+use crate::cli::{Context, input};
+use crate::error::Problem;
+use crate::view::BriefView;
+use flower_core::BriefKind;
+
+/// Write down what should be done
+#[derive(clap::Args)]
+pub(super) struct NewArgs {
+    title: String,
+    /// note, feature, fix, research, epic or incident; a feature unless said
+    #[arg(long, value_name = "K", value_parser = kind)]
+    kind: Option<BriefKind>,
+    /// The plan in Markdown: a file, or `-` for standard input. It waits to be accepted
+    #[arg(long, value_name = "FILE")]
+    spec: Option<String>,
+    /// The epic that it is part of
+    #[arg(long, value_name = "N")]
+    epic: Option<u64>,
+    /// A brief that must be landed or done first; may be given several times
+    #[arg(long, value_name = "N")]
+    needs: Vec<u64>,
+    /// Dispatch it by itself once it is planned and nothing it needs is open
+    #[arg(long)]
+    auto_dispatch: bool,
+    /// A design pass comes before the build
+    #[arg(long)]
+    design_loop: bool,
+}
+
+pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem> {
+    let spec = args.spec.as_deref().map(input::text).transpose()?;
+    let body = NewBrief {
+        title: args.title,
+        kind: args.kind,
+        spec,
+        project: context.project.clone(),
+        dir: Some(context.dir.clone()),
+        epic: args.epic,
+        needs: args.needs,
+        auto_dispatch: args.auto_dispatch,
+        design_loop: args.design_loop,
+    };
+    let brief: BriefView = context.client().await?.post("/api/briefs", &body).await?;
+    context.answer(&brief, |brief| {
+        let next = match brief.spec.version {
+            0 => format!("next: `flower brief plan {} --spec FILE`", brief.number),
+            _ => format!("next: `flower brief accept {}`", brief.number),
+        };
+        format!("{}{}\n", super::line(context, brief), context.style.dim(&next))
+    })
+}

@@ -1,0 +1,24 @@
+//! `flower brief plan`
+
+use crate::api::Plan;
+use crate::cli::{Context, input};
+use crate::error::Problem;
+use crate::view::BriefView;
+
+/// Propose a plan, which then waits to be accepted
+#[derive(clap::Args)]
+pub(super) struct PlanArgs {
+    number: u64,
+    /// The plan in Markdown: a file, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    spec: String,
+}
+
+pub(super) async fn run(context: &Context, args: &PlanArgs) -> Result<(), Problem> {
+    let body = Plan { markdown: input::text(&args.spec)? };
+    let brief: BriefView = context.client().await?.post(&format!("/api/briefs/{}/plan", args.number), &body).await?;
+    context.answer(&brief, |brief| {
+        let next = format!("version {} is proposed; next: `flower brief accept {}`", brief.spec.version, brief.number);
+        format!("{}{}\n", super::line(context, brief), context.style.dim(&next))
+    })
+}

@@ -1,0 +1,30 @@
+//! `flower brief refine`
+
+use crate::api::Refine;
+use crate::cli::{Context, input};
+use crate::error::Problem;
+use crate::view::BriefView;
+
+/// Change the spec; every version is kept
+#[derive(clap::Args)]
+pub(super) struct RefineArgs {
+    number: u64,
+    /// The whole new spec: a file, or `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    spec: String,
+    /// The version that you changed; if there is a newer one, nothing is stored
+    #[arg(long, value_name = "VERSION")]
+    base: Option<u64>,
+    /// Why, in a sentence
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: RefineArgs) -> Result<(), Problem> {
+    let body = Refine { markdown: input::text(&args.spec)?, base: args.base, why: args.why };
+    let brief: BriefView = context.client().await?.post(&format!("/api/briefs/{}/refine", args.number), &body).await?;
+    context.answer(&brief, |brief| {
+        let version = format!("the spec is at version {}", brief.spec.version);
+        format!("{}{}\n", super::line(context, brief), context.style.dim(&version))
+    })
+}

@@ -1,0 +1,99 @@
+//! `flower brief show`
+
+use crate::cli::output::{ago, plain};
+use crate::cli::{Context, event};
+use crate::error::Problem;
+use crate::view::{BriefView, EventView};
+use std::fmt::Write;
+
+/// One brief as a page: where it stands, its spec, who is on it, what happened last
+#[derive(clap::Args)]
+pub(super) struct ShowArgs {
+    number: u64,
+}
+
+const NEWEST_EVENTS: u64 = 10;
+
+pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let brief: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;
+    if context.json {
+        return context.answer(&brief, |_| String::new());
+    }
+    let trace: Vec<EventView> = client.get(&format!("/api/briefs/{}/trace?limit={NEWEST_EVENTS}", args.number)).await?;
+    context.print(&page(context, &brief, &trace))
+}
+
+fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
+    let style = context.style;
+    let now = jiff::Timestamp::now();
+    let mut page = String::new();
+    let heading = |page: &mut String, title: &str| {
+        let _ = writeln!(page, "\n{}", style.bold(title));
+    };
+    let projects: Vec<&str> = brief.projects.iter().map(|p| p.name.as_str()).collect();
+    let _ = writeln!(page, "{}", style.bold(&format!("#{} {}", brief.number, plain(&brief.title))));
+    let _ = writeln!(
+        page,
+        "{} · {} · {} · updated {}",
+        style.status(brief.status),
+        brief.kind,
+        projects.join(", "),
+        ago(&brief.updated_at, now)
+    );
+    for (name, numbers) in [
+        ("part of epic", brief.epic.into_iter().collect::<Vec<_>>()),
+        ("depends on", brief.depends_on.clone()),
+        ("needed by", brief.dependents.clone()),
+    ] {
+        if !numbers.is_empty() {
+            let numbers: Vec<String> = numbers.iter().map(|n| format!("#{n}")).collect();
+            let _ = writeln!(page, "{name} {}", numbers.join(", "));
+        }
+    }
+    if brief.dispatchable.ok {
+        let _ = writeln!(page, "{}", style.good(&format!("can be dispatched ({})", brief.dispatchable.kind)));
+    } else if !brief.status.is_closed() {
+        let reasons: Vec<&str> = brief.dispatchable.reasons.iter().map(|r| r.message.as_str()).collect();
+        let _ = writeln!(page, "cannot be dispatched: {}", reasons.join("; "));
+    }
+    for question in &brief.open_questions {
+        let _ = writeln!(page, "{}", style.mark(&format!("question {question} waits for an answer: `flower inbox`")));
+    }
+    if brief.spec.version > 0 {
+        let accepted = match brief.spec.accepted_version {
+            Some(version) if version == brief.spec.version => "accepted".to_owned(),
+            Some(version) => format!("version {version} is the accepted one"),
+            None => "not accepted yet".to_owned(),
+        };
+        heading(&mut page, &format!("Spec, version {}, {accepted}", brief.spec.version));
+        for line in plain(&brief.spec.markdown).trim_end().lines() {
+            let _ = writeln!(page, "  {}", if line.starts_with('#') { style.bold(line) } else { line.to_owned() });
+        }
+    }
+    if !brief.participants.is_empty() {
+        heading(&mut page, "Participants");
+        for p in &brief.participants {
+            let _ = writeln!(page, "  {} {}", plain(&p.name), style.dim(&format!("{} · {}", p.sort, p.role)));
+        }
+    }
+    if !brief.links.is_empty() {
+        heading(&mut page, "Links");
+        for link in &brief.links {
+            let label = if link.label.is_empty() { &link.target } else { &link.label };
+            let _ = writeln!(page, "  {} {}", plain(label), style.dim(&link.kind));
+        }
+    }
+    heading(&mut page, "Trace");
+    for line in trace.iter().map(|e| event::line(e, style, now, false)) {
+        page.push_str(&line);
+    }
+    if trace.len() as u64 == NEWEST_EVENTS {
+        let _ = writeln!(
+            page,
+            "{}",
+            style.dim(&format!("the newest {NEWEST_EVENTS}; all: `flower brief trace {}`", brief.number))
+        );
+    }
+    page
+}

@@ -1,0 +1,18 @@
+//! `flower brief trace`
+
+use crate::cli::Context;
+use crate::cli::commands::trace::{WindowArgs, show};
+use crate::error::Problem;
+
+/// All that happened to a brief, newest last
+#[derive(clap::Args)]
+pub(super) struct TraceArgs {
+    number: u64,
+    #[command(flatten)]
+    window: WindowArgs,
+}
+
+pub(super) async fn run(context: &Context, args: &TraceArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    show(context, &client, Some(args.number), &args.window).await
+}

@@ -1,0 +1,17 @@
+//! `flower completions`
+
+use crate::cli::{Context, command};
+use crate::error::Problem;
+use clap_complete::Shell;
+
+/// Print completions for a shell, to be loaded by it
+#[derive(clap::Args)]
+pub(crate) struct CompletionsArgs {
+    shell: Shell,
+}
+
+pub(crate) fn run(context: &Context, args: &CompletionsArgs) -> Result<(), Problem> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command(), "flower", &mut script);
+    context.print_bytes(&script)
+}

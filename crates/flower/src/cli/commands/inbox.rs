@@ -1,0 +1,35 @@
+//! `flower inbox`
+
+use crate::cli::Context;
+use crate::cli::output::{ago, plain};
+use crate::error::Problem;
+use crate::view::InboxItem;
+
+/// What waits for you: questions, plans and results to accept
+#[derive(clap::Args)]
+pub(crate) struct InboxArgs {}
+
+pub(crate) async fn run(context: &Context, _: &InboxArgs) -> Result<(), Problem> {
+    let items: Vec<InboxItem> = context.client().await?.get("/api/inbox").await?;
+    context.answer(&items, |items| {
+        if items.is_empty() {
+            return "nothing waits for you\n".to_owned();
+        }
+        let style = context.style;
+        let now = jiff::Timestamp::now();
+        let entries: Vec<String> = items
+            .iter()
+            .map(|item| {
+                let text = plain(&item.text).lines().map(|line| format!("    {line}\n")).collect::<String>();
+                format!(
+                    "{} {}  {}\n{text}    {}\n",
+                    style.mark(&item.kind),
+                    style.bold(&format!("#{} {}", item.brief, plain(&item.title))),
+                    style.dim(&format!("{} · {} · {}", item.by.sort, plain(&item.by.name), ago(&item.at, now))),
+                    style.dim(&item.next),
+                )
+            })
+            .collect();
+        entries.join("\n")
+    })
+}

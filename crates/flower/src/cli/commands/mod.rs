@@ -1,0 +1,75 @@
+//! One file per command: its help is its documentation, its arguments, and what it does with them.
+
+mod brief;
+mod completions;
+mod down;
+mod inbox;
+mod init;
+mod log;
+mod project;
+mod scratchpad;
+mod search;
+mod status;
+mod token;
+mod trace;
+mod up;
+
+use super::Context;
+use crate::error::Problem;
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    Up(up::UpArgs),
+    Down(down::DownArgs),
+    Status(status::StatusArgs),
+    Init(init::InitArgs),
+    Project(project::ProjectArgs),
+    Brief(brief::BriefArgs),
+    Inbox(inbox::InboxArgs),
+    Trace(trace::TraceArgs),
+    Search(search::SearchArgs),
+    Scratchpad(scratchpad::ScratchpadArgs),
+    Token(token::TokenArgs),
+    Log(log::LogArgs),
+    Completions(completions::CompletionsArgs),
+}
+
+pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
+    // The daemon has a runtime of its own, with threads.
+    if let Command::Up(args) = &command
+        && args.foreground
+    {
+        return up::foreground(context, args);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Problem::unreachable(format!("flower cannot start: {error}"), "see `ulimit -a`"))?;
+    runtime.block_on(async {
+        match command {
+            Command::Up(args) => up::run(&context, &args).await,
+            Command::Down(args) => down::run(&context, &args).await,
+            Command::Status(args) => status::run(&context, &args).await,
+            Command::Init(args) => init::run(&context, args).await,
+            Command::Project(args) => project::run(&context, args).await,
+            Command::Brief(args) => brief::run(&context, args).await,
+            Command::Inbox(args) => inbox::run(&context, &args).await,
+            Command::Trace(args) => trace::run(&context, &args).await,
+            Command::Search(args) => search::run(&context, &args).await,
+            Command::Scratchpad(args) => scratchpad::run(&context, args).await,
+            Command::Token(args) => token::run(&context, args).await,
+            Command::Log(args) => log::run(&context, args).await,
+            Command::Completions(args) => completions::run(&context, &args),
+        }
+    })
+}
+
+/// What a wrong word is told: the choices, and the one that is nearest.
+fn suggest(word: &str, refusal: &flower_core::Refusal) -> String {
+    let flower_core::Refusal::UnknownWord { choices, .. } = refusal else { return refusal.to_string() };
+    let nearest = choices.iter().min_by_key(|choice| strsim::osa_distance(choice, word));
+    let close = nearest.filter(|choice| strsim::osa_distance(choice, word) <= 3);
+    let hint = close.map_or_else(String::new, |choice| format!("did you mean `{choice}`? "));
+    format!("{hint}choose one of: {}", choices.join(", "))
+}

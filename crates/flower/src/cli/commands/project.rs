@@ -1,0 +1,42 @@
+//! `flower project`
+
+use crate::cli::Context;
+use crate::cli::output::{Table, ago, terminal_width};
+use crate::client::escape;
+use crate::error::Problem;
+use crate::view::ProjectView;
+use clap::Subcommand;
+use hyper::Method;
+
+/// The repositories that this flower serves
+#[derive(clap::Args)]
+pub(crate) struct ProjectArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serve a repository no longer; its briefs and their trace stay
+    Remove { name: String },
+}
+
+pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    if let Some(Verb::Remove { name }) = args.verb {
+        client.call(Method::DELETE, &format!("/api/projects/{}", escape(&name))).await?;
+        return context.answer(&serde_json::json!({ "removed": name }), |_| format!("{name} is served no longer\n"));
+    }
+    let projects: Vec<ProjectView> = client.get("/api/projects").await?;
+    context.answer(&projects, |projects| {
+        if projects.is_empty() {
+            return "no projects yet; go to a git repository and run `flower init`\n".to_owned();
+        }
+        let now = jiff::Timestamp::now();
+        let mut table = Table::new(&["NAME", "ROOT", "SINCE"], 1);
+        for p in projects {
+            table.row(vec![p.name.clone().into(), p.root.clone().into(), ago(&p.at, now).into()]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}

@@ -1,0 +1,105 @@
+//! `flower scratchpad`
+
+use crate::api::{NewScratchpad, WriteScratchpad};
+use crate::cli::output::{Table, ago, plain, terminal_width};
+use crate::cli::{Context, input};
+use crate::client::Client;
+use crate::error::Problem;
+use crate::view::ScratchpadView;
+use clap::Subcommand;
+
+/// Numbered working documents, linked to their brief
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ScratchpadArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    /// Only those of one brief
+    #[arg(long, value_name = "N")]
+    brief: Option<u64>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Begin one
+    New {
+        title: String,
+        /// The brief whose execution it is
+        #[arg(long, value_name = "N")]
+        brief: Option<u64>,
+        /// Its text: a file, or `-` for standard input
+        #[arg(long, value_name = "FILE")]
+        text: Option<String>,
+    },
+    /// Show its text
+    Show { number: u64 },
+    /// Replace its text, or add to it
+    Write {
+        number: u64,
+        /// A file, or `-` for standard input
+        file: String,
+        /// Add to the text instead of replacing it
+        #[arg(long)]
+        append: bool,
+        /// Only if it is still at this version
+        #[arg(long, value_name = "VERSION")]
+        base: Option<u64>,
+    },
+}
+
+pub(crate) async fn run(context: &Context, args: ScratchpadArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let pad: ScratchpadView = match args.verb {
+        None => return list(context, &client, args.brief).await,
+        Some(Verb::New { title, brief, text }) => {
+            let text = text.as_deref().map(input::text).transpose()?;
+            client.post("/api/scratchpads", &NewScratchpad { title, brief, text }).await?
+        }
+        Some(Verb::Write { number, file, append, base }) => {
+            let body = WriteScratchpad { text: input::text(&file)?, append, base };
+            client.put(&format!("/api/scratchpads/{number}"), &body).await?
+        }
+        Some(Verb::Show { number }) => {
+            let pad: ScratchpadView = client.get(&format!("/api/scratchpads/{number}")).await?;
+            return context.answer(&pad, |pad| {
+                format!("{}\n\n{}\n", context.style.bold(&heading(pad)), plain(&pad.text).trim_end())
+            });
+        }
+    };
+    context.answer(&pad, |pad| format!("{}, version {}\n", heading(pad), pad.version))
+}
+
+fn heading(pad: &ScratchpadView) -> String {
+    format!("scratchpad {}: {}", pad.number, plain(&pad.title))
+}
+
+async fn list(context: &Context, client: &Client, brief: Option<u64>) -> Result<(), Problem> {
+    let filter = brief.map_or_else(String::new, |brief| format!("&brief={brief}"));
+    let mut pads: Vec<ScratchpadView> = Vec::new();
+    loop {
+        let after = pads.last().map_or(0, |pad| pad.number);
+        let page: Vec<ScratchpadView> = client.get(&format!("/api/scratchpads?after={after}{filter}")).await?;
+        if page.is_empty() {
+            break;
+        }
+        pads.extend(page);
+    }
+    context.answer(&pads, |pads| {
+        if pads.is_empty() {
+            return "no scratchpads yet; `flower scratchpad new TITLE --brief N`\n".to_owned();
+        }
+        let now = jiff::Timestamp::now();
+        let mut table = Table::new(&["#", "TITLE", "BRIEF", "BY", "UPDATED"], 1);
+        for pad in pads {
+            let brief = pad.brief.map_or_else(String::new, |brief| format!("#{brief}"));
+            table.row(vec![
+                pad.number.to_string().into(),
+                plain(&pad.title).into(),
+                brief.into(),
+                plain(&pad.by).into(),
+                ago(&pad.updated_at, now).into(),
+            ]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}

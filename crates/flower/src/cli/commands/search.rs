@@ -1,0 +1,59 @@
+//! `flower search`
+
+use crate::cli::Context;
+use crate::cli::output::{Style, plain};
+use crate::client::escape;
+use crate::error::Problem;
+use crate::view::SearchHit;
+
+/// Search titles, specs, traces and scratchpads; one typing mistake per word is forgiven
+#[derive(clap::Args)]
+pub(crate) struct SearchArgs {
+    /// The words; all of them must be there, the last may be unfinished
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// At most so many results, up to 100
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100))]
+    limit: u64,
+}
+
+pub(crate) async fn run(context: &Context, args: &SearchArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let query = format!("/api/search?q={}&limit={}", escape(&args.text.join(" ")), args.limit);
+    let hits: Vec<SearchHit> = client.get(&query).await?;
+    context.answer(&hits, |hits| {
+        if hits.is_empty() {
+            return "nothing found\n".to_owned();
+        }
+        hits.iter().map(|hit| entry(hit, context.style)).collect()
+    })
+}
+
+fn entry(hit: &SearchHit, style: Style) -> String {
+    let number = match hit.brief {
+        Some(number) => format!("#{number} "),
+        None => String::new(),
+    };
+    let place = match (hit.place.as_str(), hit.reference) {
+        ("trace", Some(seq)) => format!("trace, event {seq}"),
+        ("scratchpad", Some(pad)) => format!("scratchpad {pad}"),
+        (place, _) => place.to_owned(),
+    };
+    let heading = style.bold(&format!("{number}{}", plain(&hit.title)));
+    let line = format!("{heading}  {}\n", style.dim(&place));
+    if hit.place == "title" { line } else { format!("{line}    {}\n", marked(hit, style)) }
+}
+
+fn marked(hit: &SearchHit, style: Style) -> String {
+    let chars: Vec<char> = hit.snippet.chars().collect();
+    let mut text = String::new();
+    let mut at = 0;
+    for &(start, length) in &hit.marks {
+        let (Some(before), Some(found)) = (chars.get(at..start), chars.get(start..start + length)) else { break };
+        text.push_str(&plain(&before.iter().collect::<String>()));
+        text.push_str(&style.mark(&plain(&found.iter().collect::<String>())));
+        at = start + length;
+    }
+    text.push_str(&plain(&chars[at..].iter().collect::<String>()));
+    text
+}

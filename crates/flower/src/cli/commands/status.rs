@@ -1,0 +1,68 @@
+//! `flower status`
+
+use crate::cli::Context;
+use crate::cli::output::ago;
+use crate::client::Client;
+use crate::error::Problem;
+use crate::view::StatusView;
+use flower_core::Status;
+use http_body_util::BodyExt;
+
+/// Everything at a glance: the project, its briefs, what waits for you
+#[derive(clap::Args)]
+pub(crate) struct StatusArgs {
+    /// Stay, and show it anew whenever something happens
+    #[arg(long)]
+    watch: bool,
+}
+
+pub(crate) async fn run(context: &Context, args: &StatusArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    if !args.watch {
+        return show(context, &client).await;
+    }
+    // Any event is a reason to look again; what it says does not matter here.
+    let mut bell = client.stream("/api/events").await?;
+    loop {
+        if !context.json {
+            context.print("\x1b[2J\x1b[H")?;
+        }
+        show(context, &client).await?;
+        if bell.frame().await.is_none() {
+            return Err(Problem::unreachable("the daemon has ended", "start it: `flower up`"));
+        }
+    }
+}
+
+async fn show(context: &Context, client: &Client) -> Result<(), Problem> {
+    let status: StatusView = client.get(&format!("/api/status?{}", context.project_query())).await?;
+    context.answer(&status, |status| page(context, status))
+}
+
+fn page(context: &Context, status: &StatusView) -> String {
+    let style = context.style;
+    let mut page = String::new();
+    let mut say =
+        |name: &str, value: String| page.push_str(&format!("{}  {value}\n", style.dim(&format!("{name:>8}"))));
+    let project = status.project.as_deref().unwrap_or("none here; these are all briefs of all projects");
+    say("project", style.bold(project));
+    let counts: Vec<String> = Status::ALL
+        .iter()
+        .filter_map(|status_| status.briefs.get(status_.as_str()).map(|n| format!("{n} {}", style.status(*status_))))
+        .collect();
+    say("briefs", if counts.is_empty() { "none; `flower brief new TITLE`".to_owned() } else { counts.join(", ") });
+    say(
+        "inbox",
+        match status.inbox {
+            0 => "empty".to_owned(),
+            n => style.mark(&format!("{n} waiting; `flower inbox`")),
+        },
+    );
+    let since = ago(&status.started_at, jiff::Timestamp::now());
+    say("daemon", format!("flower {}, process {}, started {since}, {}", status.version, status.pid, status.url));
+    say("log", format!("{} events in {}", status.last_event, status.database));
+    if let Some(why) = &status.read_only {
+        say("", style.bad(&format!("nothing is written: {why}; `flower log verify`")));
+    }
+    page
+}

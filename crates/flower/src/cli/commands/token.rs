@@ -1,0 +1,81 @@
+//! `flower token`
+
+use crate::api::IssueToken;
+use crate::cli::Context;
+use crate::cli::output::{Table, ago, terminal_width};
+use crate::client::escape;
+use crate::error::Problem;
+use crate::view::{NewToken, TokenView};
+use clap::Subcommand;
+use flower_core::Role;
+use hyper::Method;
+
+/// Identities for agents, with lower rights than yours
+#[derive(clap::Args)]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Make one; it is shown this once. The agent sets it as FLOWER_TOKEN
+    New {
+        /// What the agent is called in the trace
+        #[arg(long, value_name = "NAME")]
+        agent: String,
+        /// What it may do: `worker`, `orchestrator` or `ops`
+        #[arg(long, default_value_t = Role::Worker)]
+        role: Role,
+        /// The brief that a worker works on
+        #[arg(long, value_name = "N")]
+        brief: Option<u64>,
+        /// The worktree that it works in
+        #[arg(long, value_name = "W")]
+        worktree: Option<String>,
+    },
+    /// Make one useless from now on
+    Revoke { id: String },
+}
+
+pub(crate) async fn run(context: &Context, args: TokenArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    match args.verb {
+        Some(Verb::New { agent, role, brief, worktree }) => {
+            let body = IssueToken { agent, role: Some(role), brief, worktree };
+            let token: NewToken = client.post("/api/tokens", &body).await?;
+            context.answer(&token, |token| format!("{}\n", token.token))
+        }
+        Some(Verb::Revoke { id }) => {
+            client.call(Method::DELETE, &format!("/api/tokens/{}", escape(&id))).await?;
+            context.answer(&serde_json::json!({ "revoked": id }), |_| format!("token {id} is revoked\n"))
+        }
+        None => {
+            let tokens: Vec<TokenView> = client.get("/api/tokens").await?;
+            context.answer(&tokens, |tokens| table(context, tokens))
+        }
+    }
+}
+
+fn table(context: &Context, tokens: &[TokenView]) -> String {
+    if tokens.is_empty() {
+        return "no tokens yet; `flower token new --agent NAME`\n".to_owned();
+    }
+    let now = jiff::Timestamp::now();
+    let mut table = Table::new(&["ID", "AGENT", "ROLE", "BRIEF", "STATE", "SINCE"], 1);
+    for token in tokens {
+        let (state, since) = match &token.revoked_at {
+            Some(at) => ("revoked", at),
+            None => ("in force", &token.at),
+        };
+        table.row(vec![
+            token.id.clone().into(),
+            token.agent.clone().into(),
+            token.role.to_string().into(),
+            token.brief.map_or_else(String::new, |brief| format!("#{brief}")).into(),
+            state.to_owned().into(),
+            ago(since, now).into(),
+        ]);
+    }
+    table.render(context.style, terminal_width())
+}

@@ -1,0 +1,125 @@
+//! `flower up`
+
+use crate::cli::Context;
+use crate::client::Client;
+use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
+use crate::error::{Problem, ProblemKind};
+use crate::repository::Repository;
+use crate::view::{OpenLink, ProjectView, StatusView};
+use serde::Serialize;
+use std::io::Write;
+use std::net::IpAddr;
+
+/// Make this repository a project, start the daemon, and print the address of its page
+#[derive(clap::Args)]
+pub(crate) struct UpArgs {
+    /// The port for browsers and others, on loopback; otherwise the same as last time
+    #[arg(long, value_name = "P")]
+    pub(crate) port: Option<u16>,
+    /// Stay in the terminal instead of going to the background
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// The address to listen on; only loopback is allowed
+    #[arg(long, value_name = "ADDRESS", hide_default_value = true, default_value_t = LOOPBACK)]
+    pub(crate) host: IpAddr,
+    /// Say on standard output how the start goes, a JSON document per line
+    #[arg(long, hide = true, requires = "foreground")]
+    pub(crate) report: bool,
+}
+
+#[derive(Serialize)]
+struct Up {
+    url: String,
+    open_url: String,
+    project: Option<String>,
+    pid: u32,
+}
+
+pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem> {
+    let client = match context.remote()? {
+        Some(client) => client,
+        None => {
+            let config = Config { home: context.home.clone(), port: args.port, host: args.host };
+            ensure_running(&config, &mut |line| eprintln!("{line}")).await?;
+            context.local_client()?
+        }
+    };
+    present(context, &client, args).await
+}
+
+async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<(), Problem> {
+    let status: StatusView = client.get(&format!("/api/status?{}", context.project_query())).await?;
+    if let Some(port) = args.port
+        && !status.url.ends_with(&format!(":{port}"))
+    {
+        return Err(Problem::new(
+            ProblemKind::Conflict,
+            format!("the daemon runs already, at {}", status.url),
+            format!("stop it first: `flower down`, then `flower up --port {port}`"),
+        ));
+    }
+    let project = match status.project {
+        Some(name) => Some(name),
+        None if Repository::discover(&context.dir).is_some() => {
+            let body = crate::api::NewProject { dir: context.dir.clone(), name: None };
+            Some(client.post::<ProjectView>("/api/projects", &body).await?.name)
+        }
+        None => None,
+    };
+    let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
+    let up = Up { url: status.url, open_url, project, pid: status.pid };
+    context.answer(&up, |up| {
+        let project = match &up.project {
+            Some(name) => format!("project {} is served", context.style.bold(name)),
+            None => "not in a git repository: go to one and run `flower up` again".to_owned(),
+        };
+        format!(
+            "{project}\nopen {}\n{}\n",
+            context.style.bold(&up.open_url),
+            context.style.dim("(the link works once)")
+        )
+    })
+}
+
+/// Runs the daemon in this process.
+pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem> {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("FLOWER_LOG").unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+    let config = Config { home: context.home.clone(), port: args.port, host: args.host };
+    if args.report {
+        let ended = daemon::run(&config, &mut |report| say(&report));
+        if let Err(problem) = &ended {
+            say(&Report::Failed(problem.clone()));
+        }
+        return ended;
+    }
+    let args = UpArgs { port: None, foreground: false, host: args.host, report: false };
+    let mut context = Some(context);
+    daemon::run(&config, &mut |report| match report {
+        Report::Rebuilding(events) => eprintln!("filling the tables anew: {events} events"),
+        Report::Failed(_) => {}
+        Report::Ready { .. } => {
+            let Some(context) = context.take() else { return };
+            let args = UpArgs { ..args };
+            std::thread::spawn(move || greet(&context, &args));
+        }
+    })
+}
+
+/// What `flower up` prints, from beside the daemon.
+fn greet(context: &Context, args: &UpArgs) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let greeted = runtime
+        .map_err(|error| Problem::bug(error.to_string()))
+        .and_then(|runtime| runtime.block_on(async { present(context, &context.local_client()?, args).await }));
+    if let Err(problem) = greeted {
+        eprintln!("error: {}\n  hint: {}", problem.message, problem.hints.join("; "));
+    }
+}
+
+fn say(report: &Report) {
+    let mut out = std::io::stdout().lock();
+    // Whoever started us may be gone by now; the daemon goes on.
+    let _ = serde_json::to_writer(&mut out, report).map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n"));
+    let _ = out.flush();
+}

@@ -1,0 +1,101 @@
+//! What every command gets: how to answer, which project, and a way to the daemon.
+
+use super::output::Style;
+use crate::client::{Address, Client, escape};
+use crate::daemon::{Config, LOOPBACK, ensure_running};
+use crate::error::Problem;
+use crate::home::Home;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+pub struct Context {
+    pub json: bool,
+    pub project: Option<String>,
+    /// Ask no questions.
+    pub yes: bool,
+    pub style: Style,
+    pub home: Home,
+    pub dir: PathBuf,
+}
+
+impl Context {
+    pub fn new(json: bool, project: Option<String>, yes: bool, colour: bool) -> Result<Context, Problem> {
+        let dir = std::env::current_dir().map_err(|error| {
+            Problem::usage(format!("the working directory is gone: {error}"), "go to one that exists")
+        })?;
+        Ok(Context { json, project, yes, style: Style::new(colour), home: Home::from_environment()?, dir })
+    }
+
+    /// A way to the daemon, which is started if need be; never when `FLOWER_URL` says where it is.
+    pub async fn client(&self) -> Result<Client, Problem> {
+        match self.remote()? {
+            Some(client) => Ok(client),
+            None => {
+                let config = Config { home: self.home.clone(), port: None, host: LOOPBACK };
+                ensure_running(&config, &mut |line| eprintln!("{line}")).await?;
+                self.local_client()
+            }
+        }
+    }
+
+    /// The daemon of this home, which runs.
+    pub fn local_client(&self) -> Result<Client, Problem> {
+        Ok(Client::new(Address::Socket(self.home.clone()), self.token()?))
+    }
+
+    /// The daemon that `FLOWER_URL` names, if it is set.
+    pub fn remote(&self) -> Result<Option<Client>, Problem> {
+        let Ok(url) = std::env::var("FLOWER_URL") else { return Ok(None) };
+        if url.is_empty() {
+            return Ok(None);
+        }
+        let wrong = || Problem::usage(format!("FLOWER_URL is `{url}`"), "write it as http://127.0.0.1:PORT");
+        let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');
+        if host.is_empty() || host.contains(['/', '@', ' ']) || !host.contains(':') {
+            return Err(wrong());
+        }
+        Ok(Some(Client::new(Address::Tcp(host.to_owned()), self.token()?)))
+    }
+
+    fn token(&self) -> Result<String, Problem> {
+        match std::env::var("FLOWER_TOKEN") {
+            Ok(token) if !token.is_empty() => Ok(token),
+            _ => self.home.require_token(),
+        }
+    }
+
+    /// Which project is meant, as a query.
+    pub fn project_query(&self) -> String {
+        match &self.project {
+            Some(name) => format!("project={}", escape(name)),
+            None => format!("dir={}", escape(&self.dir.to_string_lossy())),
+        }
+    }
+
+    /// Prints the answer: as JSON, or as `human` writes it.
+    pub fn answer<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Problem> {
+        if self.json {
+            let mut text = serde_json::to_string_pretty(value).expect("answers are plain data");
+            text.push('\n');
+            return self.print(&text);
+        }
+        self.print(&human(value))
+    }
+
+    /// Writes to standard output. A reader that has seen enough is no error.
+    pub fn print(&self, text: &str) -> Result<(), Problem> {
+        self.print_bytes(text.as_bytes())
+    }
+
+    pub fn print_bytes(&self, bytes: &[u8]) -> Result<(), Problem> {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
+            Err(error) => {
+                Err(Problem::unreachable(format!("the answer cannot be written: {error}"), "is the disk full?"))
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! An event as a line that a person reads.
+
+use super::output::{Style, ago, first_line, plain};
+use crate::view::EventView;
+use serde_json::Value;
+
+/// `12  note added  by mike, 3h ago: text`.
+pub fn line(event: &EventView, style: Style, now: jiff::Timestamp, with_brief: bool) -> String {
+    let brief = match event.brief {
+        Some(number) if with_brief => format!("#{number} "),
+        _ => String::new(),
+    };
+    let who = format!("{} · {}", event.actor.sort, event.actor.name);
+    let said = summary(event);
+    let said = if said.is_empty() { said } else { format!("  {said}") };
+    format!(
+        "{}  {}{}{}  {}\n",
+        style.dim(&format!("{:>5}", event.seq)),
+        style.bold(&brief),
+        style.bold(&plain(&event.kind.replace('_', " "))),
+        said,
+        style.dim(&format!("{} · {}", plain(&who), ago(&event.at, now)))
+    )
+}
+
+/// What happened, in a few words.
+fn summary(event: &EventView) -> String {
+    const WIDTH: usize = 72;
+    let body: Value = serde_json::from_str(event.body.get()).unwrap_or_default();
+    let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+    let number = |name: &str| body[name].as_u64().unwrap_or_default();
+    let said = match event.kind.as_str() {
+        "brief_created" => text("title"),
+        "plan_proposed" => format!("version {}: {}", number("version"), text("markdown")),
+        "refinement" => {
+            let why = if text("why").is_empty() { text("markdown") } else { text("why") };
+            format!("version {}: {why}", number("version"))
+        }
+        "spec_snapshot" => format!("version {} accepted", number("version")),
+        "status_changed" => {
+            let why = text("why");
+            let why = if why.is_empty() { why } else { format!(": {why}") };
+            format!("{} → {}{why}", text("from"), text("to"))
+        }
+        "brief_renamed" | "kind_changed" => format!("{} → {}", text("from"), text("to")),
+        "epic_changed" => body["to"].as_u64().map_or_else(|| "none".to_owned(), |epic| format!("#{epic}")),
+        "dependency_added" | "dependency_dropped" => format!("#{}", number("needs")),
+        "comment_added" | "note_added" => {
+            let pictures = body["images"].as_array().map_or(0, Vec::len);
+            let pictures = if pictures > 0 { format!("[{pictures} picture(s)] ") } else { String::new() };
+            format!("{pictures}{}", text("text"))
+        }
+        "question_asked" | "decision_made" => format!("{}: {}", number("question"), text("text")),
+        "link_added" => {
+            format!("{} {}", text("kind"), if text("label").is_empty() { text("target") } else { text("label") })
+        }
+        "participant_joined" => text("name"),
+        "scratchpad_created" => format!("#{} {}", number("number"), text("title")),
+        "scratchpad_written" => format!("#{} version {}", number("number"), number("version")),
+        "project_registered" | "project_removed" => text("name"),
+        "token_issued" => format!("{} as {}", text("agent"), text("role")),
+        "token_revoked" => text("id"),
+        "projects_changed" | "dispatch_options_changed" | "loss_accepted" => event.body.get().to_owned(),
+        // Of another version: shown as it is.
+        _ => event.body.get().to_owned(),
+    };
+    first_line(&said, WIDTH)
+}

@@ -1,0 +1,54 @@
+//! Texts that come from files or standard input.
+
+use crate::error::{Problem, ProblemKind};
+use std::fs::File;
+use std::io::{IsTerminal, Read};
+
+/// More than anything flower takes; what is longer is not read to its end.
+const MOST: u64 = 16 * 1024 * 1024;
+
+/// The text of a file, or of standard input for `-`.
+pub fn text(source: &str) -> Result<String, Problem> {
+    let bytes = bytes(source)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Problem::new(
+            ProblemKind::Invalid,
+            format!("{} is not UTF-8: byte {at} begins no character", name(source)),
+            "save it as UTF-8 and try again; nothing was stored",
+        )
+    })
+}
+
+/// The text itself, or standard input for `-`.
+pub fn text_or_stdin(given: &str) -> Result<String, Problem> {
+    if given == "-" { text("-") } else { Ok(given.to_owned()) }
+}
+
+pub fn bytes(source: &str) -> Result<Vec<u8>, Problem> {
+    let cannot = |error: std::io::Error| {
+        let kind = match error.kind() {
+            std::io::ErrorKind::NotFound => ProblemKind::NotFound,
+            _ => ProblemKind::Usage,
+        };
+        Problem::new(kind, format!("{} cannot be read: {error}", name(source)), "name a file that exists, or `-`")
+    };
+    let mut bytes = Vec::new();
+    let read = if source == "-" {
+        if std::io::stdin().is_terminal() {
+            eprintln!("reading from the terminal; end with Ctrl-D");
+        }
+        std::io::stdin().lock().take(MOST).read_to_end(&mut bytes)
+    } else {
+        File::open(source).and_then(|file| file.take(MOST).read_to_end(&mut bytes))
+    };
+    read.map_err(cannot)?;
+    if bytes.len() as u64 == MOST {
+        return Err(Problem::new(ProblemKind::TooLarge, format!("{} is larger than 16 MB", name(source)), "send less"));
+    }
+    Ok(bytes)
+}
+
+fn name(source: &str) -> String {
+    if source == "-" { "standard input".to_owned() } else { format!("`{source}`") }
+}

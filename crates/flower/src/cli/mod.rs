@@ -1,0 +1,109 @@
+//! The command line. It translates: arguments to requests, answers to tables and pages. No rule lives here.
+
+mod commands;
+mod context;
+mod event;
+mod follow;
+mod input;
+mod output;
+
+pub use context::Context;
+
+use crate::error::{Problem, ProblemEnvelope};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// Keeps MAIN stable while many coding agents change the code at once.
+#[derive(Parser)]
+#[command(
+    name = "flower",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "Start here:\n  flower up                          make this repository a project and start the daemon\n  \
+                  flower brief new \"Dark mode\"       write down what should be done\n  \
+                  flower brief                       see all briefs\n\n\
+                  `flower NOUN` lists, `flower NOUN VERB` acts. Every command takes --json."
+)]
+struct Cli {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: commands::Command,
+}
+
+#[derive(clap::Args)]
+struct Global {
+    /// Answer with one JSON document on standard output
+    #[arg(long, global = true)]
+    json: bool,
+    /// The project; otherwise the one around the working directory
+    #[arg(long, global = true, value_name = "NAME")]
+    project: Option<String>,
+    /// Ask no questions
+    #[arg(long, short = 'y', global = true)]
+    yes: bool,
+    /// No colours; NO_COLOR does the same
+    #[arg(long, global = true)]
+    no_color: bool,
+}
+
+/// Runs the command line and gives its exit code.
+pub fn main() -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, wants_json),
+    };
+    match run(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            report(&problem, wants_json);
+            ExitCode::from(problem.exit_code())
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<(), Problem> {
+    let colour = !cli.global.no_color
+        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::io::stdout().is_terminal();
+    let context = Context::new(cli.global.json, cli.global.project, cli.global.yes, colour)?;
+    commands::run(context, cli.command)
+}
+
+/// The whole command line, for completions and the reference.
+pub fn command() -> clap::Command {
+    Cli::command()
+}
+
+fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    let helps = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if json && !helps {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        report(&Problem::usage(message, "add `--help` to see what is possible"), true);
+        return ExitCode::from(2);
+    }
+    // A closed pipe is no reason to fail.
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+fn report(problem: &Problem, json: bool) {
+    if json {
+        let envelope = ProblemEnvelope { error: problem.clone() };
+        eprintln!("{}", serde_json::to_string(&envelope).expect("plain data"));
+        return;
+    }
+    eprintln!("error: {}", output::plain(&problem.message));
+    for hint in &problem.hints {
+        eprintln!("  hint: {}", output::plain(hint));
+    }
+}

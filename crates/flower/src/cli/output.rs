@@ -1,0 +1,223 @@
+//! How things look in a terminal: colours with a meaning, tables that fit, times as people say them.
+
+use anstyle::{AnsiColor, Style as Ansi};
+use flower_core::Status;
+use unicode_width::UnicodeWidthStr;
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    colour: bool,
+}
+
+impl Style {
+    pub fn new(colour: bool) -> Style {
+        Style { colour }
+    }
+
+    pub fn bold(self, text: &str) -> String {
+        self.paint(Ansi::new().bold(), text)
+    }
+
+    pub fn dim(self, text: &str) -> String {
+        self.paint(Ansi::new().dimmed(), text)
+    }
+
+    pub fn mark(self, text: &str) -> String {
+        self.paint(AnsiColor::Yellow.on_default().bold(), text)
+    }
+
+    pub fn good(self, text: &str) -> String {
+        self.paint(AnsiColor::Green.on_default(), text)
+    }
+
+    pub fn bad(self, text: &str) -> String {
+        self.paint(AnsiColor::Red.on_default(), text)
+    }
+
+    pub fn status(self, status: Status) -> String {
+        let ansi = match status {
+            Status::Draft => Ansi::new().dimmed(),
+            Status::Planned => AnsiColor::Blue.on_default(),
+            Status::InProgress => AnsiColor::Yellow.on_default(),
+            Status::InReview => AnsiColor::Magenta.on_default(),
+            Status::Landed | Status::Done => AnsiColor::Green.on_default(),
+            Status::Parked | Status::Cancelled => Ansi::new().dimmed().strikethrough(),
+        };
+        self.paint(ansi, status.as_str())
+    }
+
+    /// A line of a unified diff.
+    pub fn diff_line(self, line: &str) -> String {
+        match line.as_bytes().first() {
+            Some(b'+') => self.good(line),
+            Some(b'-') => self.bad(line),
+            Some(b'@') => self.paint(AnsiColor::Cyan.on_default(), line),
+            _ => line.to_owned(),
+        }
+    }
+
+    fn paint(self, ansi: Ansi, text: &str) -> String {
+        if self.colour { format!("{ansi}{text}{ansi:#}") } else { text.to_owned() }
+    }
+}
+
+/// Rows under headings. The column `elastic` gives way when the terminal is narrow; without a terminal nothing is cut.
+pub struct Table {
+    headings: Vec<&'static str>,
+    elastic: usize,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A text and how it is painted; the paint does not count as width.
+pub struct Cell {
+    text: String,
+    painted: Option<String>,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell { text, painted: None }
+    }
+}
+
+impl Cell {
+    pub fn painted(text: impl Into<String>, painted: String) -> Cell {
+        Cell { text: text.into(), painted: Some(painted) }
+    }
+}
+
+const GAP: usize = 2;
+
+impl Table {
+    pub fn new(headings: &[&'static str], elastic: usize) -> Table {
+        Table { headings: headings.to_vec(), elastic, rows: Vec::new() }
+    }
+
+    pub fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    pub fn render(&self, style: Style, width: Option<usize>) -> String {
+        let mut widths: Vec<usize> = self.headings.iter().map(|heading| heading.width()).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.text.width());
+            }
+        }
+        if let Some(width) = width {
+            let others: usize =
+                widths.iter().enumerate().filter(|(i, _)| *i != self.elastic).map(|(_, w)| w + GAP).sum();
+            let room = width.saturating_sub(others).max(12);
+            widths[self.elastic] = widths[self.elastic].min(room);
+        }
+        let headings =
+            self.headings.iter().map(|heading| Cell::painted(*heading, style.dim(heading))).collect::<Vec<_>>();
+        let mut text = line(&headings, &widths);
+        for row in &self.rows {
+            text.push_str(&line(row, &widths));
+        }
+        text
+    }
+}
+
+fn line(cells: &[Cell], widths: &[usize]) -> String {
+    let mut text = String::new();
+    for (i, (cell, &width)) in cells.iter().zip(widths).enumerate() {
+        let cut = cut(&cell.text, width);
+        let shown = match &cell.painted {
+            Some(painted) if cut == cell.text => painted,
+            _ => &cut,
+        };
+        text.push_str(shown);
+        if i + 1 < cells.len() {
+            text.push_str(&" ".repeat(width.saturating_sub(cut.width()) + GAP));
+        }
+    }
+    let trimmed = text.trim_end().len();
+    text.truncate(trimmed);
+    text.push('\n');
+    text
+}
+
+/// The text, shortened to `width` columns.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    for c in text.chars() {
+        if cut.width() + unicode_width::UnicodeWidthChar::width(c).unwrap_or(0) + 1 > width {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.push('…');
+    cut
+}
+
+/// The width of the terminal, if standard output is one.
+pub fn terminal_width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&width| width > 0)
+}
+
+/// `2026-11-15T…` as `3h ago`.
+pub fn ago(at: &str, now: jiff::Timestamp) -> String {
+    let Ok(then) = at.parse::<jiff::Timestamp>() else { return at.to_owned() };
+    let seconds = (now.as_second() - then.as_second()).max(0);
+    match seconds {
+        0..=4 => "just now".to_owned(),
+        5..=59 => format!("{seconds}s ago"),
+        60..=3_599 => format!("{}m ago", seconds / 60),
+        3_600..=86_399 => format!("{}h ago", seconds / 3_600),
+        86_400..=2_591_999 => format!("{}d ago", seconds / 86_400),
+        _ => then.strftime("%Y-%m-%d").to_string(),
+    }
+}
+
+/// Text from others, without anything that a terminal would act on.
+pub fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// One line of a longer text.
+pub fn first_line(text: &str, width: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    cut(&plain(line), width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_fits_its_terminal_and_counts_wide_characters() {
+        let mut table = Table::new(&["#", "TITLE", "UPDATED"], 1);
+        table.row(vec!["1".to_owned().into(), "世界世界世界世界".to_owned().into(), "3h ago".to_owned().into()]);
+        table.row(vec!["12".to_owned().into(), "short".to_owned().into(), "just now".to_owned().into()]);
+        let text = table.render(Style::new(false), Some(25));
+        assert_eq!(text, "#   TITLE         UPDATED\n1   世界世界世…   3h ago\n12  short         just now\n");
+    }
+
+    #[test]
+    fn times_are_said_as_people_do() {
+        let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
+        for (at, said) in [
+            ("2026-11-15T12:00:00.000000Z", "just now"),
+            ("2026-11-15T11:59:30Z", "30s ago"),
+            ("2026-11-15T09:00:00Z", "3h ago"),
+            ("2026-11-11T09:00:00Z", "4d ago"),
+            ("2026-01-11T09:00:00Z", "2026-01-11"),
+            ("2027-01-11T09:00:00Z", "just now"),
+            ("nonsense", "nonsense"),
+        ] {
+            assert_eq!(ago(at, now), said);
+        }
+    }
+
+    #[test]
+    fn nothing_reaches_the_terminal_that_it_would_act_on() {
+        assert_eq!(plain("a\u{1b}]52;c;x\u{7}b\nc"), "a\u{fffd}]52;c;x\u{fffd}b\nc");
+    }
+}

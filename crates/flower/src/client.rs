@@ -1,0 +1,232 @@
+//! Talking to the daemon, from the command line: one request per connection, over its unix socket or `FLOWER_URL`.
+
+use crate::error::{Problem, ProblemEnvelope, ProblemKind};
+use crate::home::Home;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+use std::time::Duration;
+use tokio::net::{TcpStream, UnixStream};
+
+/// Where the daemon is.
+#[derive(Clone, Debug)]
+pub enum Address {
+    Socket(Home),
+    /// From `FLOWER_URL`: host and port.
+    Tcp(String),
+}
+
+#[derive(Clone, Debug)]
+pub struct Client {
+    address: Address,
+    token: String,
+    /// Refuse a daemon of another version.
+    strict: bool,
+}
+
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// Verifying or rebuilding a log of millions of events takes a while; everything else answers at once.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+impl Client {
+    pub fn new(address: Address, token: String) -> Client {
+        Client { address, token, strict: true }
+    }
+
+    /// Also speaks to a daemon of another version: to stop it.
+    pub fn lenient(self) -> Client {
+        Client { strict: false, ..self }
+    }
+
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
+        self.json(Method::GET, path, None::<&()>).await
+    }
+
+    pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Problem> {
+        self.json(Method::POST, path, Some(body)).await
+    }
+
+    pub async fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Problem> {
+        self.json(Method::PATCH, path, Some(body)).await
+    }
+
+    pub async fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Problem> {
+        self.json(Method::PUT, path, Some(body)).await
+    }
+
+    /// A call whose answer has no content.
+    pub async fn call(&self, method: Method, path: &str) -> Result<(), Problem> {
+        self.send(method, path, "application/json", Vec::new()).await.map(drop)
+    }
+
+    pub async fn upload<T: DeserializeOwned>(&self, path: &str, bytes: Vec<u8>) -> Result<T, Problem> {
+        decode(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await
+    }
+
+    /// An answer that is read piece by piece.
+    pub async fn stream(&self, path: &str) -> Result<Incoming, Problem> {
+        Ok(self.send(Method::GET, path, "application/json", Vec::new()).await?.into_body())
+    }
+
+    async fn json<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<T, Problem> {
+        let body = body.map_or_else(Vec::new, |body| serde_json::to_vec(body).expect("requests are plain data"));
+        decode(self.send(method, path, "application/json", body).await?).await
+    }
+
+    async fn send(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Incoming>, Problem> {
+        let host = match &self.address {
+            Address::Socket(_) => "localhost",
+            Address::Tcp(host) => host,
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("host", host)
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", kind)
+            .header("x-flower-door", "cli")
+            .header("connection", "close")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|error| {
+                Problem::usage(format!("that cannot be sent: {error}"), "check FLOWER_TOKEN and FLOWER_URL")
+            })?;
+        let response = match tokio::time::timeout(DEADLINE, self.exchange(request)).await {
+            Ok(response) => response?,
+            Err(_) => {
+                return Err(Problem::unreachable(
+                    "the daemon does not answer",
+                    "`flower down`, then `flower up`; FLOWER_HOME/daemon.log says what it was doing",
+                ));
+            }
+        };
+        if self.strict {
+            self.same_version(&response)?;
+        }
+        if response.status().is_success() { Ok(response) } else { Err(problem(response).await) }
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Problem> {
+        match &self.address {
+            Address::Socket(home) => {
+                let stream = connect(&home.socket()).await.map_err(|error| self.unreachable(&error))?;
+                self.over(TokioIo::new(stream), request).await
+            }
+            Address::Tcp(host) => {
+                let connecting = tokio::time::timeout(CONNECT_DEADLINE, TcpStream::connect(host));
+                let stream = connecting.await.map_err(|_| self.unreachable(&std::io::ErrorKind::TimedOut.into()))?;
+                let stream = stream.map_err(|error| self.unreachable(&error))?;
+                self.over(TokioIo::new(stream), request).await
+            }
+        }
+    }
+
+    async fn over<S>(&self, io: TokioIo<S>, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Problem>
+    where
+        S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
+    {
+        let broke = |error: hyper::Error| {
+            Problem::unreachable(
+                format!("the daemon broke off: {error}"),
+                "try again; `flower up` starts it if it is gone",
+            )
+        };
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(broke)?;
+        tokio::spawn(connection);
+        sender.send_request(request).await.map_err(broke)
+    }
+
+    fn same_version(&self, response: &Response<Incoming>) -> Result<(), Problem> {
+        let theirs = response.headers().get("x-flower-version").and_then(|version| version.to_str().ok());
+        match theirs {
+            Some(theirs) if theirs == crate::VERSION => Ok(()),
+            theirs => Err(Problem::unreachable(
+                format!(
+                    "the daemon is flower {}, this is flower {}",
+                    theirs.unwrap_or("of unknown version"),
+                    crate::VERSION
+                ),
+                "run `flower down`, then `flower up`, with the flower that you want to use",
+            )),
+        }
+    }
+
+    fn unreachable(&self, error: &std::io::Error) -> Problem {
+        match &self.address {
+            Address::Socket(home) => Problem::unreachable(
+                format!("no daemon answers in {}: {error}", home.dir().display()),
+                "start it: `flower up`",
+            ),
+            Address::Tcp(host) => Problem::unreachable(
+                format!("no daemon answers at {host}: {error}"),
+                "check FLOWER_URL; while it is set, flower starts no daemon",
+            ),
+        }
+    }
+}
+
+/// Connects to a socket whose path may be longer than the kernel takes, by way of its folder.
+pub async fn connect(path: &Path) -> std::io::Result<UnixStream> {
+    let (_folder, short) = short_path(path)?;
+    UnixStream::connect(short).await
+}
+
+/// A path to the same file that fits into a socket address, and what keeps it valid.
+pub fn short_path(path: &Path) -> std::io::Result<(Option<OwnedFd>, std::path::PathBuf)> {
+    /// `sun_path` less its final NUL.
+    const MOST: usize = 107;
+    if path.as_os_str().len() <= MOST {
+        return Ok((None, path.to_owned()));
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    };
+    let folder = OwnedFd::from(std::fs::File::open(folder)?);
+    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
+    Ok((Some(folder), short))
+}
+
+async fn decode<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, Problem> {
+    let bytes = collect(response).await?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| Problem::bug(format!("the daemon's answer is not understood: {error}")))
+}
+
+async fn problem(response: Response<Incoming>) -> Problem {
+    let status = response.status();
+    let bytes = collect(response).await.unwrap_or_default();
+    match serde_json::from_slice::<ProblemEnvelope>(&bytes) {
+        Ok(envelope) => envelope.error,
+        Err(_) => {
+            let kind = if status.is_server_error() { ProblemKind::Unreachable } else { ProblemKind::Usage };
+            Problem::new(kind, format!("the daemon answered {status}"), "is FLOWER_URL a flower?")
+        }
+    }
+}
+
+async fn collect(response: Response<Incoming>) -> Result<Bytes, Problem> {
+    let body = response.into_body().collect().await;
+    body.map(|body| body.to_bytes())
+        .map_err(|error| Problem::unreachable(format!("the daemon broke off: {error}"), "try again"))
+}
+
+/// One value of a query, escaped.
+pub fn escape(value: &str) -> String {
+    let mut escaped = String::new();
+    for byte in value.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => escaped.push(byte as char),
+            _ => escaped.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    escaped
+}

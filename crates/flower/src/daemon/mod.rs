@@ -1,0 +1,278 @@
+//! The daemon: takes the lock of its home, opens the store, listens, and ends cleanly.
+
+mod spawn;
+
+pub use spawn::{Started, ensure_running, stop};
+
+use crate::api::{Listener, Shutdown, router, serve};
+use crate::app::identity::Failures;
+use crate::app::projects::RepositoryLocks;
+use crate::app::sessions::Sessions;
+use crate::app::{App, now};
+use crate::client::short_path;
+use crate::error::{Problem, ProblemKind};
+use crate::home::Home;
+use crate::lock::{Holder, Lock, LockError};
+use crate::repository::Repository;
+use crate::store::{Location, Store};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, UnixListener};
+
+/// From the order to end until the daemon is gone, whatever hangs.
+const DRAIN: Duration = Duration::from_secs(4);
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub home: Home,
+    /// Asked for; otherwise the one it had before, or any.
+    pub port: Option<u16>,
+    pub host: IpAddr,
+}
+
+/// What a starting daemon says on its standard output, a line each.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    /// The tables are being filled anew; so many events are read.
+    Rebuilding(u64),
+    Ready {
+        url: String,
+    },
+    Failed(Problem),
+}
+
+/// Runs until told to end. `report` hears when it serves.
+pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Problem> {
+    if !config.host.is_loopback() {
+        return Err(Problem::new(
+            ProblemKind::Refused,
+            format!(
+                "flower does not listen on {}: without TLS, tokens would cross the network in the clear",
+                config.host
+            ),
+            "listen on 127.0.0.1 and reach it through an SSH tunnel",
+        ));
+    }
+    config.home.create()?;
+    let holder = Holder::this_process(config.home.dir(), None);
+    let lock = Lock::take(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
+    raise_file_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Problem::unreachable(format!("the daemon cannot start: {error}"), "see `ulimit -a`"))?;
+    let ended = start(config, &lock, &runtime, report);
+    // Whatever still runs in the background has had its time.
+    runtime.shutdown_timeout(Duration::from_millis(500));
+    ended
+}
+
+fn start(
+    config: &Config,
+    lock: &Lock,
+    runtime: &tokio::runtime::Runtime,
+    report: &mut dyn FnMut(Report),
+) -> Result<(), Problem> {
+    let home = &config.home;
+    let operator_token = home.require_token()?;
+    let (location, database) = location(home)?;
+    let store = Store::open(&location, home.dir(), Arc::new(now), &mut |events| report(Report::Rebuilding(events)))?;
+    let tcp = runtime.block_on(listen_tcp(config))?;
+    let address = tcp.local_addr().map_err(|error| Problem::bug(error.to_string()))?;
+    let unix = {
+        let _inside = runtime.enter();
+        listen_unix(home)?
+    };
+    let url = format!("http://{address}");
+    let noted = lock.note(&Holder::this_process(home.dir(), Some(address.port())));
+    noted.map_err(|error| home.problem(&home.lock(), &error))?;
+    let app = Arc::new(App {
+        store: store.clone(),
+        home: home.clone(),
+        operator: operator_name(),
+        operator_token,
+        sessions: Sessions::load(home),
+        failures: Failures::default(),
+        repositories: RepositoryLocks::default(),
+        url: url.clone(),
+        started_at: now(),
+        database,
+    });
+    runtime.block_on(take_repositories(&app));
+    report(Report::Ready { url });
+    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port()));
+    let _ = fs::remove_file(home.socket());
+    result
+}
+
+async fn serve_until_told(
+    app: Arc<App>,
+    store: Store,
+    tcp: TcpListener,
+    unix: UnixListener,
+    port: u16,
+) -> Result<(), Problem> {
+    let shutdown = Shutdown::default();
+    let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
+    let over_unix = serve(Listener::Unix(unix), router(app, None, shutdown.clone()), shutdown.clone());
+    let mut serving = tokio::spawn(async move {
+        tokio::join!(over_tcp, over_unix);
+    });
+    let mut fatal = store.fatal();
+    let failure = tokio::select! {
+        () = terminated() => None,
+        () = shutdown.begun() => None,
+        failed = fatal.wait_for(Option::is_some) => failed.ok().and_then(|text| text.clone()),
+    };
+    tracing::info!("ending");
+    shutdown.begin();
+    if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
+        tracing::warn!("some requests did not end in time");
+        serving.abort();
+    }
+    // The last handle: the writer finishes what it has taken.
+    let closing = tokio::task::spawn_blocking(move || store.close());
+    let _ = tokio::time::timeout(Duration::from_millis(400), closing).await;
+    match failure {
+        None => Ok(()),
+        Some(message) => Err(Problem::unreachable(
+            format!("{message}; the daemon has ended, so that nothing is acknowledged which is not stored"),
+            "check the disk, then run `flower up`",
+        )),
+    }
+}
+
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+}
+
+/// Keeps other daemons off our repositories. One that is served elsewhere, or gone, is no reason not to start.
+async fn take_repositories(app: &App) {
+    match app.projects().await {
+        Ok(projects) => {
+            for project in projects {
+                match Repository::discover(Path::new(&project.root)) {
+                    Some(repository) => {
+                        if let Err(problem) = app.repositories.take(&repository, app.home.dir()) {
+                            tracing::warn!("project {}: {}", project.name, problem.message);
+                        }
+                    }
+                    None => tracing::warn!("project {}: {} is no repository any more", project.name, project.root),
+                }
+            }
+        }
+        Err(problem) => tracing::warn!("projects cannot be read: {}", problem.message),
+    }
+}
+
+fn location(home: &Home) -> Result<(Location, String), Problem> {
+    match std::env::var("FLOWER_DATABASE_URL") {
+        Ok(url) if !url.is_empty() => {
+            let location = Location::parse(&url)?;
+            let name = match &location {
+                Location::Sqlite(path) => format!("sqlite:{}", path.display()),
+                // Never the whole address: it may hold a password.
+                Location::Postgres(config) => format!("postgres:{}", config.get_dbname().unwrap_or_default()),
+            };
+            Ok((location, name))
+        }
+        _ => Ok((Location::Sqlite(home.database()), format!("sqlite:{}", home.database().display()))),
+    }
+}
+
+/// The port asked for, else the one from before, else any.
+async fn listen_tcp(config: &Config) -> Result<TcpListener, Problem> {
+    let file = config.home.port();
+    let before = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u16>().ok());
+    let host = config.host;
+    let listener = match (config.port, before) {
+        (Some(port), _) => TcpListener::bind(SocketAddr::new(host, port)).await.map_err(|error| {
+            Problem::unreachable(
+                format!("cannot listen on port {port}: {error}"),
+                "choose another: `flower up --port P`",
+            )
+        })?,
+        (None, before) => {
+            let again = TcpListener::bind(SocketAddr::new(host, before.unwrap_or(0))).await;
+            let listener = match again {
+                Ok(listener) => Ok(listener),
+                Err(error) => {
+                    tracing::warn!("the port from before is taken ({error}); using another");
+                    TcpListener::bind(SocketAddr::new(host, 0)).await
+                }
+            };
+            listener.map_err(|error| {
+                Problem::unreachable(format!("cannot listen: {error}"), "is there a loopback device?")
+            })?
+        }
+    };
+    let port = listener.local_addr().map_err(|error| Problem::bug(error.to_string()))?.port();
+    if before != Some(port) {
+        fs::write(&file, format!("{port}\n")).map_err(|error| config.home.problem(&file, &error))?;
+    }
+    Ok(listener)
+}
+
+fn listen_unix(home: &Home) -> Result<UnixListener, Problem> {
+    let path = home.socket();
+    let listen = || {
+        // We hold the lock, so a socket that is there belongs to a daemon that is gone.
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let (_folder, short) = short_path(&path)?;
+        let listener = UnixListener::bind(short)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
+        Ok(listener)
+    };
+    listen().map_err(|error| home.problem(&path, &error))
+}
+
+fn operator_name() -> String {
+    let name = ["FLOWER_OPERATOR", "USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    name.and_then(|name| flower_core::text::name("operator", &name).ok()).unwrap_or_else(|| "operator".to_owned())
+}
+
+fn already_running(home: &Home, error: LockError) -> Problem {
+    match error {
+        LockError::Held(holder) => {
+            let who = holder.map_or_else(String::new, |holder| format!(" (process {})", holder.pid));
+            Problem::new(
+                ProblemKind::Conflict,
+                format!("a daemon{who} runs in {} already", home.dir().display()),
+                "use it, or stop it: `flower down`",
+            )
+        }
+        LockError::Io(error) => home.problem(&home.lock(), &error),
+    }
+}
+
+/// A thousand live readers need a thousand files; the default soft limit is often lower than what we may have.
+fn raise_file_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const WANTED: u64 = 16_384;
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(WANTED).min(WANTED);
+    if limit.current.is_some_and(|current| current < most)
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: limit.maximum })
+    {
+        tracing::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+    }
+}
+
+/// Where daemons listen unless told otherwise.
+pub const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

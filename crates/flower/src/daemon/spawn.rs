@@ -1,0 +1,146 @@
+//! Starting the daemon from the command line, and stopping it.
+
+use super::{Config, Report};
+use crate::client::{Address, Client, connect};
+use crate::error::{Problem, ProblemKind};
+use crate::home::Home;
+use crate::lock::{self, Holder};
+use hyper::Method;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const START_DEADLINE: Duration = Duration::from_secs(30);
+const STOP_DEADLINE: Duration = Duration::from_secs(6);
+
+/// Whether this call started it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Started {
+    Now,
+    Before,
+}
+
+/// Makes sure that a daemon answers in this home. `progress` hears what a slow start is doing.
+pub async fn ensure_running(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<Started, Problem> {
+    if connect(&config.home.socket()).await.is_ok() {
+        return Ok(Started::Before);
+    }
+    config.home.create()?;
+    match spawn(config, progress) {
+        Ok(()) => Ok(Started::Now),
+        // Somebody else was a moment faster.
+        Err(problem) if problem.kind == ProblemKind::Conflict => {
+            wait_for_socket(&config.home).await?;
+            Ok(Started::Before)
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Starts `flower up --foreground` apart from this terminal and waits until it serves.
+fn spawn(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<(), Problem> {
+    let program = std::env::current_exe().map_err(|error| {
+        Problem::unreachable(format!("flower cannot find itself: {error}"), "run it by its full path")
+    })?;
+    let log_path = config.home.daemon_log();
+    let mut options = std::fs::OpenOptions::new();
+    let log = options.create(true).append(true).open(&log_path).map_err(|e| config.home.problem(&log_path, &e))?;
+    let mut command = Command::new(program);
+    command.args(["up", "--foreground", "--report", "--host", &config.host.to_string()]);
+    if let Some(port) = config.port {
+        command.args(["--port", &port.to_string()]);
+    }
+    command
+        .env("FLOWER_HOME", config.home.dir())
+        .env_remove("FLOWER_TOKEN")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        // Not in our process group: Ctrl-C in this terminal is not for the daemon.
+        .process_group(0);
+    let mut child = command.spawn().map_err(|error| {
+        Problem::unreachable(format!("the daemon cannot be started: {error}"), "run `flower up --foreground`")
+    })?;
+    let output = child.stdout.take().expect("its output is piped");
+    let (lines, heard) = std::sync::mpsc::sync_channel(16);
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if lines.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    loop {
+        // A long refill reports on its way; silence is what must not last.
+        let line = heard.recv_timeout(START_DEADLINE);
+        match line.ok().and_then(|line| serde_json::from_str(&line).ok()) {
+            Some(Report::Ready { .. }) => return Ok(()),
+            Some(Report::Rebuilding(events)) => progress(&format!("filling the tables anew: {events} events")),
+            Some(Report::Failed(problem)) => return Err(problem),
+            None => {
+                return Err(Problem::unreachable(
+                    "the daemon did not start",
+                    format!("{} says why; or run `flower up --foreground`", log_path.display()),
+                ));
+            }
+        }
+    }
+}
+
+async fn wait_for_socket(home: &Home) -> Result<(), Problem> {
+    let start = Instant::now();
+    while start.elapsed() < START_DEADLINE {
+        if connect(&home.socket()).await.is_ok() {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Err(Problem::unreachable(
+        format!("another daemon is starting in {}, but does not answer", home.dir().display()),
+        format!("{} says why", home.daemon_log().display()),
+    ))
+}
+
+/// Stops the daemon of this home and waits until it is gone. Says who it was, if there was one.
+pub async fn stop(home: &Home) -> Result<Option<Holder>, Problem> {
+    let Some(holder) = lock::holder(&home.lock()) else { return Ok(None) };
+    let client = Client::new(Address::Socket(home.clone()), home.require_token()?).lenient();
+    let asked = tokio::time::timeout(Duration::from_secs(2), client.call(Method::POST, "/api/shutdown")).await;
+    if !matches!(asked, Ok(Ok(()))) {
+        signal(&holder, Signal::TERM);
+    }
+    if gone(home, STOP_DEADLINE).await {
+        return Ok(Some(holder));
+    }
+    // It does not hear: what it had acknowledged is on disk, so this loses nothing.
+    signal(&holder, Signal::KILL);
+    if gone(home, Duration::from_secs(2)).await {
+        return Ok(Some(holder));
+    }
+    Err(Problem::unreachable(
+        format!("the daemon (process {}) does not end", holder.pid),
+        format!("look at it: `ps -o stat,wchan -p {}`", holder.pid),
+    ))
+}
+
+async fn gone(home: &Home, within: Duration) -> bool {
+    let start = Instant::now();
+    while start.elapsed() < within {
+        if lock::holder(&home.lock()).is_none() {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
+}
+
+/// The holder was read under the lock that it still holds, in this boot: it is the daemon and nobody else.
+fn signal(holder: &Holder, signal: Signal) {
+    if let Some(pid) = i32::try_from(holder.pid).ok().and_then(Pid::from_raw) {
+        // If it is gone by now, so much the better.
+        let _ = kill_process(pid, signal);
+    }
+}

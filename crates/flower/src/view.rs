@@ -1,0 +1,301 @@
+//! What the doors show: the objects of the JSON contract. The API writes them, the command line reads them.
+
+use flower_core::readiness::Readiness;
+use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BriefView {
+    pub number: u64,
+    pub title: String,
+    pub kind: BriefKind,
+    pub status: Status,
+    pub spec: SpecView,
+    pub projects: Vec<BriefProject>,
+    pub epic: Option<u64>,
+    pub depends_on: Vec<u64>,
+    pub dependents: Vec<u64>,
+    pub dispatchable: Dispatchable,
+    pub auto_dispatch: bool,
+    pub design_loop: bool,
+    pub participants: Vec<Participant>,
+    pub links: Vec<LinkView>,
+    pub open_questions: Vec<u64>,
+    pub created_at: String,
+    pub updated_at: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SpecView {
+    /// 0 while there is none.
+    pub version: u64,
+    pub markdown: String,
+    pub accepted_version: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BriefProject {
+    pub name: String,
+    pub primary: bool,
+}
+
+/// Whether the brief can be dispatched as what it naturally is, and as anything else.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Dispatchable {
+    pub ok: bool,
+    pub reasons: Vec<ReasonView>,
+    /// The kind of dispatch that `ok` speaks of.
+    pub kind: String,
+    /// The answer for every kind.
+    pub kinds: BTreeMap<String, KindReadiness>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct KindReadiness {
+    pub ok: bool,
+    pub reasons: Vec<ReasonView>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ReasonView {
+    pub code: String,
+    pub message: String,
+}
+
+impl From<Readiness> for KindReadiness {
+    fn from(readiness: Readiness) -> KindReadiness {
+        let reasons = readiness.reasons.into_iter();
+        KindReadiness {
+            ok: readiness.ok,
+            reasons: reasons.map(|r| ReasonView { code: r.code, message: r.message }).collect(),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct LinkView {
+    pub kind: String,
+    pub target: String,
+    pub label: String,
+    pub by: String,
+    pub at: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SpecVersionView {
+    pub version: u64,
+    /// `plan` or `refinement`.
+    pub origin: String,
+    pub base: u64,
+    pub why: Option<String>,
+    pub by: Actor,
+    pub at: String,
+    pub accepted: bool,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct DiffView {
+    pub brief: u64,
+    pub from: u64,
+    pub to: u64,
+    /// Unified, without colour; empty when the two are equal.
+    pub diff: String,
+}
+
+/// An event. A line of `flower log export` is one of these, and holds all that the hash covers.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventView {
+    pub seq: u64,
+    pub at: String,
+    pub kind: String,
+    pub actor: EventActor,
+    pub door: String,
+    pub brief: Option<u64>,
+    #[schema(value_type = Object)]
+    pub body: Box<RawValue>,
+    pub hash: String,
+    pub prev: String,
+    pub stream: String,
+    pub version: u64,
+    pub schema: u64,
+}
+
+/// As recorded; the type is a text, so that a damaged event can still be shown.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct EventActor {
+    #[serde(rename = "type")]
+    pub sort: String,
+    pub name: String,
+}
+
+impl From<&Recorded> for EventView {
+    fn from(event: &Recorded) -> EventView {
+        let body = RawValue::from_string(event.body.clone()).unwrap_or_else(|_| {
+            // Somebody edited the row: show the text as it is.
+            serde_json::value::to_raw_value(&event.body).expect("a string is JSON")
+        });
+        EventView {
+            seq: event.seq,
+            at: event.at.clone(),
+            kind: event.kind.clone(),
+            actor: EventActor { sort: event.actor_type.clone(), name: event.actor_name.clone() },
+            door: event.door.clone(),
+            brief: event.brief,
+            body,
+            hash: event.hash.clone(),
+            prev: event.prev.clone(),
+            stream: event.stream.clone(),
+            version: event.version,
+            schema: event.schema,
+        }
+    }
+}
+
+impl From<EventView> for Recorded {
+    fn from(event: EventView) -> Recorded {
+        Recorded {
+            seq: event.seq,
+            stream: event.stream,
+            version: event.version,
+            kind: event.kind,
+            schema: event.schema,
+            actor_type: event.actor.sort,
+            actor_name: event.actor.name,
+            door: event.door,
+            at: event.at,
+            brief: event.brief,
+            body: event.body.get().to_owned(),
+            prev: event.prev,
+            hash: event.hash,
+        }
+    }
+}
+
+/// Something that waits for the operator.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct InboxItem {
+    /// `question` or `approval`.
+    pub kind: String,
+    pub brief: u64,
+    pub title: String,
+    pub question: Option<u64>,
+    pub text: String,
+    pub by: EventActor,
+    pub at: String,
+    /// The command that settles it.
+    pub next: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SearchHit {
+    /// Absent for a scratchpad that belongs to no brief.
+    pub brief: Option<u64>,
+    /// The brief's title, or the scratchpad's.
+    pub title: String,
+    /// `title`, `spec`, `trace` or `scratchpad`.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// The event or scratchpad, where it is one.
+    pub reference: Option<u64>,
+    pub snippet: String,
+    /// Where the matches stand in the snippet: first character and length.
+    pub marks: Vec<(usize, usize)>,
+    pub score: f64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ScratchpadView {
+    pub number: u64,
+    pub title: String,
+    pub brief: Option<u64>,
+    pub version: u64,
+    pub by: String,
+    pub created_at: String,
+    pub updated_at: String,
+    /// Empty in lists.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ProjectView {
+    pub name: String,
+    pub root: String,
+    pub at: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct TokenView {
+    pub id: String,
+    pub agent: String,
+    pub role: Role,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+    pub at: String,
+    pub revoked_at: Option<String>,
+}
+
+/// The only time that a token is shown.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NewToken {
+    pub id: String,
+    pub token: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct StatusView {
+    pub version: String,
+    pub pid: u32,
+    pub url: String,
+    pub started_at: String,
+    pub database: String,
+    /// Why nothing is written, if so.
+    pub read_only: Option<String>,
+    pub project: Option<String>,
+    /// How many briefs in each status.
+    pub briefs: BTreeMap<String, u64>,
+    /// How many things wait for the operator.
+    pub inbox: u64,
+    pub last_event: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct VerifyView {
+    pub ok: bool,
+    /// Events that hold.
+    pub verified: u64,
+    /// The hash of the last of them.
+    pub head: String,
+    /// The first event that is not as it was recorded.
+    pub bad_seq: Option<u64>,
+    pub fault: Option<String>,
+    /// The last event that something outside the database proves.
+    pub proved: Option<u64>,
+    /// Events after it.
+    pub unproved: u64,
+    /// Tables that differ from what the log says, if that was asked for.
+    pub tables: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RebuildView {
+    pub events: u64,
+    pub rows: u64,
+    /// Tables whose rows were not what the log says.
+    pub mended: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct OpenLink {
+    /// Works once, within ten minutes.
+    pub open_url: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    /// For the `Authorization` header.
+    pub token: String,
+}
