@@ -15,13 +15,13 @@ impl App {
         let limit = limit.unwrap_or(20).clamp(1, MOST_HITS);
         let hits = self.store.read(move |conn| {
             let hits = search::search(conn, &typed, limit)?;
-            hits.into_iter().map(|hit| present(conn, hit)).collect()
+            hits.iter().map(|hit| present(conn, hit)).collect()
         });
         Ok(hits.await?)
     }
 }
 
-fn present(conn: &mut Conn, hit: Hit) -> Result<SearchHit, StoreError> {
+fn present(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
     let in_title = !find(&hit.title, &hit.terms, 1).is_empty();
     let (place, text) = match (hit.place.as_str(), in_title) {
         ("brief", true) => ("title", &hit.title),

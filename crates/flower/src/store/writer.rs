@@ -21,6 +21,8 @@ const GROUP: usize = 256;
 
 pub type Now = Arc<dyn Fn() -> String + Send + Sync>;
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+/// What became of each command of a group.
+type Results = Vec<Result<Vec<Recorded>, StoreError>>;
 
 pub enum Job {
     Submit {
@@ -70,7 +72,7 @@ impl Writer {
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        let _ = reply.send(self.accept_loss(&mut conn, caller));
+                        let _ = reply.send(self.accept_loss(&mut conn, &caller));
                     }
                 }
             }
@@ -110,12 +112,7 @@ impl Writer {
     }
 
     /// One transaction. The outer error is the database's and nothing was stored; the inner ones are refusals.
-    #[expect(clippy::type_complexity, reason = "a result per command inside the result of the transaction")]
-    fn transact(
-        &mut self,
-        conn: &mut Conn,
-        commands: &[(&Caller, &Command)],
-    ) -> Result<Vec<Result<Vec<Recorded>, StoreError>>, StoreError> {
+    fn transact(&mut self, conn: &mut Conn, commands: &[(&Caller, &Command)]) -> Result<Results, StoreError> {
         if let Some(cut) = self.cut.borrow().clone() {
             return Err(StoreError::LogCut(cut));
         }
@@ -141,12 +138,11 @@ impl Writer {
         Ok(results)
     }
 
-    #[expect(clippy::type_complexity, reason = "as above, with the new end of the log")]
     fn in_transaction(
         &mut self,
         conn: &mut Conn,
         commands: &[(&Caller, &Command)],
-    ) -> Result<(Vec<Result<Vec<Recorded>, StoreError>>, Tail), StoreError> {
+    ) -> Result<(Results, Tail), StoreError> {
         let mut tail = Tail::read(conn)?;
         let at = (self.now)();
         let mut results = Vec::with_capacity(commands.len());
@@ -170,7 +166,7 @@ impl Writer {
         }
     }
 
-    fn accept_loss(&mut self, conn: &mut Conn, caller: Caller) -> Result<Vec<Recorded>, StoreError> {
+    fn accept_loss(&mut self, conn: &mut Conn, caller: &Caller) -> Result<Vec<Recorded>, StoreError> {
         let Proof::Broken { proved, found } = Proof::of(conn, self.head.read())? else {
             return Ok(Vec::new());
         };
@@ -181,7 +177,7 @@ impl Writer {
             found_seq: found.seq,
             found_hash: found.hash,
         };
-        self.transact(conn, &[(&caller, &command)]).and_then(only)
+        self.transact(conn, &[(caller, &command)]).and_then(only)
     }
 
     fn note_fatal(&self, error: &StoreError) {
@@ -229,6 +225,6 @@ pub fn catch_up(conn: &mut Conn, live: &Live) {
     }
 }
 
-fn only(mut results: Vec<Result<Vec<Recorded>, StoreError>>) -> Result<Vec<Recorded>, StoreError> {
+fn only(mut results: Results) -> Result<Vec<Recorded>, StoreError> {
     results.pop().unwrap_or(Err(StoreError::Closed))
 }
