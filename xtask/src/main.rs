@@ -1,12 +1,15 @@
 //! `cargo xtask`: the chores around flower, one file per subcommand.
 
+mod demo;
 mod guard;
 mod install;
 mod licences;
 mod postgres;
 mod postgres_binaries;
 mod run;
+mod scratch;
 mod spdx;
+mod stage;
 mod steps;
 mod test;
 mod user;
@@ -17,6 +20,7 @@ use std::process::ExitCode;
 /// One line here and one file beside this one are all a new subcommand needs.
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "test", about: "Check everything that CI checks", help: test::HELP, run: test::run },
+    Subcommand { name: "demo", about: "Build flower and play its main job", help: demo::HELP, run: demo::run },
     Subcommand {
         name: "licences",
         about: "Check the licences of all dependencies",

@@ -1,0 +1,181 @@
+//! Where the demo's story is played: a scratch repository, a daemon, the operator and agents, each command shown.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::demo::scratch_repository;
+use crate::run::{Program, Running, minutes, seconds};
+
+pub(crate) struct Stage {
+    flower: PathBuf,
+    root: PathBuf,
+    repository: PathBuf,
+    daemon: Option<Running>,
+    tokens: HashMap<String, String>,
+}
+
+impl Stage {
+    pub(crate) fn new(flower: &Path, root: &Path) -> Result<Self, String> {
+        let repository = scratch_repository(root)?;
+        let (flower, root) = (flower.to_owned(), root.to_owned());
+        Ok(Self { flower, root, repository, daemon: None, tokens: HashMap::new() })
+    }
+
+    pub(crate) fn scene(&self, title: &str) {
+        eprintln!("\n== {title}");
+    }
+
+    pub(crate) fn start_daemon(&mut self) -> Result<(), String> {
+        eprintln!("\n$ flower up");
+        let log = self.root.join("daemon.log");
+        let daemon = self.program(minutes(60)).args(["up", "--foreground"]).leftover(&self.root);
+        self.daemon = Some(daemon.serve(&log, "TERM")?);
+        let start = Instant::now();
+        // The socket of a killed daemon may still lie there, so that only an answer counts.
+        while self.program(seconds(10)).env("FLOWER_URL", self.url()).args(["status"]).output().is_err() {
+            if start.elapsed() > seconds(20) {
+                let log = fs::read_to_string(&log).unwrap_or_default();
+                return Err(format!("the daemon did not start:\n{log}"));
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let said = fs::read_to_string(&log).unwrap_or_default();
+        for line in said.lines().filter(|line| line.starts_with("project") || line.starts_with("open")) {
+            eprintln!("{line}");
+        }
+        Ok(())
+    }
+
+    /// As a crash would: no warning, no farewell.
+    pub(crate) fn kill_daemon(&mut self) -> Result<(), String> {
+        let status = self.quiet(&["status", "--json"])?;
+        let status: serde_json::Value = serde_json::from_str(&status).map_err(|error| format!("no JSON: {error}"))?;
+        let pid = status["pid"].as_u64().ok_or("the daemon does not say its process id")?;
+        eprintln!("\n$ kill -9 {pid}");
+        Program::new("kill", seconds(5)).args(["-9", &pid.to_string()]).output()?;
+        let mut daemon = self.daemon.take().ok_or("no daemon runs")?;
+        let start = Instant::now();
+        while daemon.ended()?.is_none() {
+            refuse(start.elapsed() > seconds(5), "the daemon survived")?;
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    /// Runs a command as the operator or an agent and shows it with its answer.
+    pub(crate) fn flower(&self, who: &str, args: &[&str]) -> Result<(), String> {
+        self.show(who, args);
+        let answer = self.as_actor(who).args(args).output()?;
+        eprint!("{answer}");
+        Ok(())
+    }
+
+    /// Runs a command that must be refused with this exit code.
+    pub(crate) fn refused(&self, who: &str, code: i32, args: &[&str]) -> Result<(), String> {
+        self.show(who, args);
+        match self.as_actor(who).args(args).output() {
+            Ok(_) => Err("that should have been refused".to_owned()),
+            Err(message) => {
+                let (line, said) = message.split_once('\n').unwrap_or((&message, ""));
+                eprintln!("{said}");
+                refuse(!line.contains(&format!("exit status: {code}")), &format!("expected exit code {code}: {line}"))
+            }
+        }
+    }
+
+    /// Runs a command as the operator and gives its answer without showing it.
+    pub(crate) fn quiet(&self, args: &[&str]) -> Result<String, String> {
+        self.program(seconds(60)).args(args).output()
+    }
+
+    /// Makes a worker's token, bound to one brief.
+    pub(crate) fn agent(&mut self, name: &str, brief: u64) -> Result<(), String> {
+        let brief = brief.to_string();
+        let args = ["token", "new", "--agent", name, "--brief", &brief];
+        self.show("operator", &args);
+        let token = self.quiet(&args)?;
+        eprintln!("(a token, shown once)");
+        self.tokens.insert(name.to_owned(), token.trim().to_owned());
+        Ok(())
+    }
+
+    pub(crate) fn file(&self, name: &str, text: &str) -> Result<String, String> {
+        let path = self.root.join(name);
+        fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+        Ok(path.display().to_string())
+    }
+
+    /// The smallest picture there is: one pixel.
+    pub(crate) fn picture(&self, name: &str) -> Result<String, String> {
+        const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\
+            \x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
+        let path = self.root.join(name);
+        fs::write(&path, PIXEL).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+        Ok(path.display().to_string())
+    }
+
+    pub(crate) fn wait_for_enter(&self) -> Result<(), String> {
+        let up: serde_json::Value = serde_json::from_str(&self.quiet(&["up", "--json"])?).map_err(|e| e.to_string())?;
+        eprintln!("\nLook around: {}", up["open_url"].as_str().unwrap_or_default());
+        eprintln!(
+            "or, in another terminal: cd {} && FLOWER_HOME={} {} brief",
+            self.repository.display(),
+            self.home().display(),
+            self.flower.display()
+        );
+        eprintln!("Press Enter to end.");
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).map_err(|error| format!("no terminal: {error}"))?;
+        Ok(())
+    }
+
+    pub(crate) fn close(mut self) -> Result<(), String> {
+        self.quiet(&["down"])?;
+        self.daemon = None;
+        Ok(())
+    }
+
+    fn show(&self, who: &str, args: &[&str]) {
+        let root = format!("{}/", self.root.display());
+        let words: Vec<String> = args
+            .iter()
+            .map(|word| word.replace(&root, ""))
+            .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word })
+            .collect();
+        eprintln!("\n{who} $ flower {}", words.join(" "));
+    }
+
+    fn as_actor(&self, who: &str) -> Program {
+        let program = self.program(seconds(60));
+        match self.tokens.get(who) {
+            Some(token) => program.env("FLOWER_TOKEN", token),
+            None => program,
+        }
+    }
+
+    fn program(&self, deadline: Duration) -> Program {
+        Program::new(&self.flower, deadline)
+            .directory(&self.repository)
+            .env("FLOWER_HOME", self.home())
+            .without_env("FLOWER_URL")
+            .without_env("FLOWER_TOKEN")
+            .without_env("FLOWER_DATABASE_URL")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.root.join("home")
+    }
+
+    /// With an address, no command starts a daemon of its own.
+    fn url(&self) -> String {
+        let port = fs::read_to_string(self.home().join("port")).unwrap_or_default();
+        format!("http://127.0.0.1:{}", port.trim().parse::<u16>().unwrap_or(1))
+    }
+}
+
+pub(crate) fn refuse(bad: bool, message: &str) -> Result<(), String> {
+    if bad { Err(message.to_owned()) } else { Ok(()) }
+}
