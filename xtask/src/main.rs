@@ -1,5 +1,6 @@
 //! `cargo xtask`: the chores around flower, one file per subcommand.
 
+mod bench;
 mod demo;
 mod guard;
 mod install;
@@ -21,6 +22,12 @@ use std::process::ExitCode;
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "test", about: "Check everything that CI checks", help: test::HELP, run: test::run },
     Subcommand { name: "demo", about: "Build flower and play its main job", help: demo::HELP, run: demo::run },
+    Subcommand {
+        name: "bench",
+        about: "Measure the figures of docs/benchmarks.md",
+        help: bench::HELP,
+        run: bench::run,
+    },
     Subcommand {
         name: "licences",
         about: "Check the licences of all dependencies",

@@ -120,6 +120,17 @@ impl Program {
         Ok(stdout.join().unwrap_or_default())
     }
 
+    /// Runs to the end with its narration shown and gives what it wrote to standard output.
+    pub(crate) fn answer(mut self) -> Result<String, String> {
+        self.command.stdout(Stdio::piped());
+        let (line, deadline) = (self.line(), self.deadline);
+        eprintln!("$ {line}");
+        let mut running = self.start("TERM")?;
+        let stdout = read_aside(running.child.stdout.take());
+        require_success(&line, running.wait(deadline)?, "")?;
+        Ok(stdout.join().unwrap_or_default())
+    }
+
     /// Starts a server that writes to `log` and is ended with `signal` when its value is dropped.
     pub(crate) fn serve(mut self, log: &Path, signal: &'static str) -> Result<Running, String> {
         let log_error = |error| format!("could not write `{}`: {error}", log.display());

@@ -1,0 +1,67 @@
+//! The figures of docs/benchmarks.md, measured on the real program. `cargo xtask bench` runs this.
+//!
+//! Each measurement prints one JSON document per line on standard output; narration goes to standard error.
+
+mod appends;
+mod commands;
+mod live;
+mod peers;
+mod scratch;
+mod search;
+mod start;
+
+use serde_json::json;
+use std::time::Duration;
+
+/// Name, what it measures, and the function that does.
+const FIGURES: &[(&str, fn() -> Vec<Figure>)] = &[
+    ("P5", commands::measure),
+    ("P6", appends::measure),
+    ("P8", search::measure),
+    ("P16", live::measure),
+    ("P18", start::measure),
+];
+
+/// One line of the table.
+pub struct Figure {
+    pub id: &'static str,
+    pub what: String,
+    pub measured: String,
+    /// What it is compared with, measured in the same run.
+    pub peer: String,
+    pub ratio: Option<f64>,
+    pub goal: &'static str,
+    pub reached: bool,
+}
+
+#[expect(clippy::print_stdout, reason = "the figures are the answer")]
+fn main() {
+    // `cargo bench` adds an argument of its own.
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    for (name, measure) in FIGURES {
+        if !wanted.is_empty() && !wanted.iter().any(|w| w.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        eprintln!("measuring {name} …");
+        for figure in measure() {
+            println!(
+                "{}",
+                json!({
+                    "id": figure.id, "what": figure.what, "measured": figure.measured, "peer": figure.peer,
+                    "ratio": figure.ratio, "goal": figure.goal, "reached": figure.reached,
+                })
+            );
+        }
+    }
+}
+
+/// The value below which `share` of the samples lie.
+pub fn quantile(samples: &mut [Duration], share: f64) -> Duration {
+    samples.sort_unstable();
+    let index = ((samples.len() as f64 - 1.0) * share).round() as usize;
+    samples.get(index).copied().unwrap_or_default()
+}
+
+pub fn ms(duration: Duration) -> String {
+    format!("{:.2} ms", duration.as_secs_f64() * 1e3)
+}

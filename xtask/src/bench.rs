@@ -1,0 +1,68 @@
+//! `cargo xtask bench`: measures the figures and writes them into docs/benchmarks.md.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::Value;
+
+use crate::run::{Program, minutes, repository_root};
+
+pub(crate) const HELP: &str = "\
+Usage: cargo xtask bench [NAME…]
+
+Measures the figures of docs/benchmarks.md (P5, P6, P8, P16, P18), or only those named, in a release build, and writes
+them into that file. Machines are noisy: look at the ratios, which come from the same run, not at the milliseconds.";
+
+const BEGIN: &str = "<!-- figures: written by `cargo xtask bench` -->";
+const END: &str = "<!-- end of figures -->";
+
+pub(crate) fn run(names: &[String]) -> Result<(), String> {
+    if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
+        return Err(format!("`{option}` is not understood\n\n{HELP}"));
+    }
+    let printed = Program::cargo(minutes(60))
+        .args(["bench", "--locked", "--package", "flower", "--bench", "figures", "--"])
+        .args(names)
+        .answer()?;
+    let rows: Vec<(String, String)> =
+        printed.lines().filter_map(|line| row(&serde_json::from_str(line).ok()?)).collect();
+    if rows.is_empty() {
+        return Err(format!("nothing was measured; is `{}` a figure?\n\n{HELP}", names.join(" ")));
+    }
+    for (_, row) in &rows {
+        eprintln!("{row}");
+    }
+    write(&rows)
+}
+
+/// The figure's name, and its line of the table.
+fn row(figure: &Value) -> Option<(String, String)> {
+    let text = |name: &str| figure[name].as_str().unwrap_or_default().to_owned();
+    let id = figure["id"].as_str()?.to_owned();
+    let ratio = figure["ratio"].as_f64().map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.3}"));
+    let reached = if figure["reached"].as_bool()? { "yes" } else { "**no**" };
+    let cells = [id.clone(), text("what"), text("measured"), text("peer"), ratio, text("goal"), reached.to_owned()];
+    Some((id, format!("| {} |", cells.join(" | "))))
+}
+
+/// Replaces the rows of the figures that were measured and keeps the others.
+fn write(rows: &[(String, String)]) -> Result<(), String> {
+    let path = repository_root().join("docs/benchmarks.md");
+    let page = fs::read_to_string(&path).map_err(|error| format!("could not read docs/benchmarks.md: {error}"))?;
+    let (before, rest) = page.split_once(BEGIN).ok_or("docs/benchmarks.md has lost the place for its figures")?;
+    let (table, after) = rest.split_once(END).ok_or("docs/benchmarks.md has lost the end of its figures")?;
+    let measured: BTreeSet<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+    let kept = table.lines().filter_map(|line| {
+        let id = line.split('|').nth(1)?.trim();
+        (id.starts_with('P') && !measured.contains(id)).then(|| (id.to_owned(), line.to_owned()))
+    });
+    let mut all: Vec<(String, String)> = kept.chain(rows.iter().cloned()).collect();
+    all.sort_by_key(|(id, _)| id.trim_start_matches('P').parse::<u32>().unwrap_or(u32::MAX));
+    let lines: Vec<String> = all.into_iter().map(|(_, line)| line).collect();
+    let heading =
+        "| figure | what | measured | compared with | ratio | goal | reached |\n|---|---|---|---|---|---|---|";
+    let page = format!("{before}{BEGIN}\n{heading}\n{}\n{END}{after}", lines.join("\n"));
+    fs::write(&path, page).map_err(|error| format!("could not write docs/benchmarks.md: {error}"))?;
+    eprintln!("written into docs/benchmarks.md");
+    Ok(())
+}
