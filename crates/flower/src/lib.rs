@@ -12,6 +12,7 @@ pub mod error;
 pub mod home;
 pub mod lock;
 pub mod repository;
+pub mod request;
 pub mod store;
 pub mod view;
 

@@ -2,19 +2,20 @@
 
 use super::extract::{Body, Path, Query, Who};
 use crate::app::App;
+use crate::app::briefs::Filter;
 use crate::app::projects::ProjectChoice;
 use crate::app::trace::Window;
 use crate::error::{Problem, ProblemEnvelope};
-use crate::store::briefs::Filter;
+use crate::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
 use crate::view::{BriefView, DiffView, EventView, SpecVersionView, SpecView};
 use axum::Json;
 use axum::extract::State;
 use flower_core::command::BriefChanges;
-use flower_core::{BriefKind, Caller, Command, LinkKind, Recorded, Status};
-use serde::{Deserialize, Serialize};
+use flower_core::{BriefKind, Caller, Command, Recorded, Status};
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 type Answer<T> = Result<Json<T>, Problem>;
 
@@ -44,26 +45,6 @@ pub(super) async fn list(State(app): State<Arc<App>>, Query(q): Query<ListQuery>
     let project = app.find_project(&ProjectChoice { name: q.project, dir: q.dir }).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
     app.list_briefs(filter, q.after, q.limit).await.map(Json)
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct NewBrief {
-    pub title: String,
-    /// `feature` unless said.
-    pub kind: Option<BriefKind>,
-    /// Waits as a proposed plan.
-    pub spec: Option<String>,
-    pub project: Option<String>,
-    /// A directory; used when no project is named.
-    #[schema(value_type = Option<String>)]
-    pub dir: Option<PathBuf>,
-    pub epic: Option<u64>,
-    #[serde(default)]
-    pub needs: Vec<u64>,
-    #[serde(default)]
-    pub auto_dispatch: bool,
-    #[serde(default)]
-    pub design_loop: bool,
 }
 
 #[utoipa::path(post, path = "/api/briefs", tag = "briefs", request_body = NewBrief,
@@ -96,20 +77,6 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<u64>) -
     app.show_brief(number).await.map(Json)
 }
 
-#[derive(Default, Serialize, Deserialize, ToSchema)]
-pub struct EditBrief {
-    pub title: Option<String>,
-    pub kind: Option<BriefKind>,
-    /// 0 takes it out of its epic.
-    pub epic: Option<u64>,
-    pub auto_dispatch: Option<bool>,
-    pub design_loop: Option<bool>,
-    #[serde(default)]
-    pub add_projects: Vec<String>,
-    #[serde(default)]
-    pub drop_projects: Vec<String>,
-}
-
 #[utoipa::path(patch, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),
     request_body = EditBrief, responses((status = 200, body = BriefView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn edit(
@@ -130,11 +97,6 @@ pub(super) async fn edit(
     change(&app, &caller, number, Command::EditBrief { brief: number, changes }).await
 }
 
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct Plan {
-    pub markdown: String,
-}
-
 #[utoipa::path(post, path = "/api/briefs/{number}/plan", tag = "briefs", params(("number" = u64, Path)),
     request_body = Plan, responses((status = 200, body = BriefView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn plan(
@@ -146,12 +108,6 @@ pub(super) async fn plan(
     change(&app, &caller, number, Command::ProposePlan { brief: number, markdown: b.markdown }).await
 }
 
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct Accept {
-    /// Accept only if this is the newest version of the spec.
-    pub version: Option<u64>,
-}
-
 #[utoipa::path(post, path = "/api/briefs/{number}/accept", tag = "briefs", params(("number" = u64, Path)),
     request_body = Accept, responses((status = 200, body = BriefView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn accept(
@@ -161,14 +117,6 @@ pub(super) async fn accept(
     Body(b): Body<Accept>,
 ) -> Answer<BriefView> {
     change(&app, &caller, number, Command::Accept { brief: number, version: b.version }).await
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct Refine {
-    pub markdown: String,
-    /// The version it was made from; a stale one is a conflict.
-    pub base: Option<u64>,
-    pub why: Option<String>,
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/refine", tag = "briefs", params(("number" = u64, Path)),
@@ -183,13 +131,6 @@ pub(super) async fn refine(
     change(&app, &caller, number, command).await
 }
 
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct SetStatus {
-    #[schema(value_type = Status)]
-    pub status: String,
-    pub why: Option<String>,
-}
-
 #[utoipa::path(post, path = "/api/briefs/{number}/status", tag = "briefs", params(("number" = u64, Path)),
     request_body = SetStatus, responses((status = 200, body = BriefView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn set_status(
@@ -200,13 +141,6 @@ pub(super) async fn set_status(
 ) -> Answer<BriefView> {
     let command = Command::SetStatus { brief: number, status: b.status.parse()?, why: b.why };
     change(&app, &caller, number, command).await
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct Needs {
-    pub needs: u64,
-    #[serde(default)]
-    pub drop: bool,
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/needs", tag = "briefs", params(("number" = u64, Path)),
@@ -224,14 +158,6 @@ pub(super) async fn needs(
     change(&app, &caller, number, command).await
 }
 
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct NewLink {
-    #[schema(value_type = LinkKind)]
-    pub kind: String,
-    pub target: String,
-    pub label: Option<String>,
-}
-
 #[utoipa::path(post, path = "/api/briefs/{number}/links", tag = "briefs", params(("number" = u64, Path)),
     request_body = NewLink, responses((status = 200, body = BriefView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn link(
@@ -242,16 +168,6 @@ pub(super) async fn link(
 ) -> Answer<BriefView> {
     let command = Command::AddLink { brief: number, kind: b.kind.parse()?, target: b.target, label: b.label };
     change(&app, &caller, number, command).await
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct NewNote {
-    pub text: String,
-    #[serde(default)]
-    pub comment: bool,
-    /// Pictures by their SHA-256, uploaded before with POST /api/images.
-    #[serde(default)]
-    pub images: Vec<String>,
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/notes", tag = "briefs", params(("number" = u64, Path)),
@@ -265,11 +181,6 @@ pub(super) async fn note(
     let images = app.images(&b.images).await?;
     let command = Command::AddNote { brief: number, text: b.text, comment: b.comment, images };
     event(&app.submit(&caller, command).await?)
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct Text {
-    pub text: String,
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions", tag = "briefs", params(("number" = u64, Path)),

@@ -4,9 +4,8 @@
 use super::extract::Query;
 use super::serve::Shutdown;
 use crate::app::App;
-use crate::app::trace::Window;
+use crate::app::trace::{LiveEvent, Window};
 use crate::error::Problem;
-use crate::store::LiveEvent;
 use crate::view::EventView;
 use axum::Extension;
 use axum::body::Body;

@@ -9,8 +9,6 @@ mod page;
 mod rest;
 mod serve;
 
-pub use briefs::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
-pub use rest::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
 pub use serve::{Listener, Shutdown, serve};
 
 use crate::app::App;

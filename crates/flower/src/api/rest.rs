@@ -7,6 +7,7 @@ use crate::app::images::MOST_BYTES;
 use crate::app::projects::ProjectChoice;
 use crate::app::{App, require_operator};
 use crate::error::{Problem, ProblemEnvelope};
+use crate::request::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
 use crate::view::{
     InboxItem, NewToken, OpenLink, ProjectView, ScratchpadView, SearchHit, Session, StatusView, TokenView,
 };
@@ -16,10 +17,10 @@ use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use flower_core::event::Image;
 use flower_core::{Command, Role};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 type Answer<T> = Result<Json<T>, Problem>;
 
@@ -63,14 +64,6 @@ pub(super) async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMa
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
 pub(super) async fn list_projects(State(app): State<Arc<App>>) -> Answer<Vec<ProjectView>> {
     app.projects().await.map(Json)
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct NewProject {
-    /// A directory inside the repository.
-    #[schema(value_type = String)]
-    pub dir: PathBuf,
-    pub name: Option<String>,
 }
 
 /// Makes the repository a project, or finds that it is one.
@@ -129,13 +122,6 @@ pub(super) async fn list_scratchpads(
     app.scratchpads(q.brief, q.after, q.limit).await.map(Json)
 }
 
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct NewScratchpad {
-    pub title: String,
-    pub brief: Option<u64>,
-    pub text: Option<String>,
-}
-
 #[utoipa::path(post, path = "/api/scratchpads", tag = "scratchpads", request_body = NewScratchpad,
     responses((status = 200, body = ScratchpadView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn create_scratchpad(
@@ -153,16 +139,6 @@ pub(super) async fn create_scratchpad(
     responses((status = 200, body = ScratchpadView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_scratchpad(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<ScratchpadView> {
     app.scratchpad(number).await.map(Json)
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct WriteScratchpad {
-    pub text: String,
-    /// Add to the text instead of replacing it.
-    #[serde(default)]
-    pub append: bool,
-    /// The version it was made from; a stale one is a conflict.
-    pub base: Option<u64>,
 }
 
 #[utoipa::path(put, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
@@ -204,15 +180,6 @@ pub(super) async fn get_image(
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens", responses((status = 200, body = Vec<TokenView>)))]
 pub(super) async fn list_tokens(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<TokenView>> {
     app.tokens(&caller).await.map(Json)
-}
-
-#[derive(Serialize, Deserialize, ToSchema)]
-pub struct IssueToken {
-    pub agent: String,
-    /// `worker` unless said.
-    pub role: Option<Role>,
-    pub brief: Option<u64>,
-    pub worktree: Option<String>,
 }
 
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", request_body = IssueToken,

@@ -2,7 +2,8 @@
 
 use super::{App, PAGE};
 use crate::error::{Problem, ProblemKind};
-use crate::store::briefs::{self, Around, Filter};
+pub use crate::store::briefs::Filter;
+use crate::store::briefs::{self, Around};
 use crate::store::{Conn, StoreError};
 use crate::view::{
     BriefProject, BriefView, DiffView, Dispatchable, KindReadiness, LinkView, SpecVersionView, SpecView,

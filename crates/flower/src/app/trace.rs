@@ -2,6 +2,7 @@
 
 use super::{App, PAGE};
 use crate::error::Problem;
+pub use crate::store::LiveEvent;
 use crate::store::log;
 use crate::view::EventView;
 use flower_core::Recorded;

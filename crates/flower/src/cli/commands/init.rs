@@ -1,8 +1,8 @@
 //! `flower init`
 
-use crate::api::NewProject;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::NewProject;
 use crate::view::ProjectView;
 
 /// Make the repository around the working directory a project

@@ -1,10 +1,10 @@
 //! `flower scratchpad`
 
-use crate::api::{NewScratchpad, WriteScratchpad};
 use crate::cli::output::{Table, ago, plain, terminal_width};
 use crate::cli::{Context, input};
 use crate::client::Client;
 use crate::error::Problem;
+use crate::request::{NewScratchpad, WriteScratchpad};
 use crate::view::ScratchpadView;
 use clap::Subcommand;
 

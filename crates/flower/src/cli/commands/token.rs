@@ -1,10 +1,10 @@
 //! `flower token`
 
-use crate::api::IssueToken;
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, terminal_width};
 use crate::client::escape;
 use crate::error::Problem;
+use crate::request::IssueToken;
 use crate::view::{NewToken, TokenView};
 use clap::Subcommand;
 use flower_core::Role;

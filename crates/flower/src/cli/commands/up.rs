@@ -61,7 +61,7 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
     let project = match status.project {
         Some(name) => Some(name),
         None if Repository::discover(&context.dir).is_some() => {
-            let body = crate::api::NewProject { dir: context.dir.clone(), name: None };
+            let body = crate::request::NewProject { dir: context.dir.clone(), name: None };
             Some(client.post::<ProjectView>("/api/projects", &body).await?.name)
         }
         None => None,

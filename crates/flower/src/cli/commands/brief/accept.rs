@@ -1,8 +1,8 @@
 //! `flower brief accept`
 
-use crate::api::Accept;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::Accept;
 use crate::view::BriefView;
 
 /// Accept what waits: a proposed plan, or the result in review

@@ -1,8 +1,8 @@
 //! `flower brief answer`
 
-use crate::api::Text;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::Text;
 use crate::view::EventView;
 
 /// Answer a question; the answer is a decision in the trace

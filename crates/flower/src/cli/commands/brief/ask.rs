@@ -1,8 +1,8 @@
 //! `flower brief ask`
 
-use crate::api::Text;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::Text;
 use crate::view::EventView;
 
 /// Ask the operator; the question waits in the inbox

@@ -1,9 +1,9 @@
 //! `flower brief edit`
 
 use super::list::kind;
-use crate::api::EditBrief;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::EditBrief;
 use crate::view::BriefView;
 use flower_core::BriefKind;
 

@@ -1,8 +1,8 @@
 //! `flower brief link`
 
-use crate::api::NewLink;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::NewLink;
 use crate::view::BriefView;
 use flower_core::LinkKind;
 

@@ -1,8 +1,8 @@
 //! `flower brief needs`
 
-use crate::api::Needs;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::Needs;
 use crate::view::BriefView;
 
 /// Say that a brief depends on another, or no longer does

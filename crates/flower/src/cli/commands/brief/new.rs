@@ -1,9 +1,9 @@
 //! `flower brief new`
 
 use super::list::kind;
-use crate::api::NewBrief;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::NewBrief;
 use crate::view::BriefView;
 use flower_core::BriefKind;
 

@@ -1,8 +1,8 @@
 //! `flower brief note`
 
-use crate::api::NewNote;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::NewNote;
 use crate::view::EventView;
 use flower_core::event::Image;
 

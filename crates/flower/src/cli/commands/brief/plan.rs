@@ -1,8 +1,8 @@
 //! `flower brief plan`
 
-use crate::api::Plan;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::Plan;
 use crate::view::BriefView;
 
 /// Propose a plan, which then waits to be accepted

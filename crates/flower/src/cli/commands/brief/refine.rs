@@ -1,8 +1,8 @@
 //! `flower brief refine`
 
-use crate::api::Refine;
 use crate::cli::{Context, input};
 use crate::error::Problem;
+use crate::request::Refine;
 use crate::view::BriefView;
 
 /// Change the spec; every version is kept

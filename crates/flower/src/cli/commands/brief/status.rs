@@ -1,9 +1,9 @@
 //! `flower brief status`
 
 use super::list::status;
-use crate::api::SetStatus;
 use crate::cli::Context;
 use crate::error::Problem;
+use crate::request::SetStatus;
 use crate::view::BriefView;
 use flower_core::Status;
 

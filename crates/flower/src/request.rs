@@ -1,0 +1,130 @@
+//! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
+
+use flower_core::{BriefKind, LinkKind, Role, Status};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use utoipa::ToSchema;
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewBrief {
+    pub title: String,
+    /// `feature` unless said.
+    pub kind: Option<BriefKind>,
+    /// Waits as a proposed plan.
+    pub spec: Option<String>,
+    pub project: Option<String>,
+    /// A directory; used when no project is named.
+    #[schema(value_type = Option<String>)]
+    pub dir: Option<PathBuf>,
+    pub epic: Option<u64>,
+    #[serde(default)]
+    pub needs: Vec<u64>,
+    #[serde(default)]
+    pub auto_dispatch: bool,
+    #[serde(default)]
+    pub design_loop: bool,
+}
+
+#[derive(Default, Serialize, Deserialize, ToSchema)]
+pub struct EditBrief {
+    pub title: Option<String>,
+    pub kind: Option<BriefKind>,
+    /// 0 takes it out of its epic.
+    pub epic: Option<u64>,
+    pub auto_dispatch: Option<bool>,
+    pub design_loop: Option<bool>,
+    #[serde(default)]
+    pub add_projects: Vec<String>,
+    #[serde(default)]
+    pub drop_projects: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Plan {
+    pub markdown: String,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Accept {
+    /// Accept only if this is the newest version of the spec.
+    pub version: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Refine {
+    pub markdown: String,
+    /// The version it was made from; a stale one is a conflict.
+    pub base: Option<u64>,
+    pub why: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct SetStatus {
+    #[schema(value_type = Status)]
+    pub status: String,
+    pub why: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Needs {
+    pub needs: u64,
+    #[serde(default)]
+    pub drop: bool,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewLink {
+    #[schema(value_type = LinkKind)]
+    pub kind: String,
+    pub target: String,
+    pub label: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewNote {
+    pub text: String,
+    #[serde(default)]
+    pub comment: bool,
+    /// Pictures by their SHA-256, uploaded before with POST /api/images.
+    #[serde(default)]
+    pub images: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Text {
+    pub text: String,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewProject {
+    /// A directory inside the repository.
+    #[schema(value_type = String)]
+    pub dir: PathBuf,
+    pub name: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewScratchpad {
+    pub title: String,
+    pub brief: Option<u64>,
+    pub text: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct WriteScratchpad {
+    pub text: String,
+    /// Add to the text instead of replacing it.
+    #[serde(default)]
+    pub append: bool,
+    /// The version it was made from; a stale one is a conflict.
+    pub base: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct IssueToken {
+    pub agent: String,
+    /// `worker` unless said.
+    pub role: Option<Role>,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+}
