@@ -24,8 +24,17 @@ async function json(path) {
   return answer.json();
 }
 
+async function allBriefs() {
+  const all = [];
+  for (;;) {
+    const page = await json(`/api/briefs?after=${all.at(-1)?.number ?? 0}`);
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
+}
+
 async function showBriefs() {
-  const briefs = await json("/api/briefs");
+  const briefs = await allBriefs();
   const rows = briefs.reverse().map((brief) => {
     const row = document.createElement("tr");
     for (const text of [brief.number, brief.title, brief.kind, brief.status.replace("_", " ")]) {

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 const SHELL: &str = include_str!("../../page/index.html");
 const ASSETS: &[(&str, &str, &str)] = &[
     ("/page.js", "text/javascript; charset=utf-8", include_str!("../../page/page.js")),
+    ("/icon.svg", "image/svg+xml", include_str!("../../page/icon.svg")),
     ("/page.css", "text/css; charset=utf-8", include_str!("../../page/page.css")),
 ];
 
