@@ -22,8 +22,12 @@ pub(crate) struct Request<'a> {
 
 pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>, Refusal> {
     let title = text::title(request.title)?;
+    let mut projects = Vec::new();
     for project in request.projects {
         world.require_project(project)?;
+        if !projects.contains(project) {
+            projects.push(project.clone());
+        }
     }
     if request.needs.len() > MOST_NEEDS {
         return Err(Refusal::TooMany { what: "dependencies", count: request.needs.len(), most: MOST_NEEDS });
@@ -51,7 +55,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
         number,
         title,
         kind: request.kind,
-        projects: request.projects.to_vec(),
+        projects,
         epic: request.epic,
         depends_on,
         auto_dispatch: request.auto_dispatch,
