@@ -41,14 +41,18 @@ pub(crate) fn create(
     }
     if let Some(brief) = brief {
         let brief = world.brief(brief)?.number;
-        let link = LinkAdded {
-            kind: LinkKind::Execution,
-            target: format!("scratchpad/{number}"),
-            label: format!("Scratchpad #{number}"),
-        };
-        drafts.push(Draft::brief(brief, link));
+        let (kind, target) = (LinkKind::Execution, target(number));
+        // Somebody may have linked it by hand before it was there.
+        if !world.links.contains(&(brief, kind, target.clone())) {
+            drafts.push(Draft::brief(brief, LinkAdded { kind, target, label: format!("Scratchpad #{number}") }));
+        }
     }
     Ok(drafts)
+}
+
+/// How a brief's link to a scratchpad is spelled.
+pub fn target(number: u64) -> String {
+    format!("scratchpad/{number}")
 }
 
 pub(crate) fn write(pad: &Scratchpad, text: &str, append: bool, base: Option<u64>) -> Result<Vec<Draft>, Refusal> {

@@ -3,7 +3,7 @@
 use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use flower_core::scratchpad::Scratchpad;
+use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Command, LinkKind, World, link};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -41,7 +41,13 @@ pub fn load(conn: &mut Conn, command: &Command) -> Result<World, StoreError> {
         }
         Command::AddNeed { needs, .. } => slice.reachable(&[*needs])?,
         Command::AddLink { brief, kind, target, .. } => slice.link(*brief, *kind, target)?,
-        Command::CreateScratchpad { .. } => slice.last_scratchpad()?,
+        Command::CreateScratchpad { brief, .. } => {
+            slice.last_scratchpad()?;
+            if let Some(brief) = brief {
+                let target = scratchpad::target(slice.world.last_scratchpad + 1);
+                slice.link(*brief, LinkKind::Execution, &target)?;
+            }
+        }
         Command::WriteScratchpad { number, .. } => {
             slice.scratchpad(*number)?;
             if let Some(brief) = slice.world.scratchpads.get(number).and_then(|pad| pad.brief) {
