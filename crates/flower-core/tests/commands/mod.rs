@@ -1,0 +1,230 @@
+//! Random commands, valid and invalid, from several callers. The store's tests use them too.
+//!
+//! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
+
+use flower_core::command::BriefChanges;
+use flower_core::event::Image;
+use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// What comes in, one after the other, beginning with enough to make the rest meaningful.
+pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
+    let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
+    let rest = prop::collection::vec((caller(), command()), most / 2..most);
+    (first, rest).prop_map(|(first, rest)| {
+        let projects =
+            ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
+        let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
+        let begin = projects.into_iter().chain(briefs).map(|command| (operator(), command));
+        let mut steps: Vec<_> = begin.chain(rest).collect();
+        // The doors make ids by chance; here a counter makes them unique.
+        let mut tokens = 0;
+        for (_, command) in &mut steps {
+            if let Command::IssueToken { id, sha256, .. } = command {
+                tokens += 1;
+                *id = format!("t{tokens}");
+                *sha256 = chain::sha256(id.as_bytes());
+            }
+        }
+        steps
+    })
+}
+
+pub fn operator() -> Caller {
+    someone(ActorType::Operator, "mike", Role::Operator, None)
+}
+
+fn someone(sort: ActorType, name: &str, role: Role, brief: Option<u64>) -> Caller {
+    let worktree = brief.map(|number| format!("lane-{number}"));
+    Caller { actor: Actor { sort, name: name.to_owned() }, role, door: Door::Api, brief, worktree }
+}
+
+fn caller() -> impl Strategy<Value = Caller> {
+    let agent = |name, role, brief| Just(someone(ActorType::Agent, name, role, brief));
+    prop_oneof![
+        12 => Just(operator()),
+        6 => agent("conductor", Role::Orchestrator, None),
+        // Another actor of the operator's name.
+        2 => agent("mike", Role::Orchestrator, None),
+        2 => agent("worker-1", Role::Worker, Some(1)),
+        2 => agent("worker-2", Role::Worker, Some(2)),
+        1 => agent("idle", Role::Worker, None),
+        1 => agent("night-watch", Role::Ops, None),
+        1 => Just(Caller::system()),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        4 => create_brief(),
+        6 => (busy(), markdown()).prop_map(|(brief, markdown)| Command::ProposePlan { brief, markdown }),
+        14 => (busy(), maybe(1, 0..4u64)).prop_map(|(brief, version)| Command::Accept { brief, version }),
+        4 => (number(), markdown(), maybe(1, 0..4u64), maybe(1, line()))
+            .prop_map(|(brief, markdown, base, why)| Command::Refine { brief, markdown, base, why }),
+        20 => (busy(), status(), maybe(1, line()))
+            .prop_map(|(brief, status, why)| Command::SetStatus { brief, status, why }),
+        9 => (busy(), changes()).prop_map(|(brief, changes)| Command::EditBrief { brief, changes }),
+        6 => (busy(), number()).prop_map(|(brief, needs)| Command::AddNeed { brief, needs }),
+        3 => (busy(), number()).prop_map(|(brief, needs)| Command::DropNeed { brief, needs }),
+        3 => (number(), markdown(), any::<bool>(), images())
+            .prop_map(|(brief, text, comment, images)| Command::AddNote { brief, text, comment, images }),
+        3 => (busy(), markdown()).prop_map(|(brief, text)| Command::Ask { brief, text }),
+        5 => (busy(), 0..4u64, markdown())
+            .prop_map(|(brief, question, text)| Command::Answer { brief, question, text }),
+        7 => (number(), link_kind(), target(), maybe(1, line()))
+            .prop_map(|(brief, kind, target, label)| Command::AddLink { brief, kind, target, label }),
+        3 => (line(), maybe(2, number()), maybe(1, markdown()))
+            .prop_map(|(title, brief, text)| Command::CreateScratchpad { title, brief, text }),
+        3 => (number(), markdown(), any::<bool>(), maybe(1, 0..4u64))
+            .prop_map(|(number, text, append, base)| Command::WriteScratchpad { number, text, append, base }),
+        2 => (project(), select(&["/web", "/api", "/docs"][..]))
+            .prop_map(|(name, root)| Command::RegisterProject { name, root: root.to_owned() }),
+        1 => project().prop_map(|name| Command::RemoveProject { name }),
+        3 => (select(&["worker-1", "worker-2", "worker-3", "a b"][..]), select(Role::ALL), maybe(1, number())).prop_map(
+            |(agent, role, brief)| {
+                let (id, agent, sha256) = (String::new(), agent.to_owned(), String::new());
+                Command::IssueToken { id, agent, role, brief, worktree: Some("lane-1".into()), sha256 }
+            }
+        ),
+        4 => (1..4u64).prop_map(|token| Command::RevokeToken { id: format!("t{token}") }),
+        1 => (0..9u64, 0..9u64).prop_map(|(proved_seq, found_seq)| {
+            let hash = |seq: u64| chain::sha256(&seq.to_be_bytes());
+            let (proved_hash, found_hash) = (hash(proved_seq), hash(found_seq));
+            Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash }
+        }),
+    ]
+}
+
+fn plain_brief(kind: BriefKind) -> Command {
+    let (title, projects) = (format!("A {kind}"), vec!["web".to_owned()]);
+    let (auto_dispatch, design_loop) = (false, false);
+    Command::CreateBrief { title, kind, spec: None, projects, epic: None, needs: vec![], auto_dispatch, design_loop }
+}
+
+fn create_brief() -> impl Strategy<Value = Command> {
+    let kind = prop_oneof![2 => Just(BriefKind::Epic), 3 => select(BriefKind::ALL)];
+    let needs = prop_oneof![
+        20 => prop::collection::vec(number(), 0..3),
+        1 => Just(vec![1; 101]),
+    ];
+    let projects = prop::collection::vec(project(), 0..3);
+    (line(), kind, maybe(1, markdown()), projects, maybe(1, number()), needs, any::<bool>(), any::<bool>()).prop_map(
+        |(title, kind, spec, projects, epic, needs, auto_dispatch, design_loop)| Command::CreateBrief {
+            title,
+            kind,
+            spec,
+            projects,
+            epic,
+            needs,
+            auto_dispatch,
+            design_loop,
+        },
+    )
+}
+
+/// One change at a time mostly, so that one mistake does not refuse the others.
+fn changes() -> impl Strategy<Value = BriefChanges> {
+    let none = BriefChanges::default;
+    let flag = || maybe(2, any::<bool>());
+    let kind = || prop_oneof![Just(BriefKind::Epic), select(BriefKind::ALL)];
+    let epic = || maybe(6, number());
+    let flags = (flag(), flag());
+    prop_oneof![
+        2 => line().prop_map(move |title| BriefChanges { title: Some(title), ..none() }),
+        2 => kind().prop_map(move |kind| BriefChanges { kind: Some(kind), ..none() }),
+        4 => epic().prop_map(move |epic| BriefChanges { epic: Some(epic), ..none() }),
+        1 => flags.prop_map(move |(auto_dispatch, design_loop)| BriefChanges { auto_dispatch, design_loop, ..none() }),
+        2 => project().prop_map(move |name| BriefChanges { add_projects: vec![name], ..none() }),
+        1 => project().prop_map(move |name| BriefChanges { drop_projects: vec![name], ..none() }),
+        2 => (line(), kind(), epic(), project(), project()).prop_map(move |(title, kind, epic, one, other)| BriefChanges {
+            title: Some(title),
+            kind: Some(kind),
+            epic: Some(epic),
+            add_projects: vec![one.clone(), one],
+            drop_projects: vec![other],
+            ..none()
+        }),
+    ]
+}
+
+/// Absent three times, present `weight` times.
+fn maybe<T: Clone + std::fmt::Debug>(weight: u32, value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+    prop_oneof![3 => Just(None), weight => value.prop_map(Some)]
+}
+
+/// The first briefs meet most commands, so that some get far.
+fn busy() -> impl Strategy<Value = u64> {
+    prop_oneof![5 => 1..4u64, 1 => number()]
+}
+
+/// Of a brief or a scratchpad; not all of them exist.
+fn number() -> impl Strategy<Value = u64> {
+    prop_oneof![40 => 1..5u64, 4 => 5..9u64, 1 => Just(0), 1 => Just(u64::MAX)]
+}
+
+fn project() -> impl Strategy<Value = String> {
+    let bad = select(&["a b", "-x", ""][..]);
+    prop_oneof![10 => select(&["web", "api"][..]), 2 => Just("docs"), 1 => bad].prop_map(str::to_owned)
+}
+
+fn line() -> impl Strategy<Value = String> {
+    let good =
+        select(&["Retry failed uploads", "  Faster search  ", "Grüße, 世界 🌱", "x", "„Ärger“ – it's \"odd\" \\"][..]);
+    let bad = select(&["", " \t", "two\nlines", "hidden\u{202e}order", "nul\0"][..]);
+    prop_oneof![
+        20 => good.prop_map(str::to_owned),
+        1 => bad.prop_map(str::to_owned),
+        1 => Just("long ".repeat(500)),
+    ]
+}
+
+fn markdown() -> impl Strategy<Value = String> {
+    let good = select(
+        &["# Plan\n\n1. build it\n2. try it\n", "windows\r\nlines", "ein Wörtchen\tmehr", "{\"json\": 1.5}"][..],
+    );
+    let bad = select(&["", "\n", "escape \u{1b}[31m", "nul\0"][..]);
+    prop_oneof![
+        20 => good.prop_map(str::to_owned),
+        1 => bad.prop_map(str::to_owned),
+    ]
+}
+
+/// The way forward more often than the ways out.
+fn status() -> impl Strategy<Value = Status> {
+    let forward = select(&[Status::InProgress, Status::InReview, Status::Done][..]);
+    prop_oneof![14 => forward, 2 => Just(Status::Parked), 3 => select(Status::ALL)]
+}
+
+fn link_kind() -> impl Strategy<Value = LinkKind> {
+    prop_oneof![2 => Just(LinkKind::Execution), 1 => Just(LinkKind::Commit), 6 => select(LinkKind::ALL)]
+}
+
+fn target() -> impl Strategy<Value = String> {
+    let all = &[
+        "1",
+        "#2",
+        "9",
+        "0",
+        "abcdef1",
+        "ABCDEF1",
+        "scratchpad/1",
+        "scratchpad/2",
+        "https://a.example/x",
+        "ftp:x",
+        "",
+    ];
+    select(&all[..]).prop_map(str::to_owned)
+}
+
+fn images() -> impl Strategy<Value = Vec<Image>> {
+    let image = |bytes: u64| Image {
+        sha256: chain::sha256(&bytes.to_be_bytes()),
+        media_type: "image/png".to_owned(),
+        bytes,
+        width: 640,
+        height: 480,
+    };
+    let few = prop::collection::vec((1..9u64).prop_map(image), 0..3);
+    prop_oneof![20 => few, 1 => Just(vec![image(1); 21])]
+}

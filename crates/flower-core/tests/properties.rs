@@ -1,0 +1,239 @@
+//! What holds after any commands in any order, on a world that holds everything.
+
+mod commands;
+
+use flower_core::event::{KINDS, SCHEMA};
+use flower_core::{Brief, Caller, Command, Draft, Event, LinkKind, Refusal, Role, Status, World, decide};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::collections::{BTreeMap, BTreeSet};
+
+proptest! {
+    #![proptest_config(Config { cases: cases(), failure_persistence: None, ..Config::default() })]
+
+    #[test]
+    fn invariants_hold_after_every_step(steps in commands::steps(80)) {
+        let mut world = World::default();
+        let mut replayed: Vec<(String, Draft)> = Vec::new();
+        for (second, (caller, command)) in steps.iter().enumerate() {
+            let at = at(second);
+            let before = world.clone();
+            let answer = decide(&world, caller, command);
+            prop_assert_eq!(&answer, &decide(&world, caller, command), "the same question has one answer");
+            match answer {
+                Ok(drafts) => {
+                    for draft in drafts {
+                        check_stored_form(&draft);
+                        check_link_is_new(&world, &draft);
+                        check_spec_version(world.briefs.get(&draft.brief.unwrap_or(0)), &draft.event);
+                        world.apply_event(&draft.event, draft.brief, &at);
+                        check_actor_takes_part(&world, caller, &draft);
+                        replayed.push((at.clone(), draft));
+                    }
+                }
+                Err(refusal) => check_refusal(&world, command, &refusal),
+            }
+            check_world(&world);
+            check_transition(&before, &world);
+            check_reach(caller, &before, &world);
+        }
+        let mut again = World::default();
+        for (at, draft) in &replayed {
+            again.apply_event(&draft.event, draft.brief, at);
+        }
+        prop_assert_eq!(again, world, "replaying the events gives the same world");
+    }
+}
+
+fn cases() -> u32 {
+    if std::env::var_os("FLOWER_SOAK").is_some() { 10_000 } else { 200 }
+}
+
+/// Without this the properties above could hold because nothing ever happens.
+#[test]
+fn random_commands_reach_every_event_and_status() {
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut kinds = BTreeSet::new();
+    let mut statuses = BTreeSet::new();
+    let (mut accepted, mut refused, mut cycles) = (0, 0, 0);
+    for _ in 0..100 {
+        let steps = commands::steps(80).new_tree(&mut runner).unwrap().current();
+        let mut world = World::default();
+        for (caller, command) in &steps {
+            match decide(&world, caller, command) {
+                Ok(drafts) => {
+                    accepted += 1;
+                    for draft in drafts {
+                        kinds.insert(draft.event.kind().to_owned());
+                        world.apply_event(&draft.event, draft.brief, "now");
+                    }
+                }
+                Err(refusal) => {
+                    refused += 1;
+                    cycles += u64::from(matches!(refusal, Refusal::Cycle { .. }));
+                }
+            }
+            statuses.extend(world.briefs.values().map(|brief| brief.status));
+        }
+    }
+    let missing: Vec<_> = KINDS.iter().filter(|kind| !kinds.contains(**kind)).collect();
+    assert!(missing.is_empty(), "never happened: {missing:?}");
+    assert_eq!(statuses.len(), Status::ALL.len() - 1, "all but `landed`: {statuses:?}");
+    assert!(
+        accepted > 1_000 && refused > 1_000 && cycles > 20,
+        "{accepted} accepted, {refused} refused, {cycles} circles"
+    );
+}
+
+fn at(second: usize) -> String {
+    format!("2026-11-15T12:{:02}:{:02}.000000Z", second / 60, second % 60)
+}
+
+fn check_world(world: &World) {
+    for brief in world.briefs.values() {
+        let number = brief.number;
+        assert_ne!(brief.status, Status::Landed, "brief {number} landed without a landing");
+        assert!(brief.accepted_version <= Some(brief.spec_version), "brief {number} has accepted what does not exist");
+        assert_ne!(brief.accepted_version, Some(0), "brief {number} has accepted nothing");
+        assert!(brief.open_questions.iter().all(|question| (1..=brief.questions).contains(question)));
+        let names: BTreeSet<_> = brief.participants.iter().map(|p| (&p.name, p.sort)).collect();
+        assert_eq!(names.len(), brief.participants.len(), "somebody joined brief {number} twice");
+        let projects: BTreeSet<_> = brief.projects.iter().collect();
+        assert_eq!(projects.len(), brief.projects.len(), "brief {number} belongs to a project twice");
+        assert_eq!(brief.status == Status::Parked, brief.parked_from.is_some(), "brief {number}");
+        let commits = world.links.iter().filter(|(of, kind, _)| (*of, *kind) == (number, LinkKind::Commit)).count();
+        assert_eq!(brief.commits, commits as u64, "brief {number} counts its commits");
+        assert!(brief.epic.is_none_or(|epic| world.briefs.contains_key(&epic)));
+        assert!(brief.depends_on.iter().all(|needs| world.briefs.contains_key(needs)));
+    }
+    assert_eq!(world.last_brief, world.briefs.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_scratchpad, world.scratchpads.len() as u64, "numbers have no gaps");
+    check_no_circle(world);
+}
+
+/// By the rules' own search, and by taking away what waits for nothing until nothing is left.
+fn check_no_circle(world: &World) {
+    let mut waiting: BTreeMap<u64, BTreeSet<u64>> =
+        world.briefs.keys().map(|&number| (number, waits_for(world, number))).collect();
+    for (&number, others) in &waiting {
+        for &other in others {
+            assert_eq!(world.path(other, number), None, "{number} waits for {other}, and back");
+        }
+    }
+    while let Some(free) = waiting.iter().find(|(_, others)| others.is_empty()).map(|(&number, _)| number) {
+        waiting.remove(&free);
+        for others in waiting.values_mut() {
+            others.remove(&free);
+        }
+    }
+    assert!(waiting.is_empty(), "these wait for each other: {waiting:?}");
+}
+
+fn waits_for(world: &World, number: u64) -> BTreeSet<u64> {
+    let children = world.briefs.values().filter(|brief| brief.epic == Some(number)).map(|brief| brief.number);
+    let needs = world.briefs.get(&number).into_iter().flat_map(|brief| brief.depends_on.iter().copied());
+    children.chain(needs).collect()
+}
+
+fn check_transition(before: &World, after: &World) {
+    for (number, old) in &before.briefs {
+        let new = &after.briefs[number];
+        assert!((old.spec_version..=old.spec_version + 1).contains(&new.spec_version), "brief {number}");
+        assert!(old.accepted_version <= new.accepted_version, "brief {number} went back to an older spec");
+        if old.status.is_closed() {
+            assert_eq!(old.status, new.status, "brief {number} was closed and came back");
+        }
+        assert!(old.questions <= new.questions);
+        assert_eq!(old.participants[..], new.participants[..old.participants.len()], "nobody leaves brief {number}");
+        assert_eq!(old.created_at, new.created_at);
+    }
+}
+
+/// A worker reaches its own brief and nothing else.
+fn check_reach(caller: &Caller, before: &World, after: &World) {
+    if caller.role != Role::Worker {
+        return;
+    }
+    let others = |world: &World| -> Vec<Brief> {
+        world.briefs.values().filter(|brief| Some(brief.number) != caller.brief).cloned().collect()
+    };
+    let pads = |world: &World| -> Vec<_> {
+        world.scratchpads.values().filter(|pad| pad.brief != caller.brief || pad.brief.is_none()).cloned().collect()
+    };
+    let links = |world: &World| -> Vec<_> {
+        world.links.iter().filter(|(number, ..)| Some(*number) != caller.brief).cloned().collect()
+    };
+    assert_eq!(others(before), others(after), "{} changed another brief", caller.actor.name);
+    assert_eq!(pads(before), pads(after), "{} wrote to another's scratchpad", caller.actor.name);
+    assert_eq!(links(before), links(after), "{} linked to another brief", caller.actor.name);
+    assert_eq!(before.projects, after.projects);
+    assert_eq!(before.tokens, after.tokens);
+}
+
+fn check_spec_version(before: Option<&Brief>, event: &Event) {
+    let current = before.map_or(0, |brief| brief.spec_version);
+    let given = match event {
+        Event::PlanProposed(plan) => Some((plan.version, plan.base)),
+        Event::Refinement(refinement) => Some((refinement.version, refinement.base)),
+        _ => None,
+    };
+    assert!(given.is_none_or(|given| given == (current + 1, current)), "{event:?} after version {current}");
+}
+
+fn check_link_is_new(world: &World, draft: &Draft) {
+    if let (Event::LinkAdded(link), Some(brief)) = (&draft.event, draft.brief) {
+        assert!(!world.links.contains(&(brief, link.kind, link.target.clone())), "linked twice: {link:?}");
+    }
+}
+
+fn check_actor_takes_part(world: &World, caller: &Caller, draft: &Draft) {
+    // The event that makes the brief comes before the one by which its maker joins.
+    if matches!(draft.event, Event::BriefCreated(_)) {
+        return;
+    }
+    let Some(brief) = draft.brief.map(|number| &world.briefs[&number]) else { return };
+    let is_actor = |p: &flower_core::Participant| p.name == caller.actor.name && p.sort == caller.actor.sort;
+    assert!(brief.participants.iter().any(is_actor), "{:?} is no participant of {}", caller.actor, brief.number);
+}
+
+fn check_stored_form(draft: &Draft) {
+    let (kind, body) = (draft.event.kind(), draft.event.encode());
+    assert!(KINDS.contains(&kind));
+    let decoded = Event::decode(kind, SCHEMA, &body).expect("what was encoded decodes");
+    assert_eq!(decoded, draft.event);
+    assert_eq!(decoded.encode(), body);
+    let json: serde_json::Value = serde_json::from_str(&body).unwrap();
+    assert!(json.is_object());
+    assert!(!has_float(&json), "{body}");
+    assert_eq!(json.to_string(), body, "another library writes the same text");
+}
+
+fn has_float(json: &serde_json::Value) -> bool {
+    match json {
+        serde_json::Value::Number(number) => !number.is_u64() && !number.is_i64(),
+        serde_json::Value::Array(all) => all.iter().any(has_float),
+        serde_json::Value::Object(fields) => fields.values().any(has_float),
+        _ => false,
+    }
+}
+
+fn check_refusal(world: &World, command: &Command, refusal: &Refusal) {
+    assert!(!refusal.to_string().is_empty());
+    assert!(refusal.hints().iter().all(|hint| !hint.is_empty()), "{refusal} names no next step");
+    let Refusal::Cycle { path } = refusal else { return };
+    assert!(path.len() >= 2 && path.first() == path.last(), "{path:?} is no circle");
+    let new = world.last_brief + 1;
+    for hop in path.windows(2) {
+        let (from, to) = (hop[0], hop[1]);
+        let asked_for = match command {
+            Command::AddNeed { brief, needs } => (from, to) == (*brief, *needs),
+            Command::EditBrief { brief, changes } => changes.epic == Some(Some(from)) && to == *brief,
+            Command::CreateBrief { epic, needs, .. } => {
+                (from == new && needs.contains(&to)) || (*epic == Some(from) && to == new)
+            }
+            _ => false,
+        };
+        assert!(asked_for || waits_for(world, from).contains(&to), "{from} does not wait for {to} in {path:?}");
+    }
+}
