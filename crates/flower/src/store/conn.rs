@@ -216,6 +216,21 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
+/// To SQLite `$2` is a name, which it counts by its first place in the statement; here it means the second parameter.
+fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
+    if statement.parameter_count() != params.len() {
+        let (given, taken) = (params.len(), statement.parameter_count());
+        return Err(StoreError::Sql(format!("{given} parameters for a statement that takes {taken}")));
+    }
+    for (place, param) in params.iter().enumerate() {
+        let name = format!("${}", place + 1);
+        let index = statement.parameter_index(&name)?;
+        let index = index.ok_or_else(|| StoreError::Sql(format!("the statement has no parameter {name}")))?;
+        statement.raw_bind_parameter(index, param)?;
+    }
+    Ok(())
+}
+
 fn references<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
