@@ -103,7 +103,7 @@ impl Conn {
     pub fn each_text(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
-            Conn::Postgres(_) => "SELECT value FROM json_array_elements_text(CAST($1 AS json)) AS value",
+            Conn::Postgres(_) => "SELECT value FROM json_array_elements_text($1::text::json) AS value",
         }
     }
 
@@ -121,7 +121,7 @@ impl Conn {
     pub fn each_pair(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($1)",
-            Conn::Postgres(_) => "SELECT value ->> 0, value ->> 1 FROM json_array_elements(CAST($1 AS json)) AS value",
+            Conn::Postgres(_) => "SELECT value ->> 0, value ->> 1 FROM json_array_elements($1::text::json) AS value",
         }
     }
 
