@@ -21,3 +21,8 @@ CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: events are never changed'); END;
 CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
 BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: events are never deleted'); END;
+-- `INSERT OR REPLACE` deletes without asking the trigger above.
+CREATE TRIGGER events_are_never_replaced BEFORE INSERT ON events
+WHEN EXISTS (SELECT 1 FROM events WHERE seq = new.seq)
+    OR EXISTS (SELECT 1 FROM events WHERE stream = new.stream AND version = new.version)
+BEGIN SELECT RAISE(ABORT, 'the ledger is append-only: events are never replaced'); END;
