@@ -4,7 +4,7 @@ use super::conn::Conn;
 use super::error::StoreError;
 use super::head::Proof;
 use super::log::{self, Tail};
-use flower_core::chain::Verifier;
+use flower_core::chain::{Fault, GENESIS, Verifier};
 
 const PAGE: u64 = 2_000;
 
@@ -14,7 +14,7 @@ pub struct Verdict {
     /// Events that hold.
     pub verified: u64,
     pub head: String,
-    pub fault: Option<flower_core::chain::Fault>,
+    pub fault: Option<Fault>,
     /// The last event that the head file proves.
     pub proved: Option<u64>,
     /// Events after it, which only the chain itself vouches for.
@@ -22,10 +22,28 @@ pub struct Verdict {
 }
 
 pub fn verify(conn: &mut Conn, head: Option<Tail>) -> Result<Verdict, StoreError> {
+    // Numbers begin with 1; pages, which begin there too, would never show what stands before it.
+    if conn.row("SELECT 1 FROM events WHERE seq < 1 LIMIT 1", &[])?.is_some() {
+        let fault = Some(Fault { seq: 0, what: "an event stands before the first".to_owned() });
+        return Ok(Verdict { verified: 0, head: GENESIS.to_owned(), fault, proved: None, unproved: 0 });
+    }
     let mut verifier = Verifier::default();
     let mut fault = None;
+    let mut limit = PAGE;
     'pages: loop {
-        let page = log::after(conn, verifier.head().0, PAGE)?;
+        let next = verifier.head().0 + 1;
+        let page = match log::after(conn, next - 1, limit) {
+            // One of them is no event at all: go on one by one, up to it.
+            Err(StoreError::Corrupt(_)) if limit > 1 => {
+                limit = 1;
+                continue;
+            }
+            Err(StoreError::Corrupt(what)) => {
+                fault = Some(Fault { seq: next, what: format!("event {next} cannot be read: {what}") });
+                break;
+            }
+            page => page?,
+        };
         if page.is_empty() {
             break;
         }
@@ -49,7 +67,7 @@ pub fn verify(conn: &mut Conn, head: Option<Tail>) -> Result<Verdict, StoreError
         } else {
             format!("event {} is not the one that was recorded; the log was written anew", proved.seq)
         };
-        fault = Some(flower_core::chain::Fault { seq: found.seq.min(proved.seq - 1) + 1, what });
+        fault = Some(Fault { seq: found.seq.min(proved.seq.saturating_sub(1)) + 1, what });
     }
     Ok(Verdict { verified, head: hash.to_owned(), fault, proved, unproved })
 }
