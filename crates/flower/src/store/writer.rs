@@ -10,7 +10,7 @@ use super::log::{self, Tail};
 use super::projection::Projector;
 use super::rebuild::{self, Rebuilt};
 use super::slice;
-use flower_core::{Caller, Command, Recorded, decide};
+use flower_core::{Caller, Command, Recorded, World, decide, policy};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -170,14 +170,23 @@ impl Writer {
         let Proof::Broken { proved, found } = Proof::of(conn, self.head.read())? else {
             return Ok(Vec::new());
         };
-        self.cut.send_replace(None);
         let command = Command::AcceptLoss {
             proved_seq: proved.seq,
             proved_hash: proved.hash,
             found_seq: found.seq,
             found_hash: found.hash,
         };
-        self.transact(conn, &[(caller, &command)]).and_then(only)
+        // Whoever may not accept it must not get as far as a commit: that writes over the proof of what was lost.
+        policy::require(&World::default(), caller, &command)?;
+        // The tables still hold what was lost. A kill after this leaves the loss to be accepted again.
+        rebuild::rebuild(conn, true, &mut |_| {})?;
+        let cut = self.cut.send_replace(None);
+        let recorded = self.transact(conn, &[(caller, &command)]).and_then(only);
+        if let Err(error) = &recorded {
+            self.cut.send_replace(cut);
+            self.note_fatal(error);
+        }
+        recorded
     }
 
     fn note_fatal(&self, error: &StoreError) {
