@@ -6,11 +6,9 @@ CREATE TABLE search_docs (
     ref   BIGINT  NOT NULL,   -- which one: brief, event or scratchpad number
     title TEXT NOT NULL,
     body  TEXT NOT NULL,
-    -- ASCII punctuation separates words, as it does in SQLite's index; otherwise `src/main.rs` would be one word
-    words TSVECTOR NOT NULL GENERATED ALWAYS AS (
-        setweight(to_tsvector('simple', regexp_replace(title, '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+', ' ', 'g')), 'A')
-        || setweight(to_tsvector('simple', regexp_replace(body, '[\x01-\x2f\x3a-\x40\x5b-\x60\x7b-\x7f]+', ' ', 'g')), 'D')
-    ) STORED
+    -- the words as flower cuts them: how PostgreSQL does it depends on the database's locale, and with `C` every dash,
+    -- quotation mark and capital beyond ASCII would be a part of its word
+    words TSVECTOR NOT NULL DEFAULT ''
 );
 CREATE UNIQUE INDEX search_docs_by_place ON search_docs (place, ref);
 

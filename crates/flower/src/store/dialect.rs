@@ -137,10 +137,20 @@ impl Conn {
                  ORDER BY score DESC, rowid DESC LIMIT $3"
             }
             Conn::Postgres(_) => {
-                "SELECT id, CAST(ts_rank(words, to_tsquery('simple', $1)) AS DOUBLE PRECISION) AS score
-                 FROM (SELECT id, words FROM search_docs WHERE words @@ to_tsquery('simple', $1)
+                "SELECT id, CAST(ts_rank(words, $1::text::tsquery) AS DOUBLE PRECISION) AS score
+                 FROM (SELECT id, words FROM search_docs WHERE words @@ $1::text::tsquery
                        ORDER BY id DESC LIMIT $2) AS newest
                  ORDER BY score DESC, id DESC LIMIT $3"
+            }
+        }
+    }
+
+    /// The statement that indexes the words in $3 of the text at $1 and $2, where the database does not index by itself.
+    pub fn index_words_sql(&self) -> Option<&'static str> {
+        match self {
+            Conn::Sqlite(_) => None,
+            Conn::Postgres(_) => {
+                Some("UPDATE search_docs SET words = $3::text::tsvector WHERE place = $1 AND ref = $2")
             }
         }
     }

@@ -8,12 +8,15 @@ use super::conn::{Conn, params};
 use super::error::StoreError;
 use flower_core::{Event, Recorded};
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 /// How much of a text is searched; a longer one is found by its beginning.
 const INDEXED_BYTES: usize = 256 * 1024;
 /// Of a common word, only the newest texts are ranked.
 const RANKED: u64 = 2_000;
 const MOST_WORDS: usize = 12;
+/// In bytes; PostgreSQL indexes no longer ones.
+const LONGEST_WORD: usize = 2_046;
 const MOST_CANDIDATES: usize = 8;
 /// A hit that needed a correction counts less than one as typed.
 const FORGIVEN: f64 = 0.5;
@@ -42,6 +45,7 @@ pub fn index(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), 
         Event::BriefRenamed(rename) => {
             let sql = "UPDATE search_docs SET title = $2 WHERE place = 'brief' AND ref = $1";
             conn.execute(sql, params![recorded.brief, &rename.to])?;
+            index_words(conn, "brief", recorded.brief)?;
             learn(conn, &rename.to)
         }
         Event::PlanProposed(plan) => set_body(conn, "brief", recorded.brief, &plan.markdown),
@@ -84,14 +88,38 @@ fn add(
         "INSERT INTO search_docs (id, brief, place, ref, title, body) VALUES ($1, $2, $3, $4, $5, $6)",
         params![recorded.seq, recorded.brief, place, reference, title, body],
     )?;
-    Ok(())
+    index_words(conn, place, Some(reference))
 }
 
 fn set_body(conn: &mut Conn, place: &str, reference: Option<u64>, text: &str) -> Result<(), StoreError> {
     let text = beginning(text);
     let sql = "UPDATE search_docs SET body = $3 WHERE place = $1 AND ref = $2";
     conn.execute(sql, params![place, reference, text])?;
+    index_words(conn, place, reference)?;
     learn(conn, text)
+}
+
+/// Indexes the words of one text, where the database does not do so by itself.
+fn index_words(conn: &mut Conn, place: &str, reference: Option<u64>) -> Result<(), StoreError> {
+    let Some(sql) = conn.index_words_sql() else { return Ok(()) };
+    let text = "SELECT title, body FROM search_docs WHERE place = $1 AND ref = $2";
+    let Some(row) = conn.row(text, params![place, reference])? else { return Ok(()) };
+    let vector = vector(&row.text(0)?, &row.text(1)?);
+    conn.execute(sql, params![place, reference, &vector])?;
+    Ok(())
+}
+
+/// Words with their places, those of the title marked, as PostgreSQL writes its word vectors.
+fn vector(title: &str, body: &str) -> String {
+    const LAST_PLACE: usize = 16_383;
+    let mut vector = String::new();
+    let title = words(title).map(|word| (word, "A"));
+    let body = words(body).map(|word| (word, ""));
+    for (place, (word, weight)) in title.chain(body).enumerate().filter(|(_, (word, _))| word.len() <= LONGEST_WORD) {
+        let place = (place + 1).min(LAST_PLACE);
+        let _ = write!(vector, "'{word}':{place}{weight} ");
+    }
+    vector
 }
 
 /// Remembers the words of a text, with their spellings, so that a mistyped one can be corrected.
@@ -121,7 +149,7 @@ fn learn(conn: &mut Conn, text: &str) -> Result<(), StoreError> {
 /// The best `limit` texts for what somebody typed. The last word may be unfinished.
 pub fn search(conn: &mut Conn, typed: &str, limit: u64) -> Result<Vec<Hit>, StoreError> {
     let words: Vec<String> = words(typed).take(MOST_WORDS).collect();
-    if words.is_empty() {
+    if words.is_empty() || words.iter().any(|word| word.len() > LONGEST_WORD) {
         return Ok(Vec::new());
     }
     let last = words.len() - 1;
