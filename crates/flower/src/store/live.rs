@@ -46,12 +46,14 @@ impl Live {
     pub fn push(&self, events: Vec<Recorded>) -> Result<(), Gap> {
         let mut ring = self.ring.write().expect("no panic while the ring is held");
         let mut head = self.head();
+        let mut pushed = Ok(());
         for recorded in events {
             if recorded.seq <= head {
                 continue;
             }
             if recorded.seq != head + 1 {
-                return Err(Gap { after: head });
+                pushed = Err(Gap { after: head });
+                break;
             }
             head = recorded.seq;
             ring.bytes += recorded.body.len();
@@ -61,9 +63,9 @@ impl Live {
                 ring.bytes -= oldest.recorded.body.len();
             }
         }
-        drop(ring);
-        self.bell.send_replace(head);
-        Ok(())
+        // While the ring is held: whoever pushes next must see what is known now.
+        self.bell.send_if_modified(|known| std::mem::replace(known, head) != head);
+        pushed
     }
 
     /// Up to `limit` events after `after`, or nothing if some of them are no longer remembered.
