@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+/// The channel on which servers with the same schema hear of each other. A digest, because a schema's name may be as long
+/// as a channel's.
+pub const CHANNEL: &str = "'flower_' || md5(current_schema())";
+
 /// Where the database is.
 #[derive(Clone, Debug)]
 pub enum Location {
@@ -84,7 +88,8 @@ impl Conn {
     pub fn announce(&mut self, seq: u64) -> Result<(), StoreError> {
         if let Conn::Postgres(_) = self {
             let seq = seq.to_string();
-            self.rows("SELECT 1 FROM pg_notify('flower_' || current_schema(), $1)", params![&seq])?;
+            let sql = format!("SELECT 1 FROM pg_notify({CHANNEL}, $1)");
+            self.rows(&sql, params![&seq])?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! With PostgreSQL, other servers write to the same log: their commits ring here.
 
-use super::dialect::Location;
+use super::dialect::{CHANNEL, Location};
 use super::error::StoreError;
 use super::live::Live;
 use super::writer::catch_up;
@@ -30,8 +30,8 @@ pub fn start(location: &Location, live: &Arc<Live>) -> Result<(), StoreError> {
 fn listen(config: &postgres::Config, location: &Location, live: &Weak<Live>) -> Result<(), StoreError> {
     use postgres::fallible_iterator::FallibleIterator;
     let mut client = config.clone().connect_timeout(Duration::from_secs(5)).connect(postgres::NoTls)?;
-    let schema: String = client.query_one("SELECT current_schema()::text", &[])?.try_get(0)?;
-    client.batch_execute(&format!("LISTEN \"flower_{}\"", schema.replace('"', "\"\"")))?;
+    let channel: String = client.query_one(&format!("SELECT {CHANNEL}"), &[])?.try_get(0)?;
+    client.batch_execute(&format!("LISTEN {channel}"))?;
     let mut reader = location.connect()?;
     while let Some(known) = live.upgrade() {
         // Also whatever was committed before we listened, or while the connection was down.
