@@ -160,6 +160,15 @@ impl Conn {
         }
     }
 
+    /// Makes the word index fit the texts again. SQLite's is a table of its own, out of which texts are taken by what they
+    /// say; one that does not hold them calls that a damaged database.
+    pub fn mend_word_index(&mut self) -> Result<(), StoreError> {
+        match self {
+            Conn::Sqlite(_) => self.script("INSERT INTO search_index (search_index) VALUES ('rebuild')"),
+            Conn::Postgres(_) => Ok(()),
+        }
+    }
+
     /// One word of a query, exact or as a beginning. Words are letters and digits only.
     pub fn search_term(&self, word: &str, prefix: bool) -> String {
         match (self, prefix) {

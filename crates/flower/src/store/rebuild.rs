@@ -37,6 +37,7 @@ fn compare(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, St
 
 /// Empties and fills, inside the caller's transaction. Gives the number of events read.
 pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, StoreError> {
+    conn.mend_word_index()?;
     for table in TABLES {
         conn.execute(&format!("DELETE FROM {table}"), &[])?;
     }
