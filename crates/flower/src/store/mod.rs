@@ -89,7 +89,8 @@ impl Store {
         let watching = fatal.subscribe();
         let cut = watch::Sender::new(cut);
         let watching_cut = cut.subscribe();
-        let writer = Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut };
+        let writer =
+            Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut, lost_touch: false };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
             .spawn(move || writer.run(conn, receiver))
@@ -181,17 +182,38 @@ impl Store {
 
 impl Inner {
     fn read<T>(&self, ask: impl FnOnce(&mut Conn) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        let idle = self.idle.lock().expect("no panic while held").pop();
-        let mut conn = match idle {
-            Some(conn) => conn,
-            None => self.location.connect()?,
-        };
-        conn.begin_read()?;
+        let mut conn = self.reader()?;
         let answer = ask(&mut conn);
         let ended = conn.script("COMMIT");
         if ended.is_ok() && !conn.is_broken() {
             self.idle.lock().expect("no panic while held").push(conn);
         }
         answer
+    }
+
+    /// A connection on which a view of the database is open.
+    fn reader(&self) -> Result<Conn, StoreError> {
+        loop {
+            let idle = self.idle.lock().expect("no panic while held").pop();
+            let Some(mut conn) = idle else { break };
+            // One that was cut while it lay idle says so only now.
+            if conn.begin_read().is_ok() {
+                return Ok(conn);
+            }
+        }
+        let mut conn = self.location.connect()?;
+        conn.begin_read()?;
+        Ok(conn)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let mut idle = std::mem::take(self.idle.get_mut().expect("no panic while held"));
+        // Closing a connection to PostgreSQL waits for it, which a thread of the runtime must not do.
+        idle.retain(|conn| matches!(conn, Conn::Postgres(_)));
+        if !idle.is_empty() {
+            std::thread::spawn(move || drop(idle));
+        }
     }
 }

@@ -50,6 +50,8 @@ pub struct Writer {
     pub fatal: watch::Sender<Option<String>>,
     /// While the log is not the one that was recorded, nothing is added to it: the evidence would be overwritten.
     pub cut: watch::Sender<Option<String>>,
+    /// The connection failed, and a new one is to be made before the next command.
+    pub lost_touch: bool,
 }
 
 impl Writer {
@@ -80,9 +82,12 @@ impl Writer {
             if self.fatal.borrow().is_some() {
                 break;
             }
-            if conn.is_broken() {
+            if self.lost_touch || conn.is_broken() {
                 match self.location.connect() {
-                    Ok(fresh) => conn = fresh,
+                    Ok(fresh) => {
+                        conn = fresh;
+                        self.lost_touch = false;
+                    }
                     Err(error) => tracing::warn!("the database is out of reach: {error}"),
                 }
             }
@@ -103,6 +108,8 @@ impl Writer {
             }
             Err(error) => {
                 self.note_fatal(&error);
+                // A connection that was cut notices only when it is used again.
+                self.lost_touch = matches!(error, StoreError::Unreachable(_));
                 commands.iter().map(|_| Err(error.clone())).collect()
             }
         };
