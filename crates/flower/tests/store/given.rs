@@ -1,0 +1,98 @@
+//! What tests begin with: callers, and commands in short.
+
+use crate::ledger::Ledger;
+use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
+
+pub use crate::commands::operator;
+
+pub fn worker(brief: u64) -> Caller {
+    let actor = Actor { sort: ActorType::Agent, name: format!("worker-{brief}") };
+    let worktree = Some(format!("lane-{brief}"));
+    Caller { actor, role: Role::Worker, door: Door::Mcp, brief: Some(brief), worktree }
+}
+
+pub fn brief(title: &str) -> Command {
+    brief_in(title, BriefKind::Feature, None, &[], &[])
+}
+
+pub fn brief_in(title: &str, kind: BriefKind, epic: Option<u64>, needs: &[u64], projects: &[&str]) -> Command {
+    let (title, needs) = (title.to_owned(), needs.to_vec());
+    let projects = projects.iter().map(|&name| name.to_owned()).collect();
+    Command::CreateBrief { title, kind, spec: None, projects, epic, needs, auto_dispatch: false, design_loop: false }
+}
+
+pub fn plan(brief: u64, markdown: &str) -> Command {
+    Command::ProposePlan { brief, markdown: markdown.to_owned() }
+}
+
+pub fn accept(brief: u64) -> Command {
+    Command::Accept { brief, version: None }
+}
+
+pub fn status(brief: u64, status: Status) -> Command {
+    Command::SetStatus { brief, status, why: None }
+}
+
+pub fn note(brief: u64, text: &str) -> Command {
+    Command::AddNote { brief, text: text.to_owned(), comment: false, images: Vec::new() }
+}
+
+pub fn ask(brief: u64, text: &str) -> Command {
+    Command::Ask { brief, text: text.to_owned() }
+}
+
+pub fn link(brief: u64, kind: LinkKind, target: &str) -> Command {
+    Command::AddLink { brief, kind, target: target.to_owned(), label: None }
+}
+
+pub fn scratchpad(title: &str, brief: Option<u64>, text: &str) -> Command {
+    Command::CreateScratchpad { title: title.to_owned(), brief, text: Some(text.to_owned()) }
+}
+
+pub fn project(name: &str) -> Command {
+    Command::RegisterProject { name: name.to_owned(), root: format!("/src/{name}") }
+}
+
+pub fn token(id: &str, brief: Option<u64>) -> Command {
+    let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
+    let worktree = brief.map(|number| format!("lane-{number}"));
+    Command::IssueToken { id: id.to_owned(), agent, role: Role::Worker, brief, worktree, sha256 }
+}
+
+/// A little of everything: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
+pub fn a_life(ledger: &Ledger) {
+    for name in ["web", "api", "docs"] {
+        ledger.done(project(name));
+    }
+    ledger.done(brief_in("Uploads that never fail", BriefKind::Epic, None, &[], &["web"]));
+    ledger.done(brief_in("Retry failed uploads", BriefKind::Feature, Some(1), &[], &["web", "api"]));
+    ledger.done(plan(2, "# Plan\n\nTry three times, then say so.\n"));
+    ledger.done(accept(2));
+    ledger.done(status(2, Status::InProgress));
+    ledger.done(brief_in("Show the progress", BriefKind::Fix, Some(1), &[2], &["web"]));
+    ledger.done(ask(2, "How long between two tries?"));
+    ledger.done(Command::Answer { brief: 2, question: 1, text: "Twice as long each time.".into() });
+    ledger.done(ask(3, "As a bar or as a number?"));
+    ledger.done(link(2, LinkKind::Commit, "abcdef1234"));
+    ledger.done(link(2, LinkKind::Brief, "3"));
+    ledger.done(scratchpad("Findings", Some(2), "The server closes early.\n"));
+    let more = Command::WriteScratchpad { number: 1, text: "Only at night.\n".into(), append: true, base: Some(1) };
+    ledger
+        .submit(&worker(2), &Command::WriteScratchpad { number: 1, text: "x".into(), append: false, base: Some(9) })
+        .expect_err("a stale base");
+    ledger.submit(&worker(2), &more).expect("a worker writes to its brief's scratchpad");
+    let (markdown, why) = ("# Plan\n\nTry five times.\n".to_owned(), Some("measured".to_owned()));
+    ledger.done(Command::Refine { brief: 2, markdown, base: Some(1), why });
+    ledger.done(brief_in("Where the time goes", BriefKind::Research, None, &[], &["docs"]));
+    ledger.done(plan(4, "Measure, then write it down."));
+    ledger.done(accept(4));
+    for next in [Status::InProgress, Status::InReview, Status::Done] {
+        ledger.done(status(4, next));
+    }
+    ledger.done(status(3, Status::Parked));
+    ledger.done(token("night", None));
+    ledger.done(token("lane", Some(2)));
+    ledger.done(Command::RevokeToken { id: "night".into() });
+    ledger.done(Command::RemoveProject { name: "docs".into() });
+    ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
+}

@@ -1,0 +1,75 @@
+//! The store decides on a slice of the world, loaded for one command. Whatever comes, it must decide as the rules do on
+//! the whole of it.
+
+use crate::commands;
+use crate::databases::{self, Database};
+use crate::ledger::Ledger;
+use flower::store::briefs::{self, Filter};
+use flower::store::{StoreError, tables};
+use flower_core::{Brief, Caller, Command, Recorded, World, decide};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::collections::BTreeMap;
+
+#[test]
+fn the_slice_is_enough_on_sqlite() {
+    check_all(25, || Some(databases::sqlite()));
+}
+
+#[test]
+fn the_slice_is_enough_on_postgres() {
+    check_all(8, databases::postgres);
+}
+
+fn check_all(cases: u32, database: fn() -> Option<Database>) {
+    let cases = if std::env::var_os("FLOWER_SOAK").is_some() { cases * 40 } else { cases };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let outcome = runner.run(&commands::steps(80), |steps| {
+        // Skipped, and said so, where there is no PostgreSQL.
+        database().map_or(Ok(()), |database| check(&Ledger::open(&database), &steps))
+    });
+    if let Err(error) = outcome {
+        panic!("{error}");
+    }
+}
+
+fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseError> {
+    let mut world = World::default();
+    for (caller, command) in steps {
+        let expected = decide(&world, caller, command);
+        match (ledger.submit(caller, command), expected) {
+            (Ok(events), Ok(drafts)) => {
+                let recorded = |event: &Recorded| (event.stream.clone(), event.brief, event.event().unwrap());
+                let recorded: Vec<_> = events.iter().map(recorded).collect();
+                let drafts: Vec<_> = drafts.into_iter().map(|d| (d.stream.to_string(), d.brief, d.event)).collect();
+                prop_assert_eq!(recorded, drafts, "{:?}", command);
+                for event in &events {
+                    world.apply(event).unwrap();
+                }
+            }
+            (Err(StoreError::Refused(found)), Err(refusal)) => prop_assert_eq!(found, refusal, "{:?}", command),
+            (found, expected) => prop_assert!(false, "{command:?}: {found:?} instead of {expected:?}"),
+        }
+    }
+    check_tables(ledger, &world)?;
+    prop_assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
+    Ok(())
+}
+
+/// The tables hold what the world holds.
+fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
+    let briefs: Vec<Brief> = ledger.read(|conn| briefs::list(conn, &Filter::default(), 0, 1_000));
+    prop_assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
+    let projects = ledger.read(tables::projects).into_iter().map(|project| (project.name, project.root));
+    prop_assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects.clone());
+    let tokens = ledger.read(tables::tokens).into_iter().filter(|token| token.revoked_at.is_none());
+    prop_assert_eq!(tokens.map(|token| token.id).collect::<std::collections::BTreeSet<_>>(), world.tokens.clone());
+    for (number, pad) in world.scratchpads.clone() {
+        let row = ledger.read(move |conn| tables::scratchpad(conn, number)).expect("a scratchpad");
+        prop_assert_eq!((row.brief, row.version, row.text.len() as u64), (pad.brief, pad.version, pad.bytes));
+    }
+    let links = ledger.read(|conn| conn.rows("SELECT brief, kind, target FROM links", &[]));
+    prop_assert_eq!(links.len(), world.links.len());
+    Ok(())
+}
