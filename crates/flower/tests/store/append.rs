@@ -2,7 +2,7 @@
 
 use crate::databases::Database;
 use crate::given::*;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, is_postgres};
 use flower::store::{StoreError, log};
 use flower_core::chain::Verifier;
 use flower_core::{Recorded, Refusal, Status};
@@ -182,7 +182,7 @@ on_both!(the_database_refuses_to_change_events, |db: Database| {
         "DELETE FROM events WHERE seq = 2",
         "DELETE FROM events",
     ];
-    if db.is_postgres() {
+    if is_postgres(&db) {
         statements.push("TRUNCATE events");
         statements.push(
             "INSERT INTO events SELECT * FROM events WHERE seq = 1

@@ -33,22 +33,18 @@ pub struct Database {
     pub location: Location,
     pub home: TempDir,
     // Dropped last: it removes what the others used.
-    schema: Option<Schema>,
+    _schema: Option<Schema>,
 }
 
 impl Database {
     pub fn conn(&self) -> Conn {
         self.location.connect().expect("a test's database can be reached")
     }
-
-    pub fn is_postgres(&self) -> bool {
-        self.schema.is_some()
-    }
 }
 
 pub fn sqlite() -> Database {
     let home = home();
-    Database { location: Location::Sqlite(home.path().join("flower.db")), home, schema: None }
+    Database { location: Location::Sqlite(home.path().join("flower.db")), home, _schema: None }
 }
 
 /// Nothing when PostgreSQL is to be skipped; no PostgreSQL and no word about it is an error.
@@ -65,7 +61,7 @@ pub fn postgres() -> Option<Database> {
     let join = if base.contains('?') { '&' } else { '?' };
     let url = format!("{base}{join}options=-csearch_path%3D{}", schema.name);
     let location = Location::parse(&url).expect("FLOWER_TEST_POSTGRES is the URL of a database");
-    Some(Database { location, home: home(), schema: Some(schema) })
+    Some(Database { location, home: home(), _schema: Some(schema) })
 }
 
 fn home() -> TempDir {

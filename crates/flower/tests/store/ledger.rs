@@ -5,7 +5,7 @@ use flower::store::head::HeadFile;
 use flower::store::log::{self, Tail};
 use flower::store::rebuild::Rebuilt;
 use flower::store::search::Hit;
-use flower::store::{Conn, Now, Store, StoreError, Verdict};
+use flower::store::{Conn, Location, Now, Store, StoreError, Verdict};
 use flower_core::{Caller, Command, Recorded, Refusal};
 use std::path::Path;
 use std::sync::Arc;
@@ -93,6 +93,10 @@ pub fn all_events(conn: &mut Conn) -> Result<Vec<Recorded>, StoreError> {
         }
         all.extend(page);
     }
+}
+
+pub fn is_postgres(database: &Database) -> bool {
+    matches!(database.location, Location::Postgres(_))
 }
 
 /// What the head file says.

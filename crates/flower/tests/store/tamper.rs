@@ -5,7 +5,7 @@
 use crate::chance::Chance;
 use crate::databases::Database;
 use crate::given::a_life;
-use crate::ledger::{Ledger, head};
+use crate::ledger::{Ledger, head, is_postgres};
 use flower::store::conn::Param;
 use flower::store::log::Tail;
 use flower::store::verify::{Verdict, verify};
@@ -24,7 +24,7 @@ struct Mutation {
 
 on_both!(every_mutation_is_found, |db: Database| {
     let soak = std::env::var_os("FLOWER_SOAK").is_some();
-    let rounds = match (soak, db.is_postgres()) {
+    let rounds = match (soak, is_postgres(&db)) {
         (true, _) => 1_000,
         (false, false) => 200,
         (false, true) => 20,

@@ -1,0 +1,101 @@
+//! A past to upgrade from: events as the first version wrote them, without any table beside the log.
+
+use flower::store::Conn;
+use flower::store::log::{self, Tail};
+use flower_core::command::BriefChanges;
+use flower_core::event::Image;
+use flower_core::{BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide};
+
+/// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
+pub fn write(conn: &mut Conn, lives: u64) {
+    let mut history = History { tail: Tail::read(conn).unwrap(), conn, world: World::default(), second: 0 };
+    history.conn.begin_write().unwrap();
+    for name in ["web", "api", "docs"] {
+        history.does(Command::RegisterProject { name: name.into(), root: format!("/src/{name}") });
+    }
+    history.does(brief("Uploads that never fail", BriefKind::Epic, None));
+    for number in 2..=lives + 1 {
+        history.life(number);
+    }
+    history.does(Command::RemoveProject { name: "docs".into() });
+    for id in ["night", "lane"] {
+        let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
+        let (role, brief, worktree) = (Role::Worker, Some(2), Some("lane-2".to_owned()));
+        history.does(Command::IssueToken { id: id.into(), agent, role, brief, worktree, sha256 });
+    }
+    history.does(Command::RevokeToken { id: "night".into() });
+    let (proved_hash, found_hash) = (chain::sha256(b"proved"), chain::sha256(b"found"));
+    history.does(Command::AcceptLoss { proved_seq: 9, proved_hash, found_seq: 7, found_hash });
+    history.conn.script("COMMIT").unwrap();
+}
+
+fn brief(title: &str, kind: BriefKind, epic: Option<u64>) -> Command {
+    let (title, projects) = (title.to_owned(), vec!["web".to_owned(), "docs".to_owned()]);
+    let (auto_dispatch, design_loop) = (false, true);
+    Command::CreateBrief { title, kind, spec: None, projects, epic, needs: vec![], auto_dispatch, design_loop }
+}
+
+struct History<'a> {
+    conn: &'a mut Conn,
+    tail: Tail,
+    world: World,
+    second: u64,
+}
+
+impl History<'_> {
+    #[expect(clippy::needless_pass_by_value, reason = "a list of commands reads better without a `&` before each")]
+    fn does(&mut self, command: Command) {
+        self.second += 1;
+        let s = self.second;
+        let at =
+            format!("2026-11-{:02}T{:02}:{:02}:{:02}.000000Z", 1 + s / 86_400, s / 3_600 % 24, s / 60 % 60, s % 60);
+        let drafts = decide(&self.world, &Caller::system(), &command).unwrap_or_else(|no| panic!("{command:?}: {no}"));
+        for event in log::append(self.conn, &mut self.tail, &Caller::system(), &at, &drafts).unwrap() {
+            self.world.apply(&event).unwrap();
+        }
+    }
+
+    /// What happens to one brief, differently for some.
+    fn life(&mut self, number: u64) {
+        let title = format!("Retry failed uploads, part {number}");
+        self.does(brief(&title, BriefKind::Feature, number.is_multiple_of(2).then_some(1)));
+        self.does(Command::ProposePlan {
+            brief: number,
+            markdown: format!("# Plan {number}\n\n1. try it's \"three\" times\n"),
+        });
+        self.does(Command::Accept { brief: number, version: Some(1) });
+        let (markdown, why) = (format!("# Plan {number}\n\nFünf mal – „sicher“ 🌱\n"), Some("measured".to_owned()));
+        self.does(Command::Refine { brief: number, markdown, base: Some(1), why });
+        self.does(Command::SetStatus { brief: number, status: Status::InProgress, why: None });
+        self.does(Command::Ask { brief: number, text: "How long between two tries?".into() });
+        let (question, text) = (1, "Twice as long each time.".to_owned());
+        self.does(Command::Answer { brief: number, question, text });
+        self.does(Command::Ask { brief: number, text: "And at night?".into() });
+        let image =
+            Image { sha256: chain::sha256(b"x"), media_type: "image/png".into(), bytes: 1, width: 2, height: 3 };
+        for (comment, images) in [(false, vec![image]), (true, vec![])] {
+            self.does(Command::AddNote { brief: number, text: format!("seen {number} times"), comment, images });
+        }
+        self.does(Command::AddLink { brief: number, kind: LinkKind::Brief, target: "1".into(), label: None });
+        let pad = self.world.last_scratchpad + 1;
+        let (title, text) = (format!("Findings {number}"), Some("The server closes early.\n".to_owned()));
+        self.does(Command::CreateScratchpad { title, brief: Some(number), text });
+        self.does(Command::WriteScratchpad { number: pad, text: "At night.\n".into(), append: true, base: None });
+        if number > 2 {
+            self.does(Command::AddNeed { brief: number, needs: number - 1 });
+        }
+        if number.is_multiple_of(3) {
+            self.does(Command::DropNeed { brief: number, needs: number - 1 });
+            let changes = BriefChanges {
+                title: Some(format!("Repeat broken uploads, part {number}")),
+                kind: Some(BriefKind::Fix),
+                epic: Some(if number.is_multiple_of(2) { None } else { Some(1) }),
+                auto_dispatch: Some(true),
+                drop_projects: vec!["docs".into()],
+                ..BriefChanges::default()
+            };
+            self.does(Command::EditBrief { brief: number, changes });
+            self.does(Command::SetStatus { brief: number, status: Status::Parked, why: Some("waits".into()) });
+        }
+    }
+}
