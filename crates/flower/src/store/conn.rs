@@ -216,27 +216,16 @@ impl ToSql for Param<'_> {
     to_sql_checked!();
 }
 
-/// To SQLite `$2` is a name, which it counts by its first place in the statement; here it means the second parameter.
-fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
-    if statement.parameter_count() != params.len() {
-        let (given, taken) = (params.len(), statement.parameter_count());
-        return Err(StoreError::Sql(format!("{given} parameters for a statement that takes {taken}")));
-    }
-    for (place, param) in params.iter().enumerate() {
-        let name = format!("${}", place + 1);
-        let index = statement.parameter_index(&name)?;
-        let index = index.ok_or_else(|| StoreError::Sql(format!("the statement has no parameter {name}")))?;
-        statement.raw_bind_parameter(index, param)?;
-    }
-    Ok(())
-}
-
 fn references<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
 
 /// SQLite takes `$3` for a name and numbers parameters as they first occur; we mean the third.
 fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
+    if statement.parameter_count() != params.len() {
+        let (given, taken) = (params.len(), statement.parameter_count());
+        return Err(StoreError::Sql(format!("{given} parameters for a statement that takes {taken}")));
+    }
     for index in 1..=statement.parameter_count() {
         let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
         let param = number.and_then(|number| params.get(number.checked_sub(1)?));
