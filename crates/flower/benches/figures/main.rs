@@ -13,8 +13,9 @@ mod start;
 use serde_json::json;
 use std::time::Duration;
 
-/// Name, what it measures, and the function that does.
-const FIGURES: &[(&str, fn() -> Vec<Figure>)] = &[
+type Measure = fn() -> Vec<Figure>;
+
+const FIGURES: &[(&str, Measure)] = &[
     ("P5", commands::measure),
     ("P6", appends::measure),
     ("P8", search::measure),

@@ -25,6 +25,14 @@ pub fn text_or_stdin(given: &str) -> Result<String, Problem> {
     if given == "-" { text("-") } else { Ok(given.to_owned()) }
 }
 
+/// A text may begin with `-`, as a list does; a single word that does is a mistyped option.
+pub fn not_an_option(given: &str) -> Result<String, String> {
+    if given != "-" && given.starts_with('-') && !given.contains(char::is_whitespace) {
+        return Err("that looks like an option; `-` reads the text from standard input".to_owned());
+    }
+    Ok(given.to_owned())
+}
+
 pub fn bytes(source: &str) -> Result<Vec<u8>, Problem> {
     let cannot = |error: std::io::Error| {
         let kind = match error.kind() {

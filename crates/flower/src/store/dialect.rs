@@ -116,9 +116,7 @@ impl Conn {
     pub fn each_number(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
-            Conn::Postgres(_) => {
-                "SELECT CAST(value AS BIGINT) FROM json_array_elements_text(CAST($1 AS json)) AS value"
-            }
+            Conn::Postgres(_) => "SELECT value::bigint FROM json_array_elements_text($1::text::json) AS value",
         }
     }
 

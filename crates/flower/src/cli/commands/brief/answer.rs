@@ -12,6 +12,7 @@ pub(super) struct AnswerArgs {
     /// The question's number inside the brief
     question: u64,
     /// Markdown, or `-` for standard input
+    #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]
     text: String,
 }
 

@@ -10,6 +10,7 @@ use crate::view::EventView;
 pub(super) struct AskArgs {
     number: u64,
     /// Markdown, or `-` for standard input
+    #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]
     text: String,
 }
 

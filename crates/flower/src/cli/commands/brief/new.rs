@@ -10,6 +10,7 @@ use flower_core::BriefKind;
 /// Write down what should be done
 #[derive(clap::Args)]
 pub(super) struct NewArgs {
+    /// One line that says it
     title: String,
     /// note, feature, fix, research, epic or incident; a feature unless said
     #[arg(long, value_name = "K", value_parser = kind)]

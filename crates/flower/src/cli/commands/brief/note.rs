@@ -11,7 +11,7 @@ use flower_core::event::Image;
 pub(super) struct NoteArgs {
     number: u64,
     /// Markdown, or `-` for standard input
-    #[arg(required_unless_present = "image")]
+    #[arg(required_unless_present = "image", allow_hyphen_values = true, value_parser = input::not_an_option)]
     text: Option<String>,
     /// A comment instead of a note
     #[arg(long)]
