@@ -49,16 +49,7 @@ pub enum Report {
 
 /// Runs until told to end. `report` hears when it serves.
 pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Problem> {
-    if !config.host.is_loopback() {
-        return Err(Problem::new(
-            ProblemKind::Refused,
-            format!(
-                "flower does not listen on {}: without TLS, tokens would cross the network in the clear",
-                config.host
-            ),
-            "listen on 127.0.0.1 and reach it through an SSH tunnel",
-        ));
-    }
+    require_loopback(config.host)?;
     config.home.create()?;
     let holder = Holder::this_process(config.home.dir(), None);
     let lock = Lock::take(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
@@ -71,6 +62,18 @@ pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Proble
     // Whatever still runs in the background has had its time.
     runtime.shutdown_timeout(Duration::from_millis(500));
     ended
+}
+
+/// Refuses every address that others could reach.
+pub fn require_loopback(host: IpAddr) -> Result<(), Problem> {
+    if host.is_loopback() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        ProblemKind::Refused,
+        format!("flower does not listen on {host}: without TLS, tokens would cross the network in the clear"),
+        "listen on 127.0.0.1 and reach it through an SSH tunnel",
+    ))
 }
 
 fn start(

@@ -36,6 +36,8 @@ struct Up {
 }
 
 pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem> {
+    // Also when a daemon runs already, which would otherwise answer as if it listened there.
+    daemon::require_loopback(args.host)?;
     let client = match context.remote()? {
         Some(client) => client,
         None => {
