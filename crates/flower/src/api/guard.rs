@@ -38,11 +38,9 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
         ));
     }
     let path = request.uri().path();
-    let guarded =
-        ["/api", "/mcp"].iter().any(|p| path == *p || path.strip_prefix(p).is_some_and(|r| r.starts_with('/')));
     // Trading a one-time code is the one call whose credential is not a token; the handler checks it.
     let trades_code = path == "/api/session" && request.method() == Method::POST;
-    if !guarded || trades_code {
+    if !is_guarded(path) || trades_code {
         return Ok(());
     }
     let cli = headers.get("x-flower-door").is_some_and(|door| door == "cli");
@@ -61,6 +59,11 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
         }
         Err(problem) => no(problem),
     }
+}
+
+/// Whether a path needs a token, known or not. All others are pages.
+pub(super) fn is_guarded(path: &str) -> bool {
+    ["/api", "/mcp"].iter().any(|p| path == *p || path.strip_prefix(p).is_some_and(|rest| rest.starts_with('/')))
 }
 
 /// The token of an `Authorization: Bearer` header.

@@ -1,5 +1,6 @@
 //! The page's shell and assets. They are public and hold nothing; everything shown comes from `/api` with a token.
 
+use super::guard::is_guarded;
 use crate::error::{Problem, ProblemKind};
 use axum::http::{Method, Uri, header};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +19,7 @@ pub(super) async fn fallback(method: Method, uri: Uri) -> Response {
         Problem::new(ProblemKind::NotFound, format!("there is nothing at {path}"), "see /api/openapi.json")
             .into_response()
     };
-    if path.starts_with("/api") || path.starts_with("/mcp") || !matches!(method, Method::GET | Method::HEAD) {
+    if is_guarded(path) || !matches!(method, Method::GET | Method::HEAD) {
         return missing();
     }
     if let Some((_, kind, content)) = ASSETS.iter().find(|(name, ..)| *name == path) {
