@@ -1,6 +1,6 @@
 //! Projects: the repositories that this flower serves. Each repository has one daemon at a time.
 
-use super::App;
+use super::{App, require_operator};
 use crate::error::{Problem, ProblemKind};
 use crate::lock::{Holder, Lock, LockError};
 use crate::repository::Repository;
@@ -68,6 +68,8 @@ impl App {
         dir: &Path,
         name: Option<String>,
     ) -> Result<ProjectView, Problem> {
+        // The rules would refuse it too, but only after its lock was taken.
+        require_operator(caller, "register a project")?;
         let Some(repository) = Repository::discover(dir) else {
             return Err(Problem::new(
                 ProblemKind::Refused,
