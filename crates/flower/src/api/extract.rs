@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// A spec of the longest kind, with every character escaped, fits.
 const MOST_JSON: usize = 4 * 1024 * 1024;
+/// serde_json stops here too, but not inside of fields that it skips.
+const MOST_LEVELS: usize = 127;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A JSON body. Other content types are refused, so that a form on a web page cannot send one.
@@ -28,6 +30,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
             ));
         }
         let bytes = read(request, MOST_JSON).await?;
+        if is_deeper(&bytes, MOST_LEVELS) {
+            return Err(Problem::usage(
+                format!("the body is nested deeper than {MOST_LEVELS} levels"),
+                "see /api/openapi.json",
+            ));
+        }
         serde_json::from_slice(&bytes).map(Body).map_err(|error| {
             Problem::usage(format!("the body is not what was expected: {error}"), "see /api/openapi.json")
         })
@@ -75,6 +83,25 @@ async fn read(request: Request, most: usize) -> Result<Vec<u8>, Problem> {
         Ok(Err(error)) => Err(Problem::usage(format!("the body broke off: {error}"), "send it again")),
         Err(_) => Err(Problem::new(ProblemKind::Timeout, "the body did not come in time", "send it again")),
     }
+}
+
+/// Whether lists and objects stand inside each other more than `most` times. Brackets in texts do not count.
+fn is_deeper(json: &[u8], most: usize) -> bool {
+    let (mut depth, mut in_text, mut escaped) = (0_usize, false, false);
+    for byte in json {
+        match (in_text, byte) {
+            (true, _) if escaped => escaped = false,
+            (true, b'\\') => escaped = true,
+            (_, b'"') => in_text = !in_text,
+            (false, b'[' | b'{') => depth += 1,
+            (false, b']' | b'}') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > most {
+            return true;
+        }
+    }
+    false
 }
 
 fn is_type(headers: &HeaderMap, expected: &str) -> bool {
