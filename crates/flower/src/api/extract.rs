@@ -49,11 +49,7 @@ impl<S: Send + Sync, const MOST: usize> FromRequest<S> for Bytes<MOST> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let headers = request.headers();
-        let fits = ["application/octet-stream", "image/png", "image/jpeg", "image/webp", "image/gif"]
-            .iter()
-            .any(|kind| is_type(headers, kind));
-        if !fits {
+        if !is_picture(request.headers()) {
             return Err(Problem::new(
                 ProblemKind::UnsupportedType,
                 "the body is not declared as a picture",
@@ -104,7 +100,14 @@ fn is_deeper(json: &[u8], most: usize) -> bool {
     false
 }
 
-fn is_type(headers: &HeaderMap, expected: &str) -> bool {
+/// Declared as a picture, or as bytes that will turn out to be one.
+pub(super) fn is_picture(headers: &HeaderMap) -> bool {
+    ["application/octet-stream", "image/png", "image/jpeg", "image/webp", "image/gif"]
+        .iter()
+        .any(|kind| is_type(headers, kind))
+}
+
+pub(super) fn is_type(headers: &HeaderMap, expected: &str) -> bool {
     let declared = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     declared.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(expected)
 }

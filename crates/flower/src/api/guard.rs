@@ -1,5 +1,6 @@
 //! What every request passes before anything else looks at it: the host it names, the page it comes from, its token.
 
+use super::extract::{is_picture, is_type};
 use crate::app::App;
 use crate::app::identity::unauthorized;
 use crate::error::{Problem, ProblemKind};
@@ -47,6 +48,13 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
     let Some(token) = bearer(headers) else { return no(unauthorized()) };
     match gate.app.identify(token, cli).await {
         Ok(caller) => {
+            if !request.method().is_safe() && !is_declared(request.headers()) {
+                return no(Problem::new(
+                    ProblemKind::UnsupportedType,
+                    "the body is declared as what a form on a web page could send",
+                    "send `Content-Type: application/json`",
+                ));
+            }
             request.extensions_mut().insert(caller);
             Ok(())
         }
@@ -64,6 +72,11 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
 /// Whether a path needs a token, known or not. All others are pages.
 pub(super) fn is_guarded(path: &str) -> bool {
     ["/api", "/mcp"].iter().any(|p| path == *p || path.strip_prefix(p).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// Whether the content type is one that no form sends; calls without a body have none.
+fn is_declared(headers: &HeaderMap) -> bool {
+    !headers.contains_key(header::CONTENT_TYPE) || is_type(headers, "application/json") || is_picture(headers)
 }
 
 /// The token of an `Authorization: Bearer` header.
