@@ -1,0 +1,253 @@
+//! A flower of its own for each test: a temporary home, a git repository, a cleared environment. Its daemon ends with it.
+
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+pub mod http;
+
+use http::Request;
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes on a busy machine; only a failing test waits so long.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Flower {
+    dir: tempfile::TempDir,
+    pub home: PathBuf,
+    pub repo: PathBuf,
+}
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Flower {
+    /// Nothing runs yet; the first command starts the daemon.
+    pub fn new() -> Flower {
+        let dir = tempfile::Builder::new().prefix("flower-").tempdir().expect("a temporary folder");
+        let (home, repo) = (dir.path().join("home"), dir.path().join("repo"));
+        fs::create_dir(dir.path().join("user")).expect("a home of its own");
+        let flower = Flower { dir, home, repo };
+        flower.make_repository("repo");
+        flower
+    }
+
+    /// With a daemon that serves the repository.
+    pub fn started() -> Flower {
+        let flower = Flower::new();
+        flower.start();
+        flower
+    }
+
+    /// The folder around all of it.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A repository with one commit, beside the home.
+    pub fn make_repository(&self, name: &str) -> PathBuf {
+        let root = self.dir().join(name);
+        fs::create_dir_all(&root).expect("a folder");
+        self.git(&root, &["init", "--quiet", "--initial-branch", "main"]);
+        fs::write(root.join("README.md"), "hello\n").expect("a file");
+        self.git(&root, &["add", "."]);
+        self.git(&root, &["commit", "--quiet", "--message", "begin"]);
+        root
+    }
+
+    pub fn git(&self, dir: &Path, args: &[&str]) {
+        let mut git = Command::new("git");
+        let identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.com"];
+        self.in_own_environment(git.args(identity).args(args).current_dir(dir));
+        let output = git.output().expect("git runs");
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// A file beside the repository.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.dir().join(name);
+        fs::write(&path, content).expect("a file");
+        path.to_str().expect("UTF-8").to_owned()
+    }
+
+    fn in_own_environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir().join("user"))
+            .env("USER", "tester")
+            .env("TZ", "UTC")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("FLOWER_HOME", &self.home)
+    }
+
+    /// The program, in the repository.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flower"));
+        self.in_own_environment(command.args(args).current_dir(&self.repo)).stdin(Stdio::null());
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        finish(self.command(args))
+    }
+
+    pub fn run_in(&self, dir: &Path, args: &[&str]) -> Output {
+        let mut command = self.command(args);
+        command.current_dir(dir);
+        finish(command)
+    }
+
+    /// Run with text on standard input.
+    pub fn run_with_input(&self, args: &[&str], input: &[u8]) -> Output {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("flower runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        // A program that refuses before it has read all of it closes the pipe.
+        let _ = stdin.write_all(input);
+        drop(stdin);
+        Output::from(child.wait_with_output().expect("flower ends"))
+    }
+
+    /// The answer of a command that succeeds.
+    pub fn ok(&self, args: &[&str]) -> String {
+        let output = self.run(args);
+        assert_eq!(output.code, 0, "flower {args:?}: {output:?}");
+        output.stdout
+    }
+
+    /// The JSON answer of a command that succeeds.
+    pub fn json(&self, args: &[&str]) -> Value {
+        self.json_in(&self.repo, args)
+    }
+
+    pub fn json_in(&self, dir: &Path, args: &[&str]) -> Value {
+        let output = self.run_in(dir, &[args, &["--json"]].concat());
+        assert_eq!(output.code, 0, "flower {args:?}: {output:?}");
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{args:?}: {error}: {}", output.stdout))
+    }
+
+    /// The error of a command that fails with this code; every error names a next step.
+    pub fn fails(&self, args: &[&str], code: i32) -> Value {
+        self.run(&[args, &["--json"]].concat()).error(code)
+    }
+
+    /// Starts the daemon; what `flower up` says.
+    pub fn start(&self) -> Value {
+        self.json(&["up"])
+    }
+
+    pub fn restart(&self) {
+        self.ok(&["down"]);
+        self.start();
+    }
+
+    pub fn token(&self) -> String {
+        fs::read_to_string(self.home.join("token")).expect("the operator's token").trim().to_owned()
+    }
+
+    pub fn port(&self) -> u16 {
+        let port = fs::read_to_string(self.home.join("port")).expect("the port file");
+        port.trim().parse().expect("a port")
+    }
+
+    /// The process of the running daemon.
+    pub fn pid(&self) -> u32 {
+        let lock = fs::read_to_string(self.home.join("lock")).expect("the lock file");
+        let holder: Value = serde_json::from_str(&lock).expect("the holder of the lock");
+        holder["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok()).expect("a process")
+    }
+
+    /// A request over TCP without any token.
+    pub fn request(&self, method: &str, path: &str) -> Request {
+        Request::new(self.port(), method, path)
+    }
+
+    /// A request over TCP as the operator.
+    pub fn api(&self, method: &str, path: &str) -> Request {
+        self.request(method, path).token(&self.token())
+    }
+
+    /// How many events there are.
+    pub fn events(&self) -> u64 {
+        let answer = self.api("GET", "/api/status").send();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.json()["last_event"].as_u64().expect("a number")
+    }
+
+    /// A number out of `/proc/PID/status` of the daemon, in kB.
+    pub fn memory(&self, field: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("the daemon runs");
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).expect("the field");
+        line.trim_matches([':', ' ', '\t', 'k', 'B']).parse().expect("a number")
+    }
+}
+
+impl Drop for Flower {
+    fn drop(&mut self) {
+        let lock = fs::read_to_string(self.home.join("lock")).unwrap_or_default();
+        if lock.is_empty() || self.run(&["down"]).code == 0 {
+            return;
+        }
+        // Whatever the test did to the home: its daemon does not outlive it.
+        let holder: Value = serde_json::from_str(&lock).unwrap_or_default();
+        let Some(pid) = holder["pid"].as_u64() else { return };
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let ours = format!("FLOWER_HOME={}", self.home.display());
+        if String::from_utf8_lossy(&environment).contains(&ours)
+            && let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+impl Output {
+    /// The error as JSON, from a command that was run with `--json` and failed with this code.
+    pub fn error(&self, code: i32) -> Value {
+        assert_eq!(self.code, code, "{self:?}");
+        assert_eq!(self.stdout, "", "an error goes to standard error");
+        let envelope: Value = serde_json::from_str(&self.stderr).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        let error = envelope["error"].clone();
+        assert!(error["kind"].is_string() && !error["message"].as_str().unwrap_or_default().is_empty(), "{self:?}");
+        let hints = error["hints"].as_array().unwrap_or_else(|| panic!("no hints: {self:?}"));
+        assert!(hints.iter().any(|hint| hint.as_str().is_some_and(|hint| !hint.is_empty())), "no hint: {self:?}");
+        error
+    }
+}
+
+impl From<std::process::Output> for Output {
+    fn from(output: std::process::Output) -> Output {
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+pub fn finish(mut command: Command) -> Output {
+    command.output().expect("flower runs").into()
+}
+
+/// Asks until there is an answer.
+pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(start.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
