@@ -1,0 +1,65 @@
+//! The page's shell and assets: public, the same for everybody, and empty.
+
+use super::{TITLE, with_a_brief};
+
+#[test]
+fn row_01_the_shell_and_its_assets_are_public_and_hold_nothing() {
+    let flower = with_a_brief();
+    let shell = flower.request("GET", "/").send();
+    assert_eq!(shell.status, 200);
+    assert_eq!(shell.header("content-type"), Some("text/html; charset=utf-8"));
+    let html = shell.text();
+    let assets: Vec<&str> = ["src=\"/", "href=\"/"]
+        .iter()
+        .flat_map(|attribute| html.split(attribute).skip(1))
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(assets.len() >= 2, "a script and a style: {html}");
+    let mut texts = vec![html.clone()];
+    for asset in assets {
+        let answer = flower.request("GET", &format!("/{asset}")).send();
+        assert_eq!(answer.status, 200, "/{asset}");
+        assert_ne!(answer.header("content-type"), Some("text/html; charset=utf-8"), "/{asset}");
+        texts.push(answer.text());
+    }
+    for text in texts {
+        assert!(!text.contains(&flower.token()) && !text.contains(TITLE) && !text.contains("repo"));
+    }
+    for path in
+        ["/briefs", "/briefs/1", "/a/page/that/is/not/there", "/apiary", "/mcp-guide", "/x?y=z.js", "//api/briefs"]
+    {
+        let answer = flower.request("GET", path).send();
+        assert_eq!((answer.status, answer.text()), (200, html.clone()), "{path}");
+    }
+    assert_eq!(flower.request("HEAD", "/briefs").send().status, 200);
+}
+
+#[test]
+fn row_01_a_missing_file_is_404_and_pages_take_no_orders() {
+    let flower = with_a_brief();
+    let token = flower.token();
+    for path in
+        ["/missing.js", "/assets/missing.css", "/favicon.ico", "/.env", "/.git/config", "/../token", "/%2e%2e/token"]
+    {
+        let answer = flower.request("GET", path).send();
+        assert!(
+            matches!(answer.status, 404 | 400) || answer.text().starts_with("<!doctype html>"),
+            "{path}: {answer:?}"
+        );
+        assert!(!answer.text().contains(&token), "{path}");
+    }
+    for path in ["/missing.js", "/assets/missing.css", "/favicon.ico", "/.env"] {
+        assert_eq!(flower.request("GET", path).send().status, 404, "{path}");
+    }
+    for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
+        let answer = flower.api(method, "/").send();
+        assert!(matches!(answer.status, 404 | 405), "{method} /: {answer:?}");
+    }
+    let health = flower.request("GET", "/healthz").send();
+    assert_eq!((health.status, health.text().as_str()), (200, "ok\n"));
+    // Blobs are named by their hash; a name that is none leads nowhere.
+    for name in ["..%2f..%2ftoken", "..%2ftoken", "%2e%2e", "token"] {
+        let answer = flower.api("GET", &format!("/api/images/{name}")).send();
+        assert_eq!(answer.status, 404, "{name}: {answer:?}");
+    }
+}
