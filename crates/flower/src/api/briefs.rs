@@ -249,7 +249,8 @@ pub(super) struct TraceQuery {
     pub(super) limit: Option<u64>,
 }
 
-#[utoipa::path(get, path = "/api/briefs/{number}/trace", tag = "briefs", params(("number" = u64, Path), TraceQuery),
+#[utoipa::path(get, path = "/api/briefs/{number}/trace", operation_id = "trace_brief", tag = "briefs",
+    params(("number" = u64, Path), TraceQuery),
     responses((status = 200, body = Vec<EventView>), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn trace(
     State(app): State<Arc<App>>,
