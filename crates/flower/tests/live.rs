@@ -1,0 +1,265 @@
+//! The live stream: in order, without gaps and without repeats, whatever happens to the reader or the daemon.
+
+mod common;
+
+use common::http::{Chunks, Request};
+use common::{Flower, PATIENCE, eventually};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+
+/// One connection to `/api/events`.
+struct Events {
+    frames: BufReader<Chunks>,
+}
+
+impl Events {
+    fn open(flower: &Flower, query: &str, last: Option<u64>) -> Events {
+        let request = flower.api("GET", &format!("/api/events{query}"));
+        let request = last.iter().fold(request, |request, id| request.header("Last-Event-ID", &id.to_string()));
+        let (answer, frames) = request.stream().expect("a stream");
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
+        Events { frames }
+    }
+
+    /// The next event, or nothing when the daemon has ended the stream.
+    fn next(&mut self) -> Option<Value> {
+        let (mut id, mut data) = (None, None);
+        loop {
+            let mut line = String::new();
+            let read = self.frames.read_line(&mut line);
+            if read.ok()? == 0 {
+                return None;
+            }
+            let line = line.trim_end_matches('\n');
+            if let Some(value) = line.strip_prefix("id: ") {
+                id = value.parse::<u64>().ok();
+            } else if let Some(value) = line.strip_prefix("data: ") {
+                data = serde_json::from_str::<Value>(value).ok();
+            } else if line.is_empty() && data.is_some() {
+                let event = data?;
+                assert_eq!(event["seq"].as_u64(), id, "the id is the event's number");
+                return Some(event);
+            } else {
+                assert!(line.is_empty() || line.starts_with(':') || line == "event: event", "{line:?}");
+            }
+        }
+    }
+
+    fn take(&mut self, count: usize) -> Vec<Value> {
+        (0..count).map(|i| self.next().unwrap_or_else(|| panic!("the stream ended after {i} of {count}"))).collect()
+    }
+}
+
+fn seq(event: &Value) -> u64 {
+    event["seq"].as_u64().expect("a number")
+}
+
+/// Every number from `first` to `last`, once and in order.
+fn assert_complete(seen: &[u64], first: u64, last: u64) {
+    let expected: Vec<u64> = (first..=last).collect();
+    let wrong = seen.iter().zip(&expected).find(|(seen, expected)| seen != expected);
+    assert!(seen == expected, "{} events instead of {}; first wrong: {wrong:?}", seen.len(), expected.len());
+}
+
+fn note(flower: &Flower, brief: u64, text: &str) -> Request {
+    flower.api("POST", &format!("/api/briefs/{brief}/notes")).json(&json!({ "text": text }))
+}
+
+/// Writes notes to brief 1 from several threads at once.
+fn write(flower: &Flower, threads: usize, each: usize, text: &str) {
+    let request = note(flower, 1, text);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| (0..each).for_each(|_| assert_eq!(request.send().status, 200)));
+        }
+    });
+}
+
+fn with_a_brief() -> Flower {
+    let flower = Flower::started();
+    flower.ok(&["brief", "new", "one"]);
+    flower
+}
+
+#[test]
+fn events_come_in_order_and_as_the_trace_has_them() {
+    let flower = with_a_brief();
+    let before = flower.events();
+    let mut from_the_start = Events::open(&flower, "?after=0", None);
+    let mut from_now_on = Events::open(&flower, "", None);
+    write(&flower, 4, 10, "x");
+    let all = from_the_start.take(before as usize + 40);
+    assert_eq!(Value::from(all), flower.json(&["trace"]));
+    let new: Vec<u64> = from_now_on.take(40).iter().map(seq).collect();
+    assert_complete(&new, before + 1, before + 40);
+}
+
+#[test]
+fn a_reader_that_comes_and_goes_loses_nothing_and_sees_nothing_twice() {
+    let flower = with_a_brief();
+    let (threads, each) = (4, 100);
+    let last = flower.events() + (threads * each) as u64;
+    let mut seen: Vec<u64> = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| write(&flower, threads, each, "x"));
+        for visit in 0_u64.. {
+            let at = seen.last().copied().unwrap_or(0);
+            let mut events = match visit % 3 {
+                0 => Events::open(&flower, &format!("?after={at}"), None),
+                1 => Events::open(&flower, "", Some(at)),
+                // A browser that reconnects repeats its address; what it has seen counts more.
+                _ => Events::open(&flower, "?after=0", Some(at)),
+            };
+            let stay = (1 + visit * 7 % 23).min(last - at);
+            seen.extend(events.take(stay as usize).iter().map(seq));
+            if seen.last() == Some(&last) {
+                break;
+            }
+        }
+    });
+    assert_complete(&seen, 1, last);
+}
+
+#[test]
+fn a_reader_that_stops_is_dropped_and_goes_on_without_loss() {
+    /// What the daemon remembers; older events are in the log only.
+    const RING: u64 = 4_096;
+    let flower = with_a_brief();
+    let mut slow = Events::open(&flower, "?after=0", None);
+    let mut seen = vec![slow.next().map(|event| seq(&event)).expect("the first event")];
+    // Far more than the ring, and than the kernel keeps for a reader that takes nothing.
+    write(&flower, 16, 330, &"x".repeat(5_000));
+    let last = flower.events();
+    assert!(last > RING + 1_000);
+    while let Some(event) = slow.next() {
+        seen.push(seq(&event));
+        assert_ne!(seen.last(), Some(&last), "it was not dropped");
+    }
+    let dropped_at = *seen.last().expect("some events");
+    assert_complete(&seen, 1, dropped_at);
+    let mut resumed = Events::open(&flower, "", Some(dropped_at));
+    seen.extend(resumed.take((last - dropped_at) as usize).iter().map(seq));
+    assert_complete(&seen, 1, last);
+    // Having caught up through the log, it is live.
+    assert_eq!(note(&flower, 1, "live again").send().status, 200);
+    assert_eq!(resumed.next().map(|event| event["body"]["text"].clone()), Some(json!("live again")));
+    let memory = flower.memory("VmHWM");
+    assert!(memory < 200_000, "nobody's slowness costs memory: {memory} kB");
+}
+
+#[test]
+fn a_reader_of_one_brief_sees_only_that() {
+    let flower = with_a_brief();
+    flower.ok(&["brief", "new", "two"]);
+    let mut events = Events::open(&flower, "?after=0&brief=2", None);
+    for i in 0..10 {
+        assert_eq!(note(&flower, 1 + i % 2, &format!("note {i}")).send().status, 200);
+    }
+    let trace = flower.json(&["brief", "trace", "2"]);
+    let trace = trace.as_array().expect("a list");
+    assert_eq!(trace.len(), 2 + 5, "made, joined, five notes");
+    assert_eq!(events.take(trace.len()), *trace);
+    // What lies between two of its events is not its own, yet it goes on from there.
+    let foreign = seq(&trace[6]) - 1;
+    let mut resumed = Events::open(&flower, "?brief=2", Some(foreign));
+    assert_eq!(resumed.next().as_ref(), Some(&trace[6]));
+    assert_eq!(note(&flower, 1, "of one").send().status, 200);
+    assert_eq!(note(&flower, 2, "of two").send().status, 200);
+    assert_eq!(resumed.next().map(|event| event["body"]["text"].clone()), Some(json!("of two")));
+}
+
+#[test]
+fn a_restart_ends_the_stream_and_resuming_gives_the_rest() {
+    let flower = with_a_brief();
+    let mut events = Events::open(&flower, "?after=0", None);
+    let mut seen: Vec<u64> = Vec::new();
+    for round in 0..3 {
+        write(&flower, 2, 10, "before");
+        let here = flower.events();
+        // Once all of it is read before the end, otherwise some is left over.
+        let stay = here - seen.last().copied().unwrap_or(0) - round % 2 * 7;
+        seen.extend(events.take(stay as usize).iter().map(seq));
+        flower.restart();
+        while let Some(event) = events.next() {
+            seen.push(seq(&event));
+        }
+        write(&flower, 2, 10, "while nobody reads");
+        events = Events::open(&flower, "", seen.last().copied());
+    }
+    let last = flower.events();
+    let missing = last - seen.last().copied().unwrap_or(0);
+    seen.extend(events.take(missing as usize).iter().map(seq));
+    assert_complete(&seen, 1, last);
+}
+
+/// A `--follow` on its own; it ends with the test.
+struct Follower {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Follower {
+    fn start(flower: &Flower, args: &[&str]) -> Follower {
+        let mut child = flower.command(args).stdout(Stdio::piped()).spawn().expect("flower runs");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Follower { child, lines }
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(PATIENCE).expect("a line")
+    }
+
+    /// The next lines, each of which is one event.
+    fn take(&self, count: usize) -> Vec<Value> {
+        let parse = |line: String| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        (0..count).map(|_| parse(self.line())).collect()
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn following_on_the_command_line_survives_a_restart() {
+    let flower = with_a_brief();
+    flower.ok(&["brief", "new", "two"]);
+    let everything = Follower::start(&flower, &["trace", "--follow", "--after", "0", "--json"]);
+    let one_brief = Follower::start(&flower, &["brief", "trace", "2", "--follow", "--json"]);
+    flower.ok(&["brief", "note", "1", "before"]);
+    flower.ok(&["brief", "note", "2", "before"]);
+    let (here, mut seen, mut of_two) = (flower.events(), Vec::new(), Vec::new());
+    seen.extend(everything.take(here as usize));
+    of_two.extend(one_brief.take(3));
+    flower.restart();
+    flower.ok(&["brief", "note", "2", "after"]);
+    flower.ok(&["brief", "note", "1", "after"]);
+    seen.extend(everything.take((flower.events() - here) as usize));
+    of_two.extend(one_brief.take(1));
+    assert_eq!(Value::from(seen), flower.json(&["trace"]));
+    assert_eq!(Value::from(of_two), flower.json(&["brief", "trace", "2"]));
+}
+
+#[test]
+fn following_begins_now_and_speaks_to_people_too() {
+    let flower = with_a_brief();
+    let before = flower.events();
+    let follower = Follower::start(&flower, &["trace", "--follow", "--json"]);
+    let first = eventually("it follows", || {
+        assert_eq!(note(&flower, 1, "knock").send().status, 200);
+        follower.lines.recv_timeout(std::time::Duration::from_millis(200)).ok()
+    });
+    let first: Value = serde_json::from_str(&first).expect("JSON");
+    assert!(seq(&first) > before, "only what is new");
+    let person = Follower::start(&flower, &["brief", "trace", "1", "--follow"]);
+    let line = person.line();
+    assert!(line.contains("brief created") && line.contains("one") && !line.contains('\u{1b}'), "{line:?}");
+    assert_eq!(flower.fails(&["brief", "trace", "9", "--follow"], 3)["kind"], "not_found");
+}
