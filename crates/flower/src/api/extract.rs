@@ -13,6 +13,8 @@ use std::time::Duration;
 const MOST_JSON: usize = 4 * 1024 * 1024;
 /// serde_json stops here too, but not inside of fields that it skips.
 const MOST_LEVELS: usize = 127;
+/// A body that is too large, yet not larger than this, is read and forgotten. The command line sends no larger ones.
+const MOST_DISCARDED: u64 = 32 * 1024 * 1024;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A JSON body. Other content types are refused, so that a form on a web page cannot send one.
@@ -69,7 +71,10 @@ async fn read(request: Request, most: usize) -> Result<Vec<u8>, Problem> {
         )
     };
     let declared = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if declared.is_some_and(|length| length > most as u64) {
+    if let Some(length) = declared.filter(|length| *length > most as u64) {
+        if length <= MOST_DISCARDED {
+            discard(request.into_body()).await;
+        }
         return Err(too_large());
     }
     let body = Limited::new(request.into_body(), most).collect();
@@ -79,6 +84,13 @@ async fn read(request: Request, most: usize) -> Result<Vec<u8>, Problem> {
         Ok(Err(error)) => Err(Problem::usage(format!("the body broke off: {error}"), "send it again")),
         Err(_) => Err(Problem::new(ProblemKind::Timeout, "the body did not come in time", "send it again")),
     }
+}
+
+/// Reads a body that nobody wants, so that its sender gets to the answer instead of a connection that breaks.
+async fn discard(mut body: axum::body::Body) {
+    let all = async { while let Some(Ok(_)) = body.frame().await {} };
+    // Whoever is slower hears the answer all the same, or not at all.
+    let _ = tokio::time::timeout(BODY_DEADLINE, all).await;
 }
 
 /// Whether lists and objects stand inside each other more than `most` times. Brackets in texts do not count.
