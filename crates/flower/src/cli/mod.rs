@@ -81,19 +81,28 @@ pub fn command() -> clap::Command {
 }
 
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    let helps = matches!(
-        error.kind(),
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
-    );
+    let helps = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if json && !helps {
-        let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        report(&Problem::usage(message, "add `--help` to see what is possible"), true);
+        report(&usage_problem(error), true);
         return ExitCode::from(2);
     }
     // A closed pipe is no reason to fail.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+}
+
+/// What the parser says: its first paragraph, and its tips as hints.
+fn usage_problem(error: &clap::Error) -> Problem {
+    let help = "add `--help` to see what is possible";
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return Problem::usage("a command is missing", help);
+    }
+    let text = error.render().to_string();
+    let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let mut problem = Problem::usage(said.join(" ").trim_start_matches("error: "), help);
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    problem.hints.splice(0..0, tips.map(str::to_owned));
+    problem
 }
 
 fn report(problem: &Problem, json: bool) {
