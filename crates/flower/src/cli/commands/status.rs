@@ -7,6 +7,7 @@ use crate::error::Problem;
 use crate::view::StatusView;
 use flower_core::Status;
 use http_body_util::BodyExt;
+use std::io::IsTerminal;
 
 /// Everything at a glance: the project, its briefs, what waits for you
 #[derive(clap::Args)]
@@ -24,7 +25,7 @@ pub(crate) async fn run(context: &Context, args: &StatusArgs) -> Result<(), Prob
     // Any event is a reason to look again; what it says does not matter here.
     let mut bell = client.stream("/api/events").await?;
     loop {
-        if !context.json {
+        if !context.json && std::io::stdout().is_terminal() {
             context.print("\x1b[2J\x1b[H")?;
         }
         show(context, &client).await?;
