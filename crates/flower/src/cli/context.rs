@@ -55,14 +55,18 @@ impl Context {
         if host.is_empty() || host.contains(['/', '@', ' ']) || !host.contains(':') {
             return Err(wrong());
         }
+        // Making a token here would be of no use: that daemon does not know it.
+        if own_token().is_none() && !self.home.token().exists() {
+            return Err(Problem::usage(
+                format!("there is no token for the daemon at {host}"),
+                "set FLOWER_TOKEN to one that it knows: `flower token new --agent NAME` makes one there",
+            ));
+        }
         Ok(Some(Client::new(Address::Tcp(host.to_owned()), self.token()?)))
     }
 
     fn token(&self) -> Result<String, Problem> {
-        match std::env::var("FLOWER_TOKEN") {
-            Ok(token) if !token.is_empty() => Ok(token),
-            _ => self.home.require_token(),
-        }
+        own_token().map_or_else(|| self.home.require_token(), Ok)
     }
 
     /// Which project is meant, as a query.
@@ -98,4 +102,9 @@ impl Context {
             }
         }
     }
+}
+
+/// An agent's own identity.
+fn own_token() -> Option<String> {
+    std::env::var("FLOWER_TOKEN").ok().filter(|token| !token.is_empty())
 }
