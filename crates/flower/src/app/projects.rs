@@ -79,16 +79,25 @@ impl App {
         };
         let root = utf8(&repository.root)?;
         let known = self.project_at(&repository.root).await?;
+        let is_new = known.is_none();
         let name = match (name, known) {
             (Some(name), Some(known)) if name != known => {
-                return Err(Refusal::ProjectTaken { name: known, root }.into());
+                return Err(Problem::new(
+                    ProblemKind::Conflict,
+                    format!("{root} is project `{known}` already"),
+                    format!("to call it `{name}`: `flower project remove {known}`, then `flower init --name {name}`"),
+                ));
             }
             (_, Some(known)) => known,
             (Some(name), None) => name,
             (None, None) => self.free_name(&repository).await?,
         };
         self.repositories.take(&repository, self.home.dir())?;
-        self.submit(caller, Command::RegisterProject { name: name.clone(), root }).await?;
+        let registered = self.submit(caller, Command::RegisterProject { name: name.clone(), root }).await;
+        if registered.is_err() && is_new {
+            self.repositories.release(&repository.root);
+        }
+        registered?;
         self.project(&name).await
     }
 
