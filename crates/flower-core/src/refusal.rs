@@ -150,6 +150,7 @@ impl Refusal {
                 "see what changed: `flower brief diff {brief} {given} {current}`; then refine again with `--base {current}`"
             ),
             Answered { brief, .. } => format!("`flower brief trace {brief}` shows the decision"),
+            Cycle { path } if path.len() == 2 => "a brief does not wait for itself; name another one".into(),
             Cycle { .. } => {
                 "drop one of these first: `flower brief needs N M --drop`, or `flower brief edit N --epic none`".into()
             }

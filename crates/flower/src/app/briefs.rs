@@ -72,6 +72,9 @@ impl App {
     /// newest.
     pub async fn diff_spec(&self, number: u64, from: Option<u64>, to: Option<u64>) -> Result<DiffView, Problem> {
         let brief = self.store.read(move |conn| require(conn, number)).await?;
+        if brief.spec_version == 0 {
+            return Err(no_version(number, to.unwrap_or(1), 0));
+        }
         let to = to.unwrap_or(brief.spec_version);
         let before = to.saturating_sub(1);
         let from = from.unwrap_or_else(|| brief.accepted_version.filter(|&accepted| accepted < to).unwrap_or(before));
