@@ -131,26 +131,33 @@ impl Conn {
     }
 
     pub fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        self.each_row(sql, params, &mut |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    /// Hands over one row after the other, however many there are.
+    pub fn each_row(&mut self, sql: &str, params: &[Param<'_>], take: &mut dyn FnMut(Row)) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(db) => {
                 let mut statement = db.prepare_cached(sql)?;
                 let columns = statement.column_count();
                 bind(&mut statement, params)?;
                 let mut rows = statement.raw_query();
-                let mut all = Vec::new();
                 while let Some(row) = rows.next()? {
-                    all.push(Row((0..columns).map(|i| sqlite_value(row, i)).collect::<Result<_, _>>()?));
+                    take(Row((0..columns).map(|i| sqlite_value(row, i)).collect::<Result<_, _>>()?));
                 }
-                Ok(all)
             }
             Conn::Postgres(db) => {
+                use postgres::fallible_iterator::FallibleIterator;
                 let statement = db.statement(sql)?;
-                let rows = db.client.query(&statement, &references(params))?;
-                rows.iter()
-                    .map(|row| Ok(Row((0..row.len()).map(|i| postgres_value(row, i)).collect::<Result<_, _>>()?)))
-                    .collect()
+                let mut rows = db.client.query_raw(&statement, params)?;
+                while let Some(row) = rows.next()? {
+                    take(Row((0..row.len()).map(|i| postgres_value(&row, i)).collect::<Result<_, _>>()?));
+                }
             }
         }
+        Ok(())
     }
 
     pub fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {

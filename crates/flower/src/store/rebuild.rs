@@ -1,6 +1,6 @@
 //! `flower log rebuild`: empties the tables and fills them again from the log.
 
-use super::conn::{Conn, Value};
+use super::conn::{Conn, Row, Value};
 use super::error::StoreError;
 use super::log;
 use super::projection::{Projector, TABLES};
@@ -32,7 +32,7 @@ fn compare(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, St
     let after = digests(conn)?;
     let mended =
         TABLES.iter().filter(|table| before[*table] != after[*table]).map(|table| (*table).to_owned()).collect();
-    Ok(Rebuilt { events, rows: after.values().map(|(rows, _)| rows).sum(), mended })
+    Ok(Rebuilt { events, rows: after.values().map(|digest| digest.rows).sum(), mended })
 }
 
 /// Empties and fills, inside the caller's transaction. Gives the number of events read.
@@ -60,19 +60,33 @@ pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, Sto
     Ok(last)
 }
 
-/// Rows and a digest over all of them, per table, whatever order the database keeps them in.
-fn digests(conn: &mut Conn) -> Result<BTreeMap<&'static str, (u64, String)>, StoreError> {
+/// How many rows a table has, and a sum over their hashes: the same whatever order they come in, and in no more memory
+/// than one row takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Digest {
+    rows: u64,
+    sum: [u128; 2],
+}
+
+impl Digest {
+    fn add(&mut self, row: &Row) {
+        let text = row.0.iter().map(render).collect::<Vec<_>>().join("\u{1f}");
+        let hash = chain::sha256(text.as_bytes());
+        self.rows += 1;
+        for (sum, half) in self.sum.iter_mut().zip([&hash[..32], &hash[32..]]) {
+            *sum = sum.wrapping_add(u128::from_str_radix(half, 16).expect("a hash is hexadecimal"));
+        }
+    }
+}
+
+fn digests(conn: &mut Conn) -> Result<BTreeMap<&'static str, Digest>, StoreError> {
     let mut digests = BTreeMap::new();
     for table in TABLES {
         // PostgreSQL's index column is made from the others and has no common form.
         let columns = if *table == "search_docs" { "id, brief, place, ref, title, body" } else { "*" };
-        let mut rows: Vec<String> = conn
-            .rows(&format!("SELECT {columns} FROM {table}"), &[])?
-            .iter()
-            .map(|row| chain::sha256(row.0.iter().map(render).collect::<Vec<_>>().join("\u{1f}").as_bytes()))
-            .collect();
-        rows.sort_unstable();
-        digests.insert(*table, (rows.len() as u64, chain::sha256(rows.concat().as_bytes())));
+        let mut digest = Digest::default();
+        conn.each_row(&format!("SELECT {columns} FROM {table}"), &[], &mut |row| digest.add(&row))?;
+        digests.insert(*table, digest);
     }
     Ok(digests)
 }
