@@ -68,8 +68,8 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
 /// What a wrong word is told: the choices, and the one that is nearest.
 fn suggest(word: &str, refusal: &flower_core::Refusal) -> String {
     let flower_core::Refusal::UnknownWord { choices, .. } = refusal else { return refusal.to_string() };
-    let nearest = choices.iter().min_by_key(|choice| strsim::osa_distance(choice, word));
-    let close = nearest.filter(|choice| strsim::osa_distance(choice, word) <= 3);
+    let distance = |choice: &str| strsim::osa_distance(choice, &word.to_lowercase());
+    let close = choices.iter().min_by_key(|choice| distance(choice)).filter(|choice| distance(choice) <= 3);
     let hint = close.map_or_else(String::new, |choice| format!("did you mean `{choice}`? "));
     format!("{hint}choose one of: {}", choices.join(", "))
 }
