@@ -23,6 +23,8 @@ pub struct ProjectChoice {
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
     held: Mutex<HashMap<PathBuf, Lock>>,
+    /// One at a time, so that a name found to be free still is when it is taken.
+    registering: tokio::sync::Mutex<()>,
 }
 
 impl RepositoryLocks {
@@ -78,6 +80,7 @@ impl App {
             ));
         };
         let root = utf8(&repository.root)?;
+        let _turn = self.repositories.registering.lock().await;
         let known = self.project_at(&repository.root).await?;
         let is_new = known.is_none();
         let name = match (name, known) {
