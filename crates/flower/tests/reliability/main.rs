@@ -1,0 +1,10 @@
+//! Reliability: the real program is killed, starved, lied to by its disk and raced against itself; whatever it has
+//! acknowledged must be there afterwards.
+//!
+//! Short by default; `FLOWER_SOAK=1` runs the full counts. Each test prints its figures.
+
+mod harness;
+mod http;
+mod kills;
+mod ledger;
+mod restart;
