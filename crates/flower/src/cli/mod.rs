@@ -12,7 +12,7 @@ pub use context::Context;
 use crate::error::{Problem, ProblemEnvelope};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Keeps MAIN stable while many coding agents change the code at once.
@@ -106,13 +106,14 @@ fn usage_problem(error: &clap::Error) -> Problem {
 }
 
 fn report(problem: &Problem, json: bool) {
-    if json {
+    let mut text = if json {
         let envelope = ProblemEnvelope { error: problem.clone() };
-        eprintln!("{}", serde_json::to_string(&envelope).expect("plain data"));
-        return;
-    }
-    eprintln!("error: {}", output::plain(&problem.message));
-    for hint in &problem.hints {
-        eprintln!("  hint: {}", output::plain(hint));
-    }
+        serde_json::to_string(&envelope).expect("plain data")
+    } else {
+        let hints = problem.hints.iter().map(|hint| format!("\n  hint: {}", output::plain(hint)));
+        format!("error: {}{}", output::plain(&problem.message), hints.collect::<String>())
+    };
+    text.push('\n');
+    // Standard error may be a file on a full disk; the exit code still says that it went wrong.
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }

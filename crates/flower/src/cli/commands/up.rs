@@ -86,7 +86,13 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
 /// Runs the daemon in this process.
 pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem> {
     let filter = tracing_subscriber::EnvFilter::try_from_env("FLOWER_LOG").unwrap_or_else(|_| "info".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        // It would complain about a log that cannot be written, into that log, and panic: a full disk must not end us.
+        .log_internal_errors(false)
+        .init();
     let config = Config { home: context.home.clone(), port: args.port, host: args.host };
     if args.report {
         let ended = daemon::run(&config, &mut |report| say(&report));
