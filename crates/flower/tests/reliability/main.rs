@@ -3,8 +3,10 @@
 //!
 //! Short by default; `FLOWER_SOAK=1` runs the full counts. Each test prints its figures.
 
+mod full_disk;
 mod harness;
 mod http;
 mod kills;
 mod ledger;
+mod namespace;
 mod restart;

@@ -1,0 +1,49 @@
+//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as anybody else as
+//! root of a user namespace.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Set inside the namespace.
+const INSIDE: &str = "FLOWER_TEST_INSIDE";
+/// For machines that allow no namespaces, such as some containers.
+const SKIP: &str = "FLOWER_TEST_SKIP_MOUNT";
+
+/// Runs `body` where it can mount. `test` is the full name of the calling test.
+pub fn with_mounts(test: &str, body: impl FnOnce()) {
+    if std::env::var_os(INSIDE).is_some() {
+        return body();
+    }
+    if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
+        eprintln!("{test}: skipped, because {SKIP}=1");
+        return;
+    }
+    let sort = if rustix::process::getuid().is_root() { "--mount" } else { "--map-root-user" };
+    let possible =
+        Command::new("unshare").args([sort, "--mount", "true"]).status().is_ok_and(|status| status.success());
+    assert!(possible, "this test needs a mount namespace (`unshare {sort} --mount true`); {SKIP}=1 leaves it out");
+    let this = std::env::current_exe().expect("the test program");
+    let status = Command::new("unshare")
+        .args([sort, "--mount"])
+        .arg(this)
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env(INSIDE, "1")
+        .status()
+        .expect("unshare can be run");
+    assert!(status.success(), "it failed inside the namespace");
+}
+
+/// An empty file system of a given size, at a folder that is there.
+pub fn mount_tmpfs(at: &Path, kilobytes: usize) {
+    mount(&["-t", "tmpfs", "-o", &format!("size={kilobytes}k,mode=700"), "flower-test"], at);
+}
+
+/// Makes it read-only, or writable again.
+pub fn remount(at: &Path, how: &str) {
+    mount(&["-o", &format!("remount,{how}")], at);
+}
+
+fn mount(arguments: &[&str], at: &Path) {
+    let status = Command::new("mount").args(arguments).arg(at).status().expect("mount can be run");
+    assert!(status.success(), "mount {arguments:?} {}", at.display());
+}
