@@ -172,6 +172,17 @@ impl Conn {
         }
     }
 
+    /// Closing this connection leaves the files as they are. After a sync has failed nobody knows what a later one would
+    /// mean, and SQLite would do one to tidy up.
+    pub fn leave_files(&self) {
+        if let Conn::Sqlite(db) = self {
+            use rusqlite::config::DbConfig;
+            if let Err(error) = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+                tracing::warn!("the database will be tidied up when it is closed: {error}");
+            }
+        }
+    }
+
     /// A connection that the other side closed is of no more use.
     pub fn is_broken(&self) -> bool {
         match self {

@@ -185,6 +185,9 @@ impl Inner {
         let mut conn = self.reader()?;
         let answer = ask(&mut conn);
         let ended = conn.script("COMMIT");
+        if self.fatal.borrow().is_some() {
+            conn.leave_files();
+        }
         if ended.is_ok() && !conn.is_broken() {
             self.idle.lock().expect("no panic while held").push(conn);
         }
@@ -210,6 +213,9 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         let mut idle = std::mem::take(self.idle.get_mut().expect("no panic while held"));
+        if self.fatal.borrow().is_some() {
+            idle.iter().for_each(Conn::leave_files);
+        }
         // Closing a connection to PostgreSQL waits for it, which a thread of the runtime must not do.
         idle.retain(|conn| matches!(conn, Conn::Postgres(_)));
         if !idle.is_empty() {

@@ -69,8 +69,10 @@ impl Writer {
                     }
                     Job::Rebuild { keep, reply } => {
                         self.commit_group(&mut conn, &mut group);
+                        let rebuilt = rebuild::rebuild(&mut conn, keep, &mut |_| {});
+                        self.note_fatal(rebuilt.as_ref().err());
                         // A reader that hung up no longer needs the answer.
-                        let _ = reply.send(rebuild::rebuild(&mut conn, keep, &mut |_| {}));
+                        let _ = reply.send(rebuilt);
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
@@ -79,7 +81,9 @@ impl Writer {
                 }
             }
             self.commit_group(&mut conn, &mut group);
+            self.checkpoint(&mut conn);
             if self.fatal.borrow().is_some() {
+                conn.leave_files();
                 break;
             }
             if self.lost_touch || conn.is_broken() {
@@ -107,7 +111,6 @@ impl Writer {
                 commands.iter().map(|one| self.transact(conn, &[*one]).and_then(only)).collect()
             }
             Err(error) => {
-                self.note_fatal(&error);
                 // A connection that was cut notices only when it is used again.
                 self.lost_touch = matches!(error, StoreError::Unreachable(_));
                 commands.iter().map(|_| Err(error.clone())).collect()
@@ -120,6 +123,15 @@ impl Writer {
 
     /// One transaction. The outer error is the database's and nothing was stored; the inner ones are refusals.
     fn transact(&mut self, conn: &mut Conn, commands: &[(&Caller, &Command)]) -> Result<Results, StoreError> {
+        if self.fatal.borrow().is_some() {
+            return Err(StoreError::Closed);
+        }
+        let done = self.try_transact(conn, commands);
+        self.note_fatal(done.as_ref().err());
+        done
+    }
+
+    fn try_transact(&mut self, conn: &mut Conn, commands: &[(&Caller, &Command)]) -> Result<Results, StoreError> {
         if let Some(cut) = self.cut.borrow().clone() {
             return Err(StoreError::LogCut(cut));
         }
@@ -186,18 +198,30 @@ impl Writer {
         // Whoever may not accept it must not get as far as a commit: that writes over the proof of what was lost.
         policy::require(&World::default(), caller, &command)?;
         // The tables still hold what was lost. A kill after this leaves the loss to be accepted again.
-        rebuild::rebuild(conn, true, &mut |_| {})?;
+        let rebuilt = rebuild::rebuild(conn, true, &mut |_| {});
+        self.note_fatal(rebuilt.as_ref().err());
+        rebuilt?;
         let cut = self.cut.send_replace(None);
         let recorded = self.transact(conn, &[(caller, &command)]).and_then(only);
-        if let Err(error) = &recorded {
+        if recorded.is_err() {
             self.cut.send_replace(cut);
-            self.note_fatal(error);
         }
         recorded
     }
 
-    fn note_fatal(&self, error: &StoreError) {
-        if error.is_fatal() {
+    /// What was committed is safe already; a disk that fails here must be noticed all the same.
+    fn checkpoint(&self, conn: &mut Conn) {
+        if self.fatal.borrow().is_some() {
+            return;
+        }
+        if let Err(error) = conn.checkpoint() {
+            tracing::warn!("the log was not moved into the database: {error}");
+            self.note_fatal(Some(&error));
+        }
+    }
+
+    fn note_fatal(&self, error: Option<&StoreError>) {
+        if let Some(error) = error.filter(|error| error.is_fatal()) {
             self.fatal.send_replace(Some(error.to_string()));
         }
     }
