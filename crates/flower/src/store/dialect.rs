@@ -85,6 +85,20 @@ impl Conn {
         }
     }
 
+    /// Moves all of SQLite's write-ahead log into the database, before anything is added to it. If the daemon ended because
+    /// a sync of the log had failed, what is read from it now may never have reached the disk, and what came after it
+    /// would be lost with it.
+    pub fn settle(&mut self) -> Result<(), StoreError> {
+        if let Conn::Sqlite(_) = self {
+            match self.row("PRAGMA wal_checkpoint(TRUNCATE)", &[]) {
+                // Then nothing can be added either; what is there can still be read.
+                Ok(_) | Err(StoreError::Full | StoreError::ReadOnly(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Moves what has gathered in SQLite's write-ahead log into the database, once it is worth it, so that the log stays
     /// small. What readers still need waits for the next time.
     pub fn checkpoint(&mut self) -> Result<(), StoreError> {

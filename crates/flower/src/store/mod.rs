@@ -67,6 +67,7 @@ impl Store {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Store, StoreError> {
         let mut conn = location.connect()?;
+        conn.settle()?;
         migrate::migrate(&mut conn, progress)?;
         let head_path = home.join("head");
         let head = HeadFile::open(&head_path).map_err(|error| blobs::io_error(&head_path, &error))?;
