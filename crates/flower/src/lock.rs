@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Who holds a lock. The boot id tells a stale note, kept over a restart of the machine, from a live one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,48 +42,92 @@ pub enum LockError {
     Io(io::Error),
 }
 
+/// How long a lock that cannot be had may go unsigned: whoever took it signs at once, and whoever only looks lets go.
+const UNSIGNED: Duration = Duration::from_millis(300);
+
 impl Lock {
     pub fn take(path: &Path, holder: &Holder) -> Result<Lock, LockError> {
         use rustix::fs::{FlockOperation, flock};
+        let start = Instant::now();
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
         let file = file.map_err(LockError::Io)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {
-                let lock = Lock { file };
-                lock.note(holder).map_err(LockError::Io)?;
-                Ok(lock)
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    let lock = Lock { file };
+                    lock.note(holder).map_err(LockError::Io)?;
+                    return Ok(lock);
+                }
+                Err(error) if error == rustix::io::Errno::WOULDBLOCK => {
+                    let signed = read(&file);
+                    if signed.is_some() || start.elapsed() > UNSIGNED {
+                        return Err(LockError::Held(signed));
+                    }
+                    std::thread::sleep(LOOK_AGAIN);
+                }
+                Err(error) => return Err(LockError::Io(error.into())),
             }
-            Err(error) if error == rustix::io::Errno::WOULDBLOCK => Err(LockError::Held(read(&file))),
-            Err(error) => Err(LockError::Io(error.into())),
         }
     }
 
     /// Rewrites who holds it, as more becomes known.
     pub fn note(&self, holder: &Holder) -> io::Result<()> {
-        let mut file = &self.file;
         let text = serde_json::to_string(holder).expect("plain data");
-        file.set_len(0)?;
-        file.rewind()?;
-        file.write_all(text.as_bytes())
+        // Padded, so that one write replaces all of the last one: whoever reads meanwhile never finds half of it.
+        let text = format!("{text:1023}\n");
+        self.file.write_all_at(text.as_bytes(), 0)?;
+        self.file.set_len(text.len() as u64)
     }
 }
 
-/// Who holds the lock at `path`, if somebody does right now.
-pub fn holder(path: &Path) -> Option<Holder> {
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+
+/// What `flock` says about a lock, and its note about the holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    Free,
+    /// Who, if the note can be read.
+    Held(Option<Holder>),
+}
+
+/// Whether somebody holds the lock at `path` right now, and who.
+pub fn state(path: &Path) -> State {
     use rustix::fs::{FlockOperation, flock};
-    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => None,
-        Err(_) => read(&file).filter(|holder| holder.boot == boot_id()),
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return State::Free };
+    let start = Instant::now();
+    while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
+        let signed = read(&file);
+        if signed.is_some() || start.elapsed() > UNSIGNED {
+            return State::Held(signed);
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    State::Free
+}
+
+/// Who holds the lock at `path`, if somebody does right now and says who.
+pub fn holder(path: &Path) -> Option<Holder> {
+    match state(path) {
+        State::Held(holder) => holder,
+        State::Free => None,
     }
 }
 
-fn read(mut file: &File) -> Option<Holder> {
-    let mut text = String::new();
-    file.rewind().ok()?;
-    file.take(4096).read_to_string(&mut text).ok()?;
-    serde_json::from_str(&text).ok()
+/// The note, if its writer can still hold the lock: the file outlives whoever wrote it.
+fn read(file: &File) -> Option<Holder> {
+    let mut text = Vec::new();
+    let mut start = file;
+    start.rewind().ok()?;
+    start.take(16 * 1024).read_to_end(&mut text).ok()?;
+    let holder: Holder = serde_json::from_slice(&text).ok()?;
+    (holder.boot == boot_id() && is_alive(holder.pid)).then_some(holder)
+}
+
+fn is_alive(pid: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
 fn boot_id() -> String {

@@ -7,6 +7,7 @@ use crate::home::Home;
 use crate::lock::{self, Holder};
 use hyper::Method;
 use rustix::process::{Pid, Signal, kill_process};
+use serde::Deserialize;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -24,18 +25,20 @@ pub enum Started {
 
 /// Makes sure that a daemon answers in this home. `progress` hears what a slow start is doing.
 pub async fn ensure_running(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<Started, Problem> {
-    if connect(&config.home.socket()).await.is_ok() {
-        return Ok(Started::Before);
-    }
-    config.home.create()?;
-    match spawn(config, progress) {
-        Ok(()) => Ok(Started::Now),
-        // Somebody else was a moment faster.
-        Err(problem) if problem.kind == ProblemKind::Conflict => {
-            wait_for_socket(&config.home).await?;
-            Ok(Started::Before)
+    let start = Instant::now();
+    loop {
+        if connect(&config.home.socket()).await.is_ok() {
+            return Ok(Started::Before);
         }
-        Err(problem) => Err(problem),
+        config.home.create()?;
+        match spawn(config, progress) {
+            Ok(()) => return Ok(Started::Now),
+            // Somebody else was a moment faster, or the daemon from before has not ended yet.
+            Err(problem) if problem.kind == ProblemKind::Conflict => {
+                wait_for_change(&config.home, start).await?;
+            }
+            Err(problem) => return Err(problem),
+        }
     }
 }
 
@@ -90,34 +93,38 @@ fn spawn(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<(), Problem>
     }
 }
 
-async fn wait_for_socket(home: &Home) -> Result<(), Problem> {
-    let start = Instant::now();
+/// Until the daemon that has this home answers, or lets go of it.
+async fn wait_for_change(home: &Home, start: Instant) -> Result<(), Problem> {
     while start.elapsed() < START_DEADLINE {
-        if connect(&home.socket()).await.is_ok() {
+        if connect(&home.socket()).await.is_ok() || lock::state(&home.lock()) == lock::State::Free {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     Err(Problem::unreachable(
-        format!("another daemon is starting in {}, but does not answer", home.dir().display()),
-        format!("{} says why", home.daemon_log().display()),
+        format!("another daemon has {}, but does not answer", home.dir().display()),
+        format!("`flower down` ends it; {} says what it is doing", home.daemon_log().display()),
     ))
 }
 
 /// Stops the daemon of this home and waits until it is gone. Says who it was, if there was one.
 pub async fn stop(home: &Home) -> Result<Option<Holder>, Problem> {
-    let Some(holder) = lock::holder(&home.lock()) else { return Ok(None) };
+    let holder = match lock::state(&home.lock()) {
+        lock::State::Free => return Ok(None),
+        lock::State::Held(Some(holder)) => holder,
+        lock::State::Held(None) => ask_who(home).await?,
+    };
     let client = Client::new(Address::Socket(home.clone()), home.require_token()?).lenient();
     let asked = tokio::time::timeout(Duration::from_secs(2), client.call(Method::POST, "/api/shutdown")).await;
     if !matches!(asked, Ok(Ok(()))) {
-        signal(&holder, Signal::TERM);
+        signal(home, &holder, Signal::TERM);
     }
-    if gone(home, STOP_DEADLINE).await {
+    if gone(home, &holder, STOP_DEADLINE).await {
         return Ok(Some(holder));
     }
     // It does not hear: what it had acknowledged is on disk, so this loses nothing.
-    signal(&holder, Signal::KILL);
-    if gone(home, Duration::from_secs(2)).await {
+    signal(home, &holder, Signal::KILL);
+    if gone(home, &holder, Duration::from_secs(2)).await {
         return Ok(Some(holder));
     }
     Err(Problem::unreachable(
@@ -126,20 +133,40 @@ pub async fn stop(home: &Home) -> Result<Option<Holder>, Problem> {
     ))
 }
 
-async fn gone(home: &Home, within: Duration) -> bool {
+/// Somebody has written over the note of who holds the lock; the daemon itself still knows.
+async fn ask_who(home: &Home) -> Result<Holder, Problem> {
+    #[derive(Deserialize)]
+    struct Who {
+        pid: u32,
+    }
+    let client = Client::new(Address::Socket(home.clone()), home.require_token()?).lenient();
+    let asked = tokio::time::timeout(Duration::from_secs(2), client.get::<Who>("/api/status")).await;
+    match asked {
+        Ok(Ok(who)) => Ok(Holder { pid: who.pid, ..Holder::this_process(home.dir(), None) }),
+        _ => Err(Problem::unreachable(
+            format!("a process holds {}, but it does not say who it is", home.lock().display()),
+            format!("find it with `fuser {}` and end it", home.lock().display()),
+        )),
+    }
+}
+
+/// Whether `holder` lets go in time. Another daemon may have this home by then.
+async fn gone(home: &Home, holder: &Holder, within: Duration) -> bool {
     let start = Instant::now();
     while start.elapsed() < within {
-        if lock::holder(&home.lock()).is_none() {
-            return true;
+        match lock::state(&home.lock()) {
+            lock::State::Free => return true,
+            lock::State::Held(Some(now)) if now.pid != holder.pid => return true,
+            lock::State::Held(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
-        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     false
 }
 
-/// The holder was read under the lock that it still holds, in this boot: it is the daemon and nobody else.
-fn signal(holder: &Holder, signal: Signal) {
-    if let Some(pid) = i32::try_from(holder.pid).ok().and_then(Pid::from_raw) {
+/// Only while the lock says that this process is the daemon: its number may belong to somebody else a moment later.
+fn signal(home: &Home, holder: &Holder, signal: Signal) {
+    let is_still = lock::holder(&home.lock()).is_some_and(|now| now.pid == holder.pid);
+    if let Some(pid) = i32::try_from(holder.pid).ok().and_then(Pid::from_raw).filter(|_| is_still) {
         // If it is gone by now, so much the better.
         let _ = kill_process(pid, signal);
     }
