@@ -24,8 +24,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 
-/// From the order to end until the daemon is gone, whatever hangs.
-const DRAIN: Duration = Duration::from_secs(4);
+/// How long requests that are under way may take after the order to end. With what comes after them the daemon is gone
+/// within five seconds, whatever hangs.
+const DRAIN: Duration = Duration::from_millis(3_500);
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -108,8 +109,13 @@ fn start(
         database,
     });
     runtime.block_on(take_repositories(&app));
+    // Before anybody knows that it serves: from then on it ends in good order.
+    let told = {
+        let _inside = runtime.enter();
+        terminated()
+    };
     report(Report::Ready { url });
-    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port()));
+    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told));
     let _ = fs::remove_file(home.socket());
     result
 }
@@ -120,6 +126,7 @@ async fn serve_until_told(
     tcp: TcpListener,
     unix: UnixListener,
     port: u16,
+    told: impl Future<Output = ()>,
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
     let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
@@ -129,7 +136,7 @@ async fn serve_until_told(
     });
     let mut fatal = store.fatal();
     let failure = tokio::select! {
-        () = terminated() => None,
+        () = told => None,
         () = shutdown.begun() => None,
         failed = fatal.wait_for(Option::is_some) => failed.ok().and_then(|text| text.clone()),
     };
@@ -151,14 +158,16 @@ async fn serve_until_told(
     }
 }
 
-async fn terminated() {
+/// Ends when a signal tells this process to end. Hears them from the call on, not only once it is waited for.
+fn terminated() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+    let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
+    async move {
+        let (Ok(mut term), Ok(mut int)) = signals else { return std::future::pending().await };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
     }
 }
 
