@@ -3,10 +3,14 @@
 //!
 //! Short by default; `FLOWER_SOAK=1` runs the full counts. Each test prints its figures.
 
+mod faults;
+mod files;
 mod full_disk;
 mod harness;
 mod http;
 mod kills;
 mod ledger;
 mod namespace;
+mod races;
 mod restart;
+mod tampering;
