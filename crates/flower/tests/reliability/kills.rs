@@ -10,7 +10,7 @@ use std::time::Duration;
 const CLIENTS: usize = 6;
 
 #[test]
-fn a_killed_daemon_loses_nothing_that_it_acknowledged() {
+fn acknowledged_events_survive_kills() {
     let kills = count(40, 1_000);
     let home = Home::new();
     let mut ledger = Ledger::default();

@@ -3,6 +3,7 @@
 //!
 //! Short by default; `FLOWER_SOAK=1` runs the full counts. Each test prints its figures.
 
+mod ending;
 mod faults;
 mod files;
 mod full_disk;
@@ -10,6 +11,7 @@ mod harness;
 mod http;
 mod kills;
 mod ledger;
+mod leftovers;
 mod namespace;
 mod races;
 mod restart;

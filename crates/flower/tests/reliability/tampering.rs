@@ -62,7 +62,7 @@ fn assert_found(home: &Home, what: &str, bad: u32) {
 }
 
 #[test]
-fn every_change_of_the_log_is_found_and_named() {
+fn tampering_is_found() {
     let (home, last) = recorded_home();
     let changes = count(15, 300);
     for n in 0..changes {
