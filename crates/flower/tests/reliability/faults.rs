@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
+use tempfile::TempDir;
 
 const SYNC: &str = "fsync,fdatasync";
 const WRITE: &str = "write,pwrite,pwrite64";
@@ -18,6 +19,30 @@ const ENOSPC: i32 = 28;
 const EROFS: i32 = 30;
 const FOREVER: usize = 1_000_000;
 
+/// What is preloaded into the daemon, compiled.
+struct Shim {
+    folder: TempDir,
+}
+
+impl Shim {
+    fn compile() -> Shim {
+        let folder = TempDir::with_prefix("flower-faults-").expect("a temporary folder");
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reliability/faults.c");
+        let mut compile = Command::new("cc");
+        compile.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(folder.path().join("faults.so"));
+        let status = compile.args([source, "-ldl"]).status();
+        assert!(status.expect("a C compiler, which SQLite needs as well").success());
+        Shim { folder }
+    }
+
+    fn home(&self) -> Faulty {
+        let home = Home::new();
+        let control = home.root().join("faults");
+        let home = home.with_environment("LD_PRELOAD", self.folder.path().join("faults.so"));
+        Faulty { home: home.with_environment("FLOWER_TEST_FAULTS", &control), control }
+    }
+}
+
 /// A home whose disk fails on demand.
 struct Faulty {
     home: Home,
@@ -25,17 +50,6 @@ struct Faulty {
 }
 
 impl Faulty {
-    fn new() -> Faulty {
-        let home = Home::new();
-        let (library, control) = (home.root().join("faults.so"), home.root().join("faults"));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reliability/faults.c");
-        let mut compile = Command::new("cc");
-        compile.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(&library).args([source, "-ldl"]);
-        assert!(compile.status().expect("a C compiler, which SQLite needs as well").success());
-        let home = home.with_environment("LD_PRELOAD", &library).with_environment("FLOWER_TEST_FAULTS", &control);
-        Faulty { home, control }
-    }
-
     /// From now on, the `times` calls after the first `skip` ones on the file `name` fail.
     fn fail(&self, calls: &str, name: &str, errno: i32, skip: usize, times: usize) {
         let draft = self.control.with_extension("draft");
@@ -109,9 +123,10 @@ fn a_failing_disk_ends_the_daemon_and_loses_nothing() {
         ("a sync of the database fails once", SYNC, "flower.db", EIO, 1),
         ("every sync of the database fails", SYNC, "flower.db", EIO, FOREVER),
     ];
+    let shim = Shim::compile();
     for (case, (what, calls, name, errno, times)) in cases.into_iter().enumerate() {
         for round in 0..count(1, 10) {
-            let faulty = Faulty::new();
+            let faulty = shim.home();
             let mut ledger = Ledger::default();
             let (mut daemon, brief) = faulty.start_first();
             // The database is written and synced only now and then, the log with every commit.
@@ -152,7 +167,8 @@ fn syncs_after_failure(calls: &[String]) -> usize {
 
 #[test]
 fn a_disk_that_became_read_only_is_named() {
-    let faulty = Faulty::new();
+    let shim = Shim::compile();
+    let faulty = shim.home();
     let mut ledger = Ledger::default();
     let (mut daemon, brief) = faulty.start_first();
     faulty.fail(WRITE, WAL, EROFS, 0, FOREVER);
@@ -180,7 +196,8 @@ fn a_disk_that_became_read_only_is_named() {
 
 #[test]
 fn no_space_at_any_write_is_survived() {
-    let faulty = Faulty::new();
+    let shim = Shim::compile();
+    let faulty = shim.home();
     let mut ledger = Ledger::default();
     let (daemon, brief) = faulty.start_first();
     let mut http = daemon.http();
@@ -213,7 +230,8 @@ fn no_space_at_any_write_is_survived() {
 
 #[test]
 fn a_loss_that_cannot_be_recorded_is_not_accepted() {
-    let faulty = Faulty::new();
+    let shim = Shim::compile();
+    let faulty = shim.home();
     let (daemon, _) = faulty.start_first();
     daemon.kill();
     let db = rusqlite::Connection::open(faulty.home.file("flower.db")).expect("the database");
@@ -237,7 +255,8 @@ fn a_loss_that_cannot_be_recorded_is_not_accepted() {
 
 #[test]
 fn a_head_file_that_cannot_be_written_costs_no_event() {
-    let faulty = Faulty::new();
+    let shim = Shim::compile();
+    let faulty = shim.home();
     let mut ledger = Ledger::default();
     let (daemon, brief) = faulty.start_first();
     faulty.fail(WRITE, "head", EIO, 0, FOREVER);
@@ -265,8 +284,9 @@ fn a_head_file_that_cannot_be_written_costs_no_event() {
 fn a_picture_that_cannot_be_stored_leaves_nothing() {
     let picture = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0";
     let mut refused = 0;
+    let shim = Shim::compile();
     for (calls, errno, status) in [(WRITE, EIO, 503), (WRITE, ENOSPC, 507), (SYNC, EIO, 503), (SYNC, ENOSPC, 507)] {
-        let faulty = Faulty::new();
+        let faulty = shim.home();
         let (daemon, brief) = faulty.start_first();
         faulty.fail(calls, "blobs/", errno, 0, FOREVER);
         let answer = daemon.http().upload("/api/images", picture).expect("an answer");

@@ -1,7 +1,7 @@
 //! R7: the disk fills up. Writes are refused and say so, reads go on, nothing acknowledged is lost, and once there is space
 //! again writing goes on by itself.
 
-use crate::harness::{Daemon, Home, message_and_hint, signal};
+use crate::harness::{Daemon, Home, count, message_and_hint, random, signal};
 use crate::http::Http;
 use crate::ledger::{Client, Ledger};
 use crate::namespace::{mount_tmpfs, with_mounts};
@@ -87,8 +87,11 @@ fn assert_reads(daemon: &Daemon, brief: u64) {
 #[test]
 fn a_full_disk_refuses_writes_and_heals_by_itself() {
     with_mounts("full_disk::a_full_disk_refuses_writes_and_heals_by_itself", || {
-        for kilobytes in [2 * 1024, 3 * 1024, 5 * 1024, 8 * 1024] {
+        for kilobytes in [2 * 1024, 4 * 1024, 8 * 1024] {
             fill_and_heal(kilobytes);
+        }
+        for _ in 0..count(0, 40) {
+            fill_and_heal(2 * 1024 + random(6 * 1024) as usize);
         }
     });
 }
@@ -154,7 +157,7 @@ fn a_start_on_a_full_disk_says_what_is_wrong() {
     with_mounts("full_disk::a_start_on_a_full_disk_says_what_is_wrong", || {
         let (mut served, mut refused) = (0, 0);
         // From no byte free up to what a start needs.
-        for spare in [0, 1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 64] {
+        for spare in [0, 4, 8, 12, 20, 32, 40, 64] {
             let disk = SmallDisk::new(3 * 1024);
             let home = Home::below(disk.path());
             let mut ledger = Ledger::default();
@@ -206,7 +209,7 @@ fn a_start_on_a_full_disk_says_what_is_wrong() {
 fn a_first_start_on_a_full_disk_says_what_is_wrong() {
     with_mounts("full_disk::a_first_start_on_a_full_disk_says_what_is_wrong", || {
         let mut refused = 0;
-        for spare in [0, 4, 8, 12, 20, 40, 80, 160, 240, 320, 400] {
+        for spare in [0, 4, 12, 20, 40, 160, 400] {
             let disk = SmallDisk::new(2 * 1024);
             let home = Home::below(disk.path());
             let reserve = disk.path().join("reserve");

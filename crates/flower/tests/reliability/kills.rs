@@ -11,7 +11,7 @@ const CLIENTS: usize = 6;
 
 #[test]
 fn acknowledged_events_survive_kills() {
-    let kills = count(40, 1_000);
+    let kills = count(25, 1_000);
     let home = Home::new();
     let mut ledger = Ledger::default();
     let mut brief = 0;

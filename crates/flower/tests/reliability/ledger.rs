@@ -130,7 +130,7 @@ impl Ledger {
                 break;
             }
             for event in page {
-                self.read(event.into());
+                self.read(&event.into());
             }
         }
         assert_eq!(self.half, None, "a brief without its spec");
@@ -148,8 +148,8 @@ impl Ledger {
         self.compare(http);
     }
 
-    fn read(&mut self, event: Recorded) {
-        self.verifier.check(&event).unwrap_or_else(|fault| panic!("{fault:?}"));
+    fn read(&mut self, event: &Recorded) {
+        self.verifier.check(event).unwrap_or_else(|fault| panic!("{fault:?}"));
         let body: Value = serde_json::from_str(&event.body).expect("a body is JSON");
         if let Some((mark, number)) = self.half.take() {
             if (event.kind.as_str(), event.brief) == ("participant_joined", Some(number)) {
@@ -158,7 +158,7 @@ impl Ledger {
             }
             assert_eq!((event.kind.as_str(), event.brief), ("plan_proposed", Some(number)), "`{mark}` is half there");
             assert_eq!(body["markdown"], text(&mark), "`{mark}` is not whole");
-            self.record(mark, Told::Brief { number });
+            self.record(&mark, Told::Brief { number });
             return;
         }
         match event.kind.as_str() {
@@ -173,16 +173,16 @@ impl Ledger {
                 let mark = note.lines().next().unwrap_or_default().to_owned();
                 if mark.starts_with(MARK) {
                     assert_eq!(note, text(&mark), "`{mark}` is not whole");
-                    self.record(mark, Told::Note { seq: event.seq, hash: event.hash });
+                    self.record(&mark, Told::Note { seq: event.seq, hash: event.hash.clone() });
                 }
             }
             _ => {}
         }
     }
 
-    fn record(&mut self, mark: String, told: Told) {
-        assert!(self.asked.contains(&mark), "nobody asked for `{mark}`");
-        let before = self.recorded.insert(mark.clone(), told);
+    fn record(&mut self, mark: &str, told: Told) {
+        assert!(self.asked.contains(mark), "nobody asked for `{mark}`");
+        let before = self.recorded.insert(mark.to_owned(), told);
         assert_eq!(before, None, "`{mark}` was asked for once and is there twice");
     }
 }

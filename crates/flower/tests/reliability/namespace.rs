@@ -40,7 +40,7 @@ pub fn mount_tmpfs(at: &Path, kilobytes: usize) {
 
 /// Makes it read-only, or writable again.
 pub fn remount(at: &Path, how: &str) {
-    mount(&["-o", &format!("remount,{how}")], at);
+    mount(&["-o", &format!("remount,bind,{how}")], at);
 }
 
 fn mount(arguments: &[&str], at: &Path) {
