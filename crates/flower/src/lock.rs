@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -49,11 +49,13 @@ impl Lock {
     pub fn take(path: &Path, holder: &Holder) -> Result<Lock, LockError> {
         use rustix::fs::{FlockOperation, flock};
         let start = Instant::now();
-        let mut options = OpenOptions::new();
-        let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
-        let file = file.map_err(LockError::Io)?;
         loop {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+            let file = file.map_err(LockError::Io)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                // Its holder removed the file between our opening and our locking it: the next one is another file.
+                Ok(()) if !is_at(&file, path) => {}
                 Ok(()) => {
                     let lock = Lock { file };
                     lock.note(holder).map_err(LockError::Io)?;
@@ -71,6 +73,11 @@ impl Lock {
         }
     }
 
+    /// Lets go and leaves no file behind.
+    pub fn remove(self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
     /// Rewrites who holds it, as more becomes known.
     pub fn note(&self, holder: &Holder) -> io::Result<()> {
         let text = serde_json::to_string(holder).expect("plain data");
@@ -79,6 +86,11 @@ impl Lock {
         self.file.write_all_at(text.as_bytes(), 0)?;
         self.file.set_len(text.len() as u64)
     }
+}
+
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(ours), Ok(there)) = (file.metadata(), std::fs::metadata(path)) else { return false };
+    (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
 const LOOK_AGAIN: Duration = Duration::from_millis(5);

@@ -16,7 +16,10 @@ struct Events {
 
 impl Events {
     fn open(flower: &Flower, query: &str, last: Option<u64>) -> Events {
-        let request = flower.api("GET", &format!("/api/events{query}"));
+        Events::read(flower.api("GET", &format!("/api/events{query}")), last)
+    }
+
+    fn read(request: Request, last: Option<u64>) -> Events {
         let request = last.iter().fold(request, |request, id| request.header("Last-Event-ID", &id.to_string()));
         let (answer, frames) = request.stream().expect("a stream");
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
@@ -81,6 +84,25 @@ fn with_a_brief() -> Flower {
     let flower = Flower::started();
     flower.ok(&["brief", "new", "one"]);
     flower
+}
+
+#[test]
+fn a_revoked_token_ends_its_stream_and_no_other() {
+    let flower = Flower::started();
+    flower.ok(&["brief", "new", "one"]);
+    let token = flower.json(&["token", "new", "--agent", "rose", "--brief", "1"]);
+    let request = flower.request("GET", "/api/events").token(token["token"].as_str().unwrap());
+    let mut agent = Events::read(request, None);
+    let mut operator = Events::open(&flower, "", None);
+    assert_eq!(note(&flower, 1, "for both").send().status, 200);
+    assert_eq!(
+        (&agent.take(1)[0]["body"]["text"], &operator.take(1)[0]["body"]["text"]),
+        (&json!("for both"), &json!("for both"))
+    );
+    flower.ok(&["token", "revoke", token["id"].as_str().unwrap()]);
+    assert_eq!(note(&flower, 1, "not for rose").send().status, 200);
+    assert_eq!(agent.next(), None);
+    assert_eq!(operator.take(2)[1]["body"]["text"], "not for rose");
 }
 
 #[test]

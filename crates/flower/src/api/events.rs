@@ -2,6 +2,7 @@
 //! and goes on later from where it was, so nobody's slowness costs memory and nothing is lost.
 
 use super::extract::Query;
+use super::guard::bearer;
 use super::serve::Shutdown;
 use crate::app::App;
 use crate::app::trace::{LiveEvent, Window};
@@ -44,7 +45,8 @@ pub(super) async fn live(
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
     let bell = app.store.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
-    let reader = Reader { app, bell, shutdown, at, brief: q.brief, live: false, greeted: false };
+    let token = bearer(&headers).unwrap_or_default().to_owned();
+    let reader = Reader { app, bell, shutdown, token, at, brief: q.brief, live: false, greeted: false, doubted: false };
     let frames = stream::unfold(reader, |mut reader| async move {
         let frames = reader.next().await?;
         Some((Ok::<_, std::convert::Infallible>(frames), reader))
@@ -57,12 +59,15 @@ struct Reader {
     app: Arc<App>,
     bell: watch::Receiver<u64>,
     shutdown: Shutdown,
+    token: String,
     /// The last event that was handed over.
     at: u64,
     brief: Option<u64>,
     /// It has caught up once. If it then falls behind what is remembered, it is too slow.
     live: bool,
     greeted: bool,
+    /// A token was revoked; it may have been this reader's.
+    doubted: bool,
 }
 
 impl Reader {
@@ -83,6 +88,9 @@ impl Reader {
                 None if self.live => return None,
                 None => self.read_log().await?,
             };
+            if std::mem::take(&mut self.doubted) {
+                self.app.identify(&self.token, false).await.ok()?;
+            }
             if !frames.is_empty() {
                 return Some(frames);
             }
@@ -100,8 +108,7 @@ impl Reader {
     fn take_live(&mut self, events: &[Arc<LiveEvent>]) -> Vec<u8> {
         let mut frames = Vec::new();
         for event in events {
-            self.at = event.recorded.seq;
-            if self.wants(&event.recorded) {
+            if self.passes(&event.recorded) {
                 frames.extend_from_slice(event.rendered.get_or_init(|| frame(&event.recorded)));
             }
         }
@@ -113,15 +120,17 @@ impl Reader {
         let events = self.app.events(window).await.ok()?;
         let mut frames = Vec::new();
         for event in &events {
-            self.at = event.seq;
-            if self.wants(event) {
+            if self.passes(event) {
                 frames.extend_from_slice(&frame(event));
             }
         }
         Some(frames)
     }
 
-    fn wants(&self, event: &Recorded) -> bool {
+    /// Moves past an event and says whether this reader wants it.
+    fn passes(&mut self, event: &Recorded) -> bool {
+        self.at = event.seq;
+        self.doubted |= event.kind == "token_revoked";
         self.brief.is_none() || self.brief == event.brief
     }
 }

@@ -18,11 +18,15 @@ pub(super) struct Gate {
 }
 
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
+    let guarded = is_guarded(request.uri().path());
     let mut response = match admit(&gate, &mut request).await {
         Ok(()) => next.run(request).await,
         Err(response) => *response,
     };
     secure(response.headers_mut());
+    if guarded {
+        response.headers_mut().insert("x-flower-version", HeaderValue::from_static(crate::VERSION));
+    }
     response
 }
 
@@ -138,7 +142,6 @@ fn secure(headers: &mut HeaderMap) {
             "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
              frame-ancestors 'none'",
         ),
-        ("x-flower-version", crate::VERSION),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }

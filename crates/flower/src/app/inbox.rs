@@ -31,7 +31,8 @@ impl App {
             question: None,
             text: match w.status.as_str() {
                 "draft" => "a plan was proposed and waits to be accepted".to_owned(),
-                _ => "the result is in review and waits to be accepted".to_owned(),
+                "in_review" => "the result is in review and waits to be accepted".to_owned(),
+                _ => "the accepted plan was refined, and the refinement waits to be accepted".to_owned(),
             },
             by: EventActor { sort: w.by_type, name: w.by },
             at: w.at,

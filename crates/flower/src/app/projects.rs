@@ -22,7 +22,8 @@ pub struct ProjectChoice {
 /// The locks that keep other daemons off the repositories of this one.
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
-    held: Mutex<HashMap<PathBuf, Lock>>,
+    /// By the repository's root: the lock and its file.
+    held: Mutex<HashMap<PathBuf, (Lock, PathBuf)>>,
     /// One at a time, so that a name found to be free still is when it is taken.
     registering: tokio::sync::Mutex<()>,
 }
@@ -48,12 +49,18 @@ impl RepositoryLocks {
                 "make the repository writable for you, then try again",
             ),
         })?;
-        held.insert(repository.root.clone(), lock);
+        held.insert(repository.root.clone(), (lock, path));
         Ok(())
     }
 
+    /// Lets another flower have the repository, and leaves nothing of ours in it.
     pub fn release(&self, root: &Path) {
-        self.held.lock().expect("no panic while held").remove(root);
+        let held = self.held.lock().expect("no panic while held").remove(root);
+        if let Some((lock, path)) = held
+            && let Err(error) = lock.remove(&path)
+        {
+            tracing::warn!("{} stays behind: {error}", path.display());
+        }
     }
 }
 

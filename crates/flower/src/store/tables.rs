@@ -46,13 +46,18 @@ pub struct Waiting {
     pub at: String,
 }
 
-/// Plans that agents proposed, and results in review.
+/// Specs of agents that nobody has accepted yet, and results in review with whoever moved them there.
 pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting>, StoreError> {
-    let sql = "SELECT b.number, b.title, b.status, coalesce(s.actor_name, ''), coalesce(s.actor_type, ''), b.updated_at
-         FROM briefs b LEFT JOIN spec_versions s ON s.brief = b.number
+    let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at
+         FROM briefs b JOIN spec_versions s ON s.brief = b.number
              AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = b.number)
-         WHERE b.status = 'in_review' OR (b.status = 'draft' AND s.actor_type = 'agent')
-         ORDER BY b.updated_at LIMIT $1";
+         WHERE b.status IN ('draft', 'planned', 'in_progress') AND s.actor_type = 'agent' AND s.accepted = 0
+         UNION ALL
+         SELECT b.number, b.title, b.status, e.actor_name, e.actor_type, e.at
+         FROM briefs b JOIN events e ON e.seq =
+             (SELECT max(f.seq) FROM events f WHERE f.brief = b.number AND f.kind = 'status_changed')
+         WHERE b.status = 'in_review'
+         ORDER BY 6 LIMIT $1";
     conn.rows(sql, params![limit])?
         .iter()
         .map(|row| {

@@ -41,10 +41,19 @@ fn a_question_waits_in_the_inbox_until_it_is_answered_once() {
     assert_eq!(flower.fails(&["brief", "answer", "1", "2", "Blue"], 3)["kind"], "not_found");
     flower.ok(&["brief", "accept", "2"]);
     assert_eq!(flower.json(&["inbox"]), json!([]));
+    // So does an agent's refinement of the accepted plan.
+    let mut agent = flower.command(&["brief", "refine", "2", "--spec", &plan]);
+    agent.env("FLOWER_TOKEN", flower.ok(&["token", "new", "--agent", "rose", "--brief", "2"]).trim());
+    assert_eq!(finish(agent).code, 0);
+    assert_eq!(flower.json(&["inbox"])[0]["by"], json!({ "type": "agent", "name": "rose" }));
+    flower.ok(&["brief", "accept", "2"]);
+    assert_eq!(flower.json(&["inbox"]), json!([]));
     for status in ["in_progress", "in_review"] {
         flower.ok(&["brief", "status", "2", status]);
     }
-    assert_eq!(flower.json(&["inbox"])[0]["next"], "flower brief accept 2", "a result waits too");
+    let result = &flower.json(&["inbox"])[0];
+    assert_eq!(result["next"], "flower brief accept 2", "a result waits too");
+    assert_eq!(result["by"]["type"], "operator", "whoever moved it, not whoever wrote the spec: {result}");
 }
 
 #[test]

@@ -92,16 +92,26 @@ fn empty(args: &ListArgs) -> String {
 fn table(context: &Context, briefs: &[BriefView]) -> String {
     let style = context.style;
     let now = jiff::Timestamp::now();
-    let mut table = Table::new(&["#", "STATUS", "KIND", "TITLE", "WAITS FOR", "UPDATED"], 3);
+    let primary = |brief: &BriefView| brief.projects.first().map_or_else(String::new, |project| project.name.clone());
+    let several = briefs.iter().any(|brief| primary(brief) != primary(&briefs[0]));
+    let mut headings = vec!["#", "STATUS", "KIND", "TITLE", "WAITS FOR", "UPDATED"];
+    if several {
+        headings.push("PROJECT");
+    }
+    let mut table = Table::new(&headings, 3);
     for brief in briefs {
-        table.row(vec![
+        let mut row: Vec<Cell> = vec![
             brief.number.to_string().into(),
             Cell::painted(brief.status.as_str(), style.status(brief.status)),
             brief.kind.to_string().into(),
             plain(&brief.title).into(),
             Cell::from(waits_for(brief)),
             Cell::painted(ago(&brief.updated_at, now), style.dim(&ago(&brief.updated_at, now))),
-        ]);
+        ];
+        if several {
+            row.push(primary(brief).into());
+        }
+        table.row(row);
     }
     table.render(style, terminal_width())
 }

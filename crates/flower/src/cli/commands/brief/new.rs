@@ -47,10 +47,12 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     };
     let brief: BriefView = context.client().await?.post("/api/briefs", &body).await?;
     context.answer(&brief, |brief| {
-        let next = match brief.spec.version {
-            0 => format!("next: `flower brief plan {} --spec FILE`", brief.number),
-            _ => format!("next: `flower brief accept {}`", brief.number),
+        let projects: Vec<&str> = brief.projects.iter().map(|project| project.name.as_str()).collect();
+        let command = match brief.spec.version {
+            0 => format!("flower brief plan {} --spec FILE", brief.number),
+            _ => format!("flower brief accept {}", brief.number),
         };
+        let next = format!("in project {}; next: `{command}`", projects.join(", "));
         format!("{}{}\n", super::line(context, brief), context.style.dim(&next))
     })
 }
