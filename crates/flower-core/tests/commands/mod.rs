@@ -8,11 +8,13 @@ use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, 
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What comes in, one after the other, beginning with enough to make the rest meaningful.
+/// What comes in, one after the other, beginning with enough to make the rest meaningful. Now and then it is all about
+/// who waits for whom.
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
+    let anything = prop::collection::vec((caller(), command()), most / 2..most).boxed();
+    let tangle = prop::collection::vec((Just(operator()), tangle()), most / 2..most).boxed();
     let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
-    let rest = prop::collection::vec((caller(), command()), most / 2..most);
-    (first, rest).prop_map(|(first, rest)| {
+    (first, prop_oneof![3 => anything, 1 => tangle]).prop_map(|(first, rest)| {
         let projects =
             ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
         let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
@@ -29,6 +31,27 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
         }
         steps
     })
+}
+
+/// Epics and dependencies among a few briefs, so that circles close over several of them.
+fn tangle() -> impl Strategy<Value = Command> {
+    let near = || 1..9u64;
+    let epic = |epic| BriefChanges { epic: Some(epic), ..BriefChanges::default() };
+    let kind = |kind| BriefChanges { kind: Some(kind), ..BriefChanges::default() };
+    let either = || select(&[BriefKind::Epic, BriefKind::Epic, BriefKind::Feature][..]);
+    prop_oneof![
+        4 => (either(), maybe(6, near()), prop::collection::vec(near(), 0..2)).prop_map(|(kind, parent, waits_for)| {
+            let mut command = plain_brief(kind);
+            if let Command::CreateBrief { epic, needs, .. } = &mut command {
+                (*epic, *needs) = (parent, waits_for);
+            }
+            command
+        }),
+        6 => (near(), near()).prop_map(|(brief, needs)| Command::AddNeed { brief, needs }),
+        2 => (near(), near()).prop_map(|(brief, needs)| Command::DropNeed { brief, needs }),
+        6 => (near(), maybe(9, near())).prop_map(move |(brief, to)| Command::EditBrief { brief, changes: epic(to) }),
+        2 => (near(), either()).prop_map(move |(brief, to)| Command::EditBrief { brief, changes: kind(to) }),
+    ]
 }
 
 pub fn operator() -> Caller {

@@ -99,7 +99,7 @@ on_both!(one_typing_mistake_is_forgiven, |db: Database| {
     assert_eq!(places(&ledger, "grösse"), nothing(), "ß for ss is two");
     assert_eq!(places(&ledger, "größ"), ["trace 1"]);
     assert_eq!(places(&ledger, "größr"), ["trace 1"]);
-    for typed in ["brnahc", "rbanhc", "xxbranch", "bnch", "brxxch", "hcnarb"] {
+    for typed in ["brnahc", "rbanhc", "xxbranch", "bnch", "brxxch", "hcnarb", "ranchs", "rxanch"] {
         assert_eq!(places(&ledger, typed), nothing(), "{typed} is two mistakes away");
     }
 });
