@@ -20,9 +20,9 @@ impl Blobs {
     pub fn put(&self, bytes: &[u8]) -> Result<String, StoreError> {
         let sha256 = chain::sha256(bytes);
         let path = self.path(&sha256);
-        if !path.exists() {
-            write_durably(&path, bytes).map_err(|error| io_error(&path, &error))?;
-        }
+        let stored = if path.exists() { Ok(()) } else { write(&path, bytes) };
+        // Also for one that is there: whoever put it there may have failed at just this.
+        stored.and_then(|()| sync_folders(&path)).map_err(|error| io_error(&path, &error))?;
         Ok(sha256)
     }
 
@@ -45,7 +45,7 @@ impl Blobs {
     }
 }
 
-fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a blob lies in a folder");
     fs::create_dir_all(folder)?;
     // Two writers of the same blob write the same bytes, each to a file of its own.
@@ -54,14 +54,18 @@ fn write_durably(path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = File::create(&draft)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&draft, path)?;
-        File::open(folder)?.sync_all()
+        fs::rename(&draft, path)
     })();
     if written.is_err() {
         // The draft is of no use; the error that matters is the one above.
         let _ = fs::remove_file(&draft);
     }
     written
+}
+
+/// A name is on disk once its folder is, and that folder's name in its own: the letters, `blobs`, the home.
+fn sync_folders(path: &Path) -> io::Result<()> {
+    path.ancestors().skip(1).take(3).try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
 /// What a failed file operation means for whoever asked for it.
