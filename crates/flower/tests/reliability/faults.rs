@@ -280,16 +280,34 @@ fn a_head_file_that_cannot_be_written_costs_no_event() {
     eprintln!("R8: head file not written: 5 acknowledged, 0 lost, {unproved:?} events unproved until the next write");
 }
 
+/// The smallest that passes for one.
+const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0";
+
+#[test]
+fn a_picture_whose_name_is_not_on_disk_is_not_acknowledged() {
+    let shim = Shim::compile();
+    let faulty = shim.home();
+    let (daemon, _) = faulty.start_first();
+    let mut http = daemon.http();
+    // Its content is synced, its folder is not.
+    faulty.fail(SYNC, "blobs/", EIO, 1, FOREVER);
+    for _ in 0..2 {
+        assert_eq!(http.upload("/api/images", PICTURE).expect("an answer").status, 503);
+    }
+    faulty.work_again();
+    assert_eq!(http.upload("/api/images", PICTURE).expect("an answer").status, 200);
+    eprintln!("R8: a picture whose folder could not be synced: refused twice, stored the third time");
+}
+
 #[test]
 fn a_picture_that_cannot_be_stored_leaves_nothing() {
-    let picture = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x10\0\0\0\x10\x08\x02\0\0\0";
     let mut refused = 0;
     let shim = Shim::compile();
     for (calls, errno, status) in [(WRITE, EIO, 503), (WRITE, ENOSPC, 507), (SYNC, EIO, 503), (SYNC, ENOSPC, 507)] {
         let faulty = shim.home();
         let (daemon, brief) = faulty.start_first();
         faulty.fail(calls, "blobs/", errno, 0, FOREVER);
-        let answer = daemon.http().upload("/api/images", picture).expect("an answer");
+        let answer = daemon.http().upload("/api/images", PICTURE).expect("an answer");
         assert_eq!(answer.status, status, "{answer:?}");
         message_and_hint(&answer.problem());
         refused += 1;
@@ -298,9 +316,9 @@ fn a_picture_that_cannot_be_stored_leaves_nothing() {
         faulty.work_again();
         drop(daemon);
         let daemon = faulty.home.start();
-        let answer = daemon.http().upload("/api/images", picture).expect("an answer");
+        let answer = daemon.http().upload("/api/images", PICTURE).expect("an answer");
         let sha256 = answer.ok()["sha256"].as_str().expect("a hash").to_owned();
-        assert_eq!(daemon.http().get(&format!("/api/images/{sha256}")).expect("an answer").body, picture);
+        assert_eq!(daemon.http().get(&format!("/api/images/{sha256}")).expect("an answer").body, PICTURE);
         let note = serde_json::json!({ "text": "see", "images": [sha256] });
         daemon.http().post(&format!("/api/briefs/{brief}/notes"), &note).expect("an answer").ok();
         faulty.home.assert_log_holds();
