@@ -19,15 +19,7 @@ CREATE TABLE search_spellings (
     PRIMARY KEY (spelling, word)
 ) WITHOUT ROWID;
 
+-- Holds words only; the texts are in search_docs.
 CREATE VIRTUAL TABLE search_index USING fts5 (
-    title, body, content = 'search_docs', content_rowid = 'id', tokenize = "unicode61 remove_diacritics 0"
+    title, body, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
 );
-CREATE TRIGGER search_docs_added AFTER INSERT ON search_docs
-BEGIN INSERT INTO search_index (rowid, title, body) VALUES (new.id, new.title, new.body); END;
-CREATE TRIGGER search_docs_removed AFTER DELETE ON search_docs
-BEGIN INSERT INTO search_index (search_index, rowid, title, body) VALUES ('delete', old.id, old.title, old.body); END;
-CREATE TRIGGER search_docs_changed AFTER UPDATE ON search_docs
-BEGIN
-    INSERT INTO search_index (search_index, rowid, title, body) VALUES ('delete', old.id, old.title, old.body);
-    INSERT INTO search_index (rowid, title, body) VALUES (new.id, new.title, new.body);
-END;

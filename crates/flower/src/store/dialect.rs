@@ -61,6 +61,8 @@ fn open_sqlite(path: &Path) -> Result<Conn, StoreError> {
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 0;",
     )?;
+    // Otherwise every change of a parameter that is compared with an indexed column makes SQLite plan anew.
+    db.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(Conn::Sqlite(db))
 }
 
@@ -99,16 +101,17 @@ impl Conn {
         Ok(())
     }
 
-    /// Moves what has gathered in SQLite's write-ahead log into the database, once it is worth it, so that the log stays
-    /// small. What readers still need waits for the next time.
-    pub fn checkpoint(&mut self) -> Result<(), StoreError> {
+    /// Moves what has gathered in SQLite's write-ahead log into the database, so that the log stays small: soon if nobody
+    /// waits, later if somebody does. What readers still need waits for the next time.
+    pub fn checkpoint(&mut self, idle: bool) -> Result<(), StoreError> {
         /// Pages, of 4 KB each.
         const WORTH_IT: u64 = 1_000;
+        const TOO_MANY: u64 = 10_000;
         if let Conn::Sqlite(_) = self {
             // Columns: busy, pages in the log, pages of these that were moved; -1 while there is no log.
             let state = self.row("PRAGMA wal_checkpoint(NOOP)", &[])?;
             let waiting = state.map_or(0, |row| row.int(1).unwrap_or(0).saturating_sub(row.int(2).unwrap_or(0)));
-            if waiting >= WORTH_IT {
+            if waiting >= if idle { WORTH_IT } else { TOO_MANY } {
                 self.row("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
             }
         }
@@ -179,21 +182,26 @@ impl Conn {
         }
     }
 
-    /// The statement that indexes the words in $3 of the text at $1 and $2, where the database does not index by itself.
-    pub fn index_words_sql(&self) -> Option<&'static str> {
+    /// The statement that indexes the words in $2 of the text $1, where the database does not cut them itself.
+    pub fn index_sql(&self) -> Option<&'static str> {
         match self {
             Conn::Sqlite(_) => None,
-            Conn::Postgres(_) => {
-                Some("UPDATE search_docs SET words = $3::text::tsvector WHERE place = $1 AND ref = $2")
-            }
+            Conn::Postgres(_) => Some("UPDATE search_docs SET words = $2::text::tsvector WHERE id = $1"),
         }
     }
 
-    /// Makes the word index fit the texts again. SQLite's is a table of its own, out of which texts are taken by what they
-    /// say; one that does not hold them calls that a damaged database.
-    pub fn mend_word_index(&mut self) -> Result<(), StoreError> {
+    /// Indexes a JSON list of texts, where the database cuts their words itself. One statement for all of them: SQLite's
+    /// word index writes itself out before each.
+    pub fn index_texts(&mut self, list: &str) -> Result<(), StoreError> {
+        let sql = "INSERT OR REPLACE INTO search_index (rowid, title, body)
+             SELECT id, title, body FROM search_docs WHERE id IN (SELECT value FROM json_each($1))";
+        self.execute(sql, params![list]).map(drop)
+    }
+
+    /// Empties the word index, before it is filled anew.
+    pub fn empty_word_index(&mut self) -> Result<(), StoreError> {
         match self {
-            Conn::Sqlite(_) => self.script("INSERT INTO search_index (search_index) VALUES ('rebuild')"),
+            Conn::Sqlite(_) => self.script("INSERT INTO search_index (search_index) VALUES ('delete-all')"),
             Conn::Postgres(_) => Ok(()),
         }
     }

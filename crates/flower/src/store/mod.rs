@@ -6,6 +6,7 @@ pub mod conn;
 pub mod dialect;
 pub mod error;
 pub mod head;
+pub mod index;
 mod listen;
 pub mod live;
 pub mod log;

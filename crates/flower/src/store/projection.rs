@@ -3,7 +3,7 @@
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use super::search;
+use super::index::Index;
 use flower_core::{Brief, Event, Recorded};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,13 +36,14 @@ impl Projector {
         Projector { briefs, changed: BTreeSet::new() }
     }
 
-    pub fn apply(&mut self, conn: &mut Conn, recorded: &Recorded) -> Result<(), StoreError> {
+    /// Its texts go into `index`, which is flushed at the end of the transaction.
+    pub fn apply(&mut self, conn: &mut Conn, recorded: &Recorded, index: &mut Index) -> Result<(), StoreError> {
         let event = recorded.event().map_err(|error| {
             StoreError::Corrupt(format!("event {} ({}) cannot be read: {error}", recorded.seq, recorded.kind))
         })?;
         self.evolve(conn, recorded, &event)?;
         tables(conn, recorded, &event)?;
-        search::index(conn, recorded, &event)
+        index.take(conn, recorded, &event)
     }
 
     /// Writes the briefs that changed.

@@ -2,6 +2,7 @@
 
 use super::conn::{Conn, Row, Value};
 use super::error::StoreError;
+use super::index::Index;
 use super::log;
 use super::projection::{Projector, TABLES};
 use flower_core::chain;
@@ -37,19 +38,21 @@ fn compare(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, St
 
 /// Empties and fills, inside the caller's transaction. Gives the number of events read.
 pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, StoreError> {
-    conn.mend_word_index()?;
+    conn.empty_word_index()?;
     for table in TABLES {
         conn.execute(&format!("DELETE FROM {table}"), &[])?;
     }
     let mut projector = Projector::default();
+    let mut index = Index::default();
     let mut last = 0;
     loop {
         let page = log::after(conn, last, PAGE)?;
         let Some(end) = page.last() else { break };
         last = end.seq;
         for event in &page {
-            projector.apply(conn, event)?;
+            projector.apply(conn, event, &mut index)?;
         }
+        index.flush(conn)?;
         if projector.held() > MOST_HELD {
             projector.flush(conn)?;
             projector = Projector::default();

@@ -5,6 +5,7 @@ use super::conn::Conn;
 use super::dialect::Location;
 use super::error::StoreError;
 use super::head::{HeadFile, Proof};
+use super::index::Index;
 use super::live::Live;
 use super::log::{self, Tail};
 use super::projection::Projector;
@@ -81,7 +82,7 @@ impl Writer {
                 }
             }
             self.commit_group(&mut conn, &mut group);
-            self.checkpoint(&mut conn);
+            self.checkpoint(&mut conn, jobs.is_empty());
             if self.fatal.borrow().is_some() {
                 conn.leave_files();
                 break;
@@ -164,14 +165,16 @@ impl Writer {
     ) -> Result<(Results, Tail), StoreError> {
         let mut tail = Tail::read(conn)?;
         let at = (self.now)();
+        let mut index = Index::default();
         let mut results = Vec::with_capacity(commands.len());
         for (caller, command) in commands {
-            match execute(conn, &mut tail, caller, command, &at) {
+            match execute(conn, &mut tail, &mut index, caller, command, &at) {
                 Err(StoreError::Refused(refusal)) => results.push(Err(StoreError::Refused(refusal))),
                 Err(error) => return Err(error),
                 Ok(events) => results.push(Ok(events)),
             }
         }
+        index.flush(conn)?;
         if results.iter().flatten().any(|events| !events.is_empty()) {
             conn.announce(tail.seq)?;
         }
@@ -210,11 +213,11 @@ impl Writer {
     }
 
     /// What was committed is safe already; a disk that fails here must be noticed all the same.
-    fn checkpoint(&self, conn: &mut Conn) {
+    fn checkpoint(&self, conn: &mut Conn, idle: bool) {
         if self.fatal.borrow().is_some() {
             return;
         }
-        if let Err(error) = conn.checkpoint() {
+        if let Err(error) = conn.checkpoint(idle) {
             tracing::warn!("the log was not moved into the database: {error}");
             self.note_fatal(Some(&error));
         }
@@ -231,6 +234,7 @@ impl Writer {
 fn execute(
     conn: &mut Conn,
     tail: &mut Tail,
+    index: &mut Index,
     caller: &Caller,
     command: &Command,
     at: &str,
@@ -240,7 +244,7 @@ fn execute(
     let events = log::append(conn, tail, caller, at, &drafts)?;
     let mut projector = Projector::with(world.briefs);
     for event in &events {
-        projector.apply(conn, event)?;
+        projector.apply(conn, event, index)?;
     }
     projector.flush(conn)?;
     Ok(events)

@@ -1,0 +1,191 @@
+//! The index behind the search: which texts there are, and their words.
+//!
+//! Words one typing mistake apart (a letter too many, too few, wrong, or two swapped) share a spelling that lacks one
+//! letter, so a look-up of a few spellings finds every candidate exactly. Trigrams would miss short words: `brnach` and
+//! `branch` have none in common.
+
+use super::conn::{Conn, params};
+use super::error::StoreError;
+use super::search::words;
+use flower_core::{Event, Recorded};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// How much of a text is searched; a longer one is found by its beginning.
+const INDEXED_BYTES: usize = 256 * 1024;
+/// Words of one text that can be corrected when they are mistyped; a longer text holds its writer up for nothing.
+const LEARNED: usize = 5_000;
+/// In bytes; PostgreSQL indexes no longer ones.
+pub const LONGEST_WORD: usize = 2_046;
+
+/// What a transaction changed. The texts are stored at once, their words indexed together at its end: SQLite's word index
+/// writes itself out anew before every statement that could fail.
+#[derive(Debug, Default)]
+pub struct Index {
+    texts: BTreeSet<u64>,
+    words: BTreeSet<String>,
+}
+
+impl Index {
+    /// Stores the text that `event` brings, if it brings one.
+    pub fn take(&mut self, conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
+        match event {
+            Event::BriefCreated(new) => self.add(conn, recorded, "brief", new.number, (&new.title, "")),
+            Event::BriefRenamed(rename) => self.set(conn, "title", "brief", recorded.brief, &rename.to),
+            Event::PlanProposed(plan) => self.set(conn, "body", "brief", recorded.brief, &plan.markdown),
+            Event::Refinement(refinement) => self.set(conn, "body", "brief", recorded.brief, &refinement.markdown),
+            Event::CommentAdded(comment) => self.add_trace(conn, recorded, &comment.text),
+            Event::NoteAdded(note) => self.add_trace(conn, recorded, &note.text),
+            Event::QuestionAsked(asked) => self.add_trace(conn, recorded, &asked.text),
+            Event::DecisionMade(decision) => self.add_trace(conn, recorded, &decision.text),
+            Event::ScratchpadCreated(pad) => self.add(conn, recorded, "scratchpad", pad.number, (&pad.title, "")),
+            Event::ScratchpadWritten(written) => {
+                let mut body = String::new();
+                if written.append {
+                    let sql = "SELECT body FROM search_docs WHERE place = 'scratchpad' AND ref = $1";
+                    body = conn.row(sql, params![written.number])?.map_or(Ok(body), |row| row.text(0))?;
+                }
+                self.set(conn, "body", "scratchpad", Some(written.number), &(body + &written.text))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Indexes what was taken, inside the same transaction.
+    pub fn flush(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
+        let texts = std::mem::take(&mut self.texts);
+        if texts.is_empty() {
+            return Ok(());
+        }
+        let list = serde_json::to_string(&texts).expect("a list of numbers");
+        match conn.index_sql() {
+            // The database cuts the words itself.
+            None => conn.index_texts(&list)?,
+            Some(sql) => {
+                for text in texts {
+                    let row = conn.row("SELECT title, body FROM search_docs WHERE id = $1", params![text])?;
+                    let row = row.ok_or_else(|| StoreError::Corrupt(format!("text {text} is gone")))?;
+                    conn.execute(sql, params![text, &vector(&row.text(0)?, &row.text(1)?)])?;
+                }
+            }
+        }
+        learn(conn, &std::mem::take(&mut self.words))
+    }
+
+    fn add_trace(&mut self, conn: &mut Conn, recorded: &Recorded, text: &str) -> Result<(), StoreError> {
+        self.add(conn, recorded, "trace", recorded.seq, ("", text))
+    }
+
+    fn add(
+        &mut self,
+        conn: &mut Conn,
+        recorded: &Recorded,
+        place: &str,
+        reference: u64,
+        (title, body): (&str, &str),
+    ) -> Result<(), StoreError> {
+        let body = beginning(body);
+        conn.execute(
+            "INSERT INTO search_docs (id, brief, place, ref, title, body) VALUES ($1, $2, $3, $4, $5, $6)",
+            params![recorded.seq, recorded.brief, place, reference, title, body],
+        )?;
+        self.note(recorded.seq, &[title, body]);
+        Ok(())
+    }
+
+    /// Replaces the title or the body of a text.
+    fn set(
+        &mut self,
+        conn: &mut Conn,
+        column: &str,
+        place: &str,
+        reference: Option<u64>,
+        text: &str,
+    ) -> Result<(), StoreError> {
+        let text = beginning(text);
+        let sql = format!("UPDATE search_docs SET {column} = $3 WHERE place = $1 AND ref = $2 RETURNING id");
+        if let Some(row) = conn.row(&sql, params![place, reference, text])? {
+            self.note(row.int(0)?, &[text]);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, id: u64, texts: &[&str]) {
+        self.texts.insert(id);
+        let correctable = texts.iter().flat_map(|text| words(text)).filter(|word| is_correctable(word));
+        self.words.extend(correctable.take(LEARNED));
+    }
+}
+
+/// Remembers words, with their spellings, so that a mistyped one can be corrected.
+fn learn(conn: &mut Conn, words: &BTreeSet<String>) -> Result<(), StoreError> {
+    if words.is_empty() {
+        return Ok(());
+    }
+    let list = serde_json::to_string(words).expect("a list of strings");
+    let sql = format!(
+        "INSERT INTO search_words (word) {} WHERE true ON CONFLICT DO NOTHING RETURNING word",
+        conn.each_text()
+    );
+    let new: Vec<String> = conn.rows(&sql, params![&list])?.iter().map(|row| row.text(0)).collect::<Result<_, _>>()?;
+    if new.is_empty() {
+        return Ok(());
+    }
+    let pairs: Vec<(String, &String)> =
+        new.iter().flat_map(|word| spellings(word).into_iter().map(move |spelling| (spelling, word))).collect();
+    let list = serde_json::to_string(&pairs).expect("a list of strings");
+    let sql =
+        format!("INSERT INTO search_spellings (spelling, word) {} WHERE true ON CONFLICT DO NOTHING", conn.each_pair());
+    conn.execute(&sql, params![&list])?;
+    Ok(())
+}
+
+/// Words with their places, those of the title marked, as PostgreSQL writes its word vectors.
+fn vector(title: &str, body: &str) -> String {
+    const LAST_PLACE: usize = 16_383;
+    let mut vector = String::new();
+    let title = words(title).map(|word| (word, "A"));
+    let body = words(body).map(|word| (word, ""));
+    for (place, (word, weight)) in title.chain(body).enumerate().filter(|(_, (word, _))| word.len() <= LONGEST_WORD) {
+        let place = (place + 1).min(LAST_PLACE);
+        let _ = write!(vector, "'{word}':{place}{weight} ");
+    }
+    vector
+}
+
+/// Words that a person types and mistypes, not hashes, numbers or noise.
+pub fn is_correctable(word: &str) -> bool {
+    let length = word.chars().count();
+    (4..=24).contains(&length) && !word.chars().any(char::is_numeric)
+}
+
+/// The word, and the word without each of its letters in turn.
+pub fn spellings(word: &str) -> BTreeSet<String> {
+    let letters: Vec<char> = word.chars().collect();
+    let mut all: BTreeSet<String> = (0..letters.len())
+        .map(|gap| letters.iter().enumerate().filter(|(i, _)| *i != gap).map(|(_, c)| c).collect())
+        .collect();
+    all.insert(word.to_owned());
+    all
+}
+
+fn beginning(text: &str) -> &str {
+    let mut end = text.len().min(INDEXED_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_mistake_apart_means_a_shared_spelling() {
+        for (typed, meant) in [("brnach", "branch"), ("brach", "branch"), ("brannch", "branch"), ("bransh", "branch")] {
+            assert_eq!(strsim::osa_distance(typed, meant), 1);
+            assert!(!spellings(typed).is_disjoint(&spellings(meant)), "{typed}");
+        }
+    }
+}
