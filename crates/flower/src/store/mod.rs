@@ -174,8 +174,10 @@ impl Store {
 
     /// Lets the writer finish what it has taken. Waits for it only if this is the last handle.
     pub fn close(self) {
-        let thread = self.inner.writer.lock().expect("no panic while held").take();
-        drop(self);
+        let Some(inner) = Arc::into_inner(self.inner) else { return };
+        let thread = inner.writer.lock().expect("no panic while held").take();
+        // With the way to it the writer ends.
+        drop(inner);
         if let Some(thread) = thread {
             let _ = thread.join();
         }
