@@ -7,6 +7,7 @@ use flower::store::{StoreError, log};
 use flower_core::chain::Verifier;
 use flower_core::{Recorded, Refusal, Status};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// Numbers without gaps, versions that count up in each stream, and a chain that holds.
 pub fn check_log(events: &[Recorded]) {
@@ -131,6 +132,44 @@ on_both!(refusals_leave_their_neighbours_alone, |db: Database| {
     }
     check_log(&ledger.events());
     assert_eq!(ledger.verified(), 52);
+});
+
+// What the rules let through and the database does not, such as an id that was given before, fails alone.
+on_both!(a_command_that_the_database_refuses_fails_alone, |db: Database| {
+    let ledger = Ledger::open(&db);
+    ledger.done(brief("Retry failed uploads"));
+    ledger.done(token("lane", None));
+    // Whatever comes meanwhile waits, and is then committed together.
+    let mut conn = db.conn();
+    conn.begin_write().unwrap();
+    let submit = |command| {
+        let store = ledger.store.clone();
+        ledger.runtime.spawn(async move { store.submit(operator(), command).await })
+    };
+    let commands = (0..20).map(|n| if n == 10 { token("lane", None) } else { note(1, &format!("note {n}")) });
+    let tasks: Vec<_> = commands.map(submit).collect();
+    conn.script("ROLLBACK").unwrap();
+    for (n, task) in tasks.into_iter().enumerate() {
+        let answer = ledger.runtime.block_on(task).unwrap();
+        assert_eq!(answer.is_ok(), n != 10, "{n}: {answer:?}");
+    }
+    check_log(&ledger.events());
+    assert_eq!(ledger.verified(), 3 + 19);
+    assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
+});
+
+on_both!(closing_waits_for_the_writer_and_for_nobody_else, |db: Database| {
+    let ledger = Ledger::open(&db);
+    let other = ledger.store.clone();
+    let (told, hears) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        other.close();
+        told.send(()).unwrap();
+    });
+    hears.recv_timeout(Duration::from_secs(60)).expect("another handle does not keep one from closing");
+    ledger.done(brief("and the other goes on"));
+    ledger.close();
+    assert_eq!(Ledger::open(&db).verified(), 2);
 });
 
 on_both!(many_at_once_stay_in_line, |db: Database| {

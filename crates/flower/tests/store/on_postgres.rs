@@ -144,12 +144,13 @@ fn a_connection_that_was_cut_is_made_again() {
     let store = ledger.store.clone();
     let waiting = ledger.runtime.spawn(async move { store.submit(operator(), note(1, "lost")).await });
     let blocked = "SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))";
-    let writer = loop {
-        if let Some(row) = conn.row(blocked, &[]).unwrap() {
-            break row.int(0).unwrap();
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
+    let writer = (0..10_000)
+        .find_map(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            conn.row(blocked, &[]).unwrap()
+        })
+        .expect("a write waits for another one to end");
+    let writer = writer.int(0).unwrap();
     conn.script(&format!("SELECT pg_terminate_backend({writer})")).unwrap();
     let error = ledger.runtime.block_on(waiting).unwrap().expect_err("its connection is gone");
     conn.script("ROLLBACK").unwrap();
