@@ -126,8 +126,13 @@ on_both!(the_inbox_holds_what_waits_for_somebody, |db: Database| {
     ledger.done(accept(1));
     assert_eq!(waiting(), []);
     ledger.done(status(1, Status::InProgress));
+    let refine = Command::Refine { brief: 1, markdown: "an agent's second thought".into(), base: None, why: None };
+    ledger.submit(&worker(1), &refine).unwrap();
+    assert_eq!(waiting(), [(1, "worker-1".to_owned())], "so does a refinement");
+    ledger.done(accept(1));
+    assert_eq!(waiting(), []);
     ledger.done(status(1, Status::InReview));
-    assert_eq!(waiting(), [(1, "worker-1".to_owned())]);
+    assert_eq!(waiting(), [(1, "mike".to_owned())], "a result, by whoever moved it there");
 });
 
 on_both!(tokens_are_found_by_their_hash_until_revoked, |db: Database| {
