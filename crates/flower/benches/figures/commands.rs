@@ -27,7 +27,7 @@ pub fn measure() -> Vec<Figure> {
     store.close();
     let (daemon, _) = Daemon::start(home.path());
     // What any process costs on this machine, right now.
-    let nothing = run(RUNS, || Command::new("/bin/true"));
+    let nothing = run(RUNS, &Command::new("/bin/true"));
     let commands: [(&str, Vec<&str>); 3] = [
         ("brief show", vec!["brief", "show", "500", "--json"]),
         ("brief new", vec!["brief", "new", "One more", "--json"]),
@@ -35,11 +35,9 @@ pub fn measure() -> Vec<Figure> {
     ];
     let mut figures = Vec::new();
     for (name, args) in commands {
-        let cost = run(RUNS, || {
-            let mut command = Command::new(FLOWER);
-            command.args(&args).current_dir(&repository).env("FLOWER_HOME", &daemon.home).env_remove("FLOWER_URL");
-            command
-        });
+        let mut command = Command::new(FLOWER);
+        command.args(&args).current_dir(&repository).env("FLOWER_HOME", &daemon.home).env_remove("FLOWER_URL");
+        let cost = run(RUNS, &command);
         figures.push(Figure {
             id: "P5",
             what: format!("`flower {name}` with {BRIEFS} briefs, median of {RUNS}"),
@@ -52,19 +50,13 @@ pub fn measure() -> Vec<Figure> {
                 && cost.rss_mb <= 15,
         });
     }
-    // Last, because it is the larger one: what the kernel remembers is the largest child so far.
     figures.push(peer(home.path(), &figures[0], nothing.wall));
     figures
 }
 
 fn peer(folder: &Path, ours: &Figure, nothing: Duration) -> Figure {
-    let measured = Backlog::with_tasks(folder, BRIEFS).map(|backlog| {
-        run(PEER_RUNS, || {
-            let mut command = backlog.command(&["task", "500", "--plain"]);
-            command.current_dir(&backlog.repository);
-            command
-        })
-    });
+    let measured = Backlog::with_tasks(folder, BRIEFS)
+        .map(|backlog| run(PEER_RUNS, backlog.command(&["task", "500", "--plain"]).current_dir(&backlog.repository)));
     Figure {
         id: "P5",
         what: format!("peer: Backlog.md, one task shown with {BRIEFS} tasks, median of {PEER_RUNS}"),
@@ -79,7 +71,7 @@ fn peer(folder: &Path, ours: &Figure, nothing: Duration) -> Figure {
 struct Cost {
     cpu: Duration,
     wall: Duration,
-    rss_mb: i64,
+    rss_mb: u64,
 }
 
 impl std::fmt::Display for Cost {
@@ -88,25 +80,44 @@ impl std::fmt::Display for Cost {
     }
 }
 
-fn run(runs: u32, command: impl Fn() -> Command) -> Cost {
+/// Runs a command so many times, from a process of its own: the kernel counts the memory of whoever starts a program as the
+/// program's, and this one is large.
+fn run(runs: u32, command: &Command) -> Cost {
+    let mut launcher = Command::new(std::env::current_exe().expect("this program has a path"));
+    launcher.arg(LAUNCH).arg(runs.to_string()).arg(command.get_program()).args(command.get_args());
+    if let Some(dir) = command.get_current_dir() {
+        launcher.current_dir(dir);
+    }
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => launcher.env(name, value),
+            None => launcher.env_remove(name),
+        };
+    }
+    let output = launcher.stdin(Stdio::null()).output().expect("the launcher runs");
+    let figures = String::from_utf8_lossy(&output.stdout);
+    let mut figures = figures.split_whitespace().map(|figure| figure.parse::<u64>().expect("a figure"));
+    let mut next = || figures.next().expect("three figures");
+    Cost { cpu: Duration::from_micros(next()), wall: Duration::from_micros(next()), rss_mb: next() / 1024 }
+}
+
+/// The argument that makes this program a launcher.
+pub const LAUNCH: &str = "--launch";
+
+/// Runs `arguments` so often and prints the mean CPU time, the median wall time (both in µs) and the largest memory (KB).
+#[expect(clippy::print_stdout, reason = "the figures are the answer")]
+pub fn launch(mut arguments: impl Iterator<Item = String>) {
+    let runs: u32 = arguments.next().and_then(|runs| runs.parse().ok()).expect("how often");
+    let words: Vec<String> = arguments.collect();
+    let (program, words) = words.split_first().expect("a program");
     let mut walls = Vec::new();
-    let before = used();
     for _ in 0..runs {
         let start = Instant::now();
-        let status = command().stdin(Stdio::null()).stdout(Stdio::null()).status();
+        let status = Command::new(program).args(words).stdout(Stdio::null()).status();
         assert!(status.is_ok_and(|status| status.success()), "the command fails");
         walls.push(start.elapsed());
     }
-    let cpu = (used() - before) / runs;
-    Cost { cpu, wall: quantile(&mut walls, 0.5), rss_mb: usage().max_rss() / 1024 }
-}
-
-fn usage() -> nix::sys::resource::Usage {
-    getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel knows")
-}
-
-fn used() -> Duration {
-    let usage = usage();
-    let micros = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
-    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel knows");
+    let cpu = usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    println!("{} {} {}", cpu / i64::from(runs), quantile(&mut walls, 0.5).as_micros(), usage.max_rss());
 }

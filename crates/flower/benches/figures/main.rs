@@ -37,8 +37,12 @@ pub struct Figure {
 
 #[expect(clippy::print_stdout, reason = "the figures are the answer")]
 fn main() {
+    let mut arguments = std::env::args().skip(1).peekable();
+    if arguments.next_if(|first| first == commands::LAUNCH).is_some() {
+        return commands::launch(arguments);
+    }
     // `cargo bench` adds an argument of its own.
-    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let wanted: Vec<String> = arguments.filter(|arg| arg != "--bench").collect();
     for (name, measure) in FIGURES {
         if !wanted.is_empty() && !wanted.iter().any(|w| w.eq_ignore_ascii_case(name)) {
             continue;
