@@ -114,6 +114,8 @@ pub struct EventView {
     pub kind: String,
     pub actor: EventActor,
     pub door: String,
+    // Always there, if only as `null`: an export in which it has another name was changed.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub brief: Option<u64>,
     #[schema(value_type = Object)]
     pub body: Box<RawValue>,

@@ -86,8 +86,9 @@ fn verify_file(path: &str) -> Result<VerifyView, Problem> {
     };
     let mut verifier = Verifier::default();
     let mut fault = None;
-    for line in BufReader::new(std::fs::File::open(path).map_err(cannot)?).lines() {
-        let event: EventView = serde_json::from_str(&line.map_err(cannot)?).map_err(|error| {
+    // Bytes, because a damaged line need not be text.
+    for line in BufReader::new(std::fs::File::open(path).map_err(cannot)?).split(b'\n') {
+        let event: EventView = serde_json::from_slice(&line.map_err(cannot)?).map_err(|error| {
             let hint = "name a file that `flower log export` made";
             Problem::new(ProblemKind::Invalid, format!("line {} is no event: {error}", verifier.head().0 + 1), hint)
         })?;
