@@ -3,8 +3,10 @@
 use crate::harness::{Daemon, Failure, Home, count, make_repository, message_and_hint, random, signal, wait_until};
 use crate::ledger::Ledger;
 use rustix::process::Signal;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Barrier;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -67,6 +69,39 @@ fn one_of_two_homes_serves_a_repository() {
         assert!(!projects.to_string().contains(&format!("repository-{race}\"")), "{projects}");
     }
     eprintln!("R15: {races} races of two homes for one repository: won {won:?}, every loser named the other home");
+}
+
+#[test]
+fn a_repository_that_changes_hands_has_one_flower_at_a_time() {
+    let turns = count(50, 1_000);
+    let homes = [Home::new(), Home::new(), Home::new()];
+    let daemons = homes.each_ref().map(Home::start);
+    let repository = make_repository(&homes[0].root().join("repository"));
+    let (serving, taken, refused) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for daemon in &daemons {
+            scope.spawn(|| {
+                let mut http = daemon.http();
+                while taken.load(Ordering::Relaxed) < turns {
+                    let answer = http.post("/api/projects", &json!({ "dir": repository })).expect("an answer");
+                    if answer.status == 409 {
+                        refused.fetch_add(1, Ordering::Relaxed);
+                        continue;
+                    }
+                    let name = answer.ok()["name"].as_str().expect("a name").to_owned();
+                    assert_eq!(serving.fetch_add(1, Ordering::SeqCst), 0, "two flowers serve one repository");
+                    taken.fetch_add(1, Ordering::Relaxed);
+                    thread::sleep(Duration::from_micros(random(500)));
+                    serving.fetch_sub(1, Ordering::SeqCst);
+                    // Letting go removes the lock's file, which others are about to take.
+                    let path = format!("/api/projects/{name}");
+                    let removed = http.call("DELETE", &path, "application/json", b"").expect("an answer");
+                    assert_eq!(removed.status, 204, "{removed:?}");
+                }
+            });
+        }
+    });
+    eprintln!("R15: one repository changed hands {taken:?} times between 3 homes ({refused:?} refused), one at a time");
 }
 
 #[test]
