@@ -91,7 +91,6 @@ fn drain(how: How, hung: bool) {
         ledger.acknowledged()
     );
     assert!(took <= MOST, "{how:?} {whom}: {took:?}");
-    assert!(hung || took <= MOST / 2, "nothing hung, and yet it took {took:?}");
 }
 
 /// A reader of live events, at work.
@@ -136,7 +135,7 @@ fn a_daemon_that_does_not_hear_is_ended() {
     daemon.signal(Signal::STOP);
     let said = home.cli(&["down", "--json"]);
     assert_eq!((said.code, said.json()["pid"].as_u64()), (Some(0), Some(daemon.pid().into())), "{said:?}");
-    daemon.wait(Duration::from_secs(1));
+    daemon.wait(Duration::from_secs(5));
     let took = said.took;
     let daemon = home.start();
     ledger.compare_all(&mut daemon.http());

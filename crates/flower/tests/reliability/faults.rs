@@ -134,7 +134,7 @@ fn a_failing_disk_ends_the_daemon_and_loses_nothing() {
             faulty.fail(calls, name, errno, skip, times);
             let statuses = write_until_refused(&daemon, brief, &mut ledger, &format!("{case}-{round}"));
             assert!(statuses.iter().all(|status| *status == 503), "{what}: {statuses:?}");
-            let (status, took) = daemon.wait(Duration::from_secs(6));
+            let (status, took) = daemon.wait(Duration::from_secs(10));
             assert_eq!(status.code(), Some(5), "{what}: {}", daemon.narration());
             let after = syncs_after_failure(&faulty.calls());
             faulty.work_again();
@@ -179,7 +179,7 @@ fn a_disk_that_became_read_only_is_named() {
     let how = match reads {
         Ok(answer) if answer.status == 200 => "reads go on",
         _ => {
-            assert_eq!(daemon.wait(Duration::from_secs(6)).0.code(), Some(5), "{}", daemon.narration());
+            assert_eq!(daemon.wait(Duration::from_secs(10)).0.code(), Some(5), "{}", daemon.narration());
             "ended with code 5"
         }
     };

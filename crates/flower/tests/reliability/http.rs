@@ -7,7 +7,8 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-const DEADLINE: Duration = Duration::from_secs(30);
+/// A busy disk can hold up one sync for many seconds.
+const DEADLINE: Duration = Duration::from_secs(150);
 
 pub trait Wire: Read + Write + Send {}
 impl<T: Read + Write + Send> Wire for T {}

@@ -183,7 +183,7 @@ fn files_that_change_under_a_running_daemon() {
     assert_eq!(second.code, Some(4), "{second:?}");
     let said = home.cli(&["down", "--json"]);
     assert_eq!((said.code, said.json()["pid"].as_u64()), (Some(0), Some(daemon.pid().into())), "{said:?}");
-    let (status, _) = daemon.wait(std::time::Duration::from_secs(1));
+    let (status, _) = daemon.wait(std::time::Duration::from_secs(5));
     assert!(status.success(), "{status}: {}", daemon.narration());
 
     // The token is gone: commands say what is wrong, and the daemon can be stopped and started.
@@ -193,7 +193,7 @@ fn files_that_change_under_a_running_daemon() {
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(!message_and_hint(&said.problem()).1.is_empty());
     assert_eq!(home.cli(&["down"]).code, Some(0));
-    let (status, _) = daemon.wait(std::time::Duration::from_secs(1));
+    let (status, _) = daemon.wait(std::time::Duration::from_secs(5));
     assert!(status.success(), "{status}: {}", daemon.narration());
 
     // The socket is gone: the next command must not find a second daemon, nor wait for ever.
@@ -201,7 +201,7 @@ fn files_that_change_under_a_running_daemon() {
     fs::remove_file(home.file("flower.sock")).expect("a socket");
     let said = home.cli(&["down", "--json"]);
     assert_eq!((said.code, said.json()["pid"].as_u64()), (Some(0), Some(daemon.pid().into())), "{said:?}");
-    let (status, _) = daemon.wait(std::time::Duration::from_secs(1));
+    let (status, _) = daemon.wait(std::time::Duration::from_secs(5));
     assert!(status.success(), "{status}: {}", daemon.narration());
     wait_until("it is gone", || home.holder().is_none());
     assert_as_before(&home, &mut ledger, "after all that");
