@@ -19,7 +19,7 @@ CREATE TABLE search_spellings (
     PRIMARY KEY (spelling, word)
 ) WITHOUT ROWID;
 
--- Holds words only; the texts are in search_docs.
+-- Holds words and their beginnings only; the texts are in search_docs.
 CREATE VIRTUAL TABLE search_index USING fts5 (
-    title, body, content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
+    title, body, content = '', contentless_delete = 1, prefix = '1 2 3', tokenize = "unicode61 remove_diacritics 0"
 );

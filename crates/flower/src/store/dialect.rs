@@ -162,22 +162,15 @@ impl Conn {
         }
     }
 
-    /// The texts that match the query in $1, best first; $2 bounds how many of the newest are ranked, $3 how many come back.
-    /// Columns: document, score.
+    /// The newest texts that match the query in $1, at most $2 of them. No ranking here: what the databases offer for it
+    /// counts every text in which a common word stands.
     pub fn search_sql(&self) -> &'static str {
         match self {
-            // The word index walks its rows in order of their ids, so the bound on ids keeps common words cheap.
             Conn::Sqlite(_) => {
-                "SELECT rowid, -bm25(search_index, 6.0, 1.0) AS score FROM search_index
-                 WHERE search_index MATCH $1 AND rowid > coalesce(
-                     (SELECT rowid FROM search_index WHERE search_index MATCH $1 ORDER BY rowid DESC LIMIT 1 OFFSET $2), 0)
-                 ORDER BY score DESC, rowid DESC LIMIT $3"
+                "SELECT rowid FROM search_index WHERE search_index MATCH $1 ORDER BY rowid DESC LIMIT $2"
             }
             Conn::Postgres(_) => {
-                "SELECT id, CAST(ts_rank(words, $1::text::tsquery) AS DOUBLE PRECISION) AS score
-                 FROM (SELECT id, words FROM search_docs WHERE words @@ $1::text::tsquery
-                       ORDER BY id DESC LIMIT $2) AS newest
-                 ORDER BY score DESC, id DESC LIMIT $3"
+                "SELECT id FROM search_docs WHERE words @@ $1::text::tsquery ORDER BY id DESC LIMIT $2"
             }
         }
     }

@@ -3,9 +3,12 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::{LONGEST_WORD, is_correctable, spellings};
+use std::collections::BTreeSet;
 
-/// Of a common word, only the newest texts are ranked.
-const RANKED: u64 = 2_000;
+/// Of a common word, only so many of the newest texts are ranked, and so many of the newest titles.
+const RANKED: u64 = 150;
+/// Characters of a text that its rank depends on.
+const WEIGHED: u64 = 8_192;
 const MOST_WORDS: usize = 12;
 const MOST_CANDIDATES: usize = 8;
 /// A hit that needed a correction counts less than one as typed.
@@ -51,21 +54,30 @@ struct Term {
     prefix: bool,
 }
 
+impl Term {
+    fn matches(&self, word: &str) -> bool {
+        let term = self.word.as_bytes();
+        if word.is_ascii() {
+            let Some(begins) = word.as_bytes().get(..term.len()) else { return false };
+            return begins.eq_ignore_ascii_case(term) && (self.prefix || word.len() == term.len());
+        }
+        let word = word.to_lowercase();
+        if self.prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+}
+
 fn run(conn: &mut Conn, groups: &[Vec<Term>], limit: u64, weight: f64) -> Result<Vec<Hit>, StoreError> {
     let written: Vec<Vec<String>> = groups
         .iter()
         .map(|group| group.iter().map(|term| conn.search_term(&term.word, term.prefix)).collect())
         .collect();
-    let queries = [conn.search_query(&written), conn.search_titles(&written)];
-    let mut scores: Vec<(u64, f64)> = Vec::new();
-    for query in queries {
-        for row in conn.rows(conn.search_sql(), params![&query, RANKED, limit])? {
-            let id = row.int(0)?;
-            if !scores.iter().any(|(known, _)| *known == id) {
-                scores.push((id, row.real(1)? * weight));
-            }
+    let mut texts = BTreeSet::new();
+    for query in [conn.search_query(&written), conn.search_titles(&written)] {
+        for row in conn.rows(conn.search_sql(), params![&query, RANKED])? {
+            texts.insert(row.int(0)?);
         }
     }
+    let mut scores = rank(conn, &texts, groups)?;
     scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
     scores.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let terms: Vec<String> = groups
@@ -73,7 +85,42 @@ fn run(conn: &mut Conn, groups: &[Vec<Term>], limit: u64, weight: f64) -> Result
         .flatten()
         .map(|term| if term.prefix { format!("{}*", term.word) } else { term.word.clone() })
         .collect();
-    scores.into_iter().map(|(id, score)| hit(conn, id, score, terms.clone())).collect()
+    scores.into_iter().map(|(id, score)| hit(conn, id, score * weight, terms.clone())).collect()
+}
+
+/// How well each text fits: every word counts by how often it stands there, less in a long text, more in a title.
+fn rank(conn: &mut Conn, texts: &BTreeSet<u64>, groups: &[Vec<Term>]) -> Result<Vec<(u64, f64)>, StoreError> {
+    let list = serde_json::to_string(texts).expect("a list of numbers");
+    let each = conn.each_number();
+    let sql = format!("SELECT id, title, substr(body, 1, {WEIGHED}) FROM search_docs WHERE id IN ({each})");
+    let rows = conn.rows(&sql, params![&list])?;
+    rows.iter()
+        .map(|row| {
+            let (title, body) = (row.text(1)?, row.text(2)?);
+            let (title, title_length) = count(&title, groups);
+            let (body, body_length) = count(&body, groups);
+            let score = title.iter().zip(&body).map(|(&in_title, &in_body)| {
+                4.0 * in_title / (in_title + 0.5 + title_length / 20.0)
+                    + in_body / (in_body + 1.0 + body_length / 300.0)
+            });
+            Ok((row.int(0)?, score.sum()))
+        })
+        .collect()
+}
+
+/// How often each group matches in a text, and how many words it has.
+fn count(text: &str, groups: &[Vec<Term>]) -> (Vec<f64>, f64) {
+    let mut counts = vec![0.0; groups.len()];
+    let mut length = 0.0;
+    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        length += 1.0;
+        for (count, group) in counts.iter_mut().zip(groups) {
+            if group.iter().any(|term| term.matches(word)) {
+                *count += 1.0;
+            }
+        }
+    }
+    (counts, length)
 }
 
 fn hit(conn: &mut Conn, id: u64, score: f64, terms: Vec<String>) -> Result<Hit, StoreError> {
