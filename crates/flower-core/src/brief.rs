@@ -172,6 +172,15 @@ impl Brief {
             | Event::TokenIssued(_)
             | Event::TokenRevoked(_)
             | Event::LossAccepted(_)
+            | Event::WorktreeRequested(_)
+            | Event::WorktreeCreated(_)
+            | Event::WorktreeFailed(_)
+            | Event::WorktreeRemoving(_)
+            | Event::WorktreeRemoved(_)
+            | Event::WorktreeRestoring(_)
+            | Event::WorktreeRestored(_)
+            | Event::ArchiveDropped(_)
+            | Event::CommandsApproved(_)
             | Event::Unknown { .. } => {}
         }
     }

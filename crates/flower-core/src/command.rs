@@ -2,8 +2,9 @@
 
 use crate::actor::Role;
 use crate::brief::{BriefKind, Status};
-use crate::event::Image;
+use crate::event::{Image, WorktreeRemoved};
 use crate::link::LinkKind;
+use crate::worktree;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -101,6 +102,31 @@ pub enum Command {
     RevokeToken {
         id: String,
     },
+    RequestWorktree(worktree::Request),
+    /// It is made, or brought back.
+    FinishWorktree {
+        number: u64,
+        path: String,
+    },
+    FailWorktree {
+        number: u64,
+        why: String,
+    },
+    RemoveWorktree {
+        number: u64,
+    },
+    /// It is gone from the disk; this was kept.
+    WorktreeGone(WorktreeRemoved),
+    RestoreWorktree {
+        number: u64,
+    },
+    DropArchive {
+        number: u64,
+    },
+    ApproveCommands {
+        project: String,
+        sha256: String,
+    },
     AcceptLoss {
         proved_seq: u64,
         proved_hash: String,
@@ -139,12 +165,20 @@ impl Command {
             | Answer { brief, .. }
             | AddLink { brief, .. } => Some(*brief),
             CreateScratchpad { brief, .. } => *brief,
+            RequestWorktree(request) => request.brief,
             CreateBrief { .. }
             | WriteScratchpad { .. }
             | RegisterProject { .. }
             | RemoveProject { .. }
             | IssueToken { .. }
             | RevokeToken { .. }
+            | FinishWorktree { .. }
+            | FailWorktree { .. }
+            | RemoveWorktree { .. }
+            | WorktreeGone(_)
+            | RestoreWorktree { .. }
+            | DropArchive { .. }
+            | ApproveCommands { .. }
             | AcceptLoss { .. } => None,
         }
     }

@@ -4,6 +4,7 @@
 use crate::actor::{ActorType, Role};
 use crate::brief::{BriefKind, Status};
 use crate::link::LinkKind;
+use crate::worktree::{Seal, Sort};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -112,6 +113,36 @@ events! {
         sha256: String,
     }
     TokenRevoked = "token_revoked" { id: String }
+    /// Its making begins. What follows is `worktree_created` or `worktree_failed`.
+    WorktreeRequested = "worktree_requested" {
+        number: u64,
+        project: String,
+        name: String,
+        sort: Sort,
+        seal: Seal,
+        base: String,
+        from: String,
+        brief: Option<u64>,
+    }
+    WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
+    WorktreeFailed = "worktree_failed" { number: u64, why: String }
+    /// The tombstone: from here on it goes.
+    WorktreeRemoving = "worktree_removing" { number: u64 }
+    /// What was kept of it, and until when.
+    WorktreeRemoved = "worktree_removed" {
+        number: u64,
+        tip: String,
+        branch_kept: bool,
+        files: u64,
+        bytes: u64,
+        left_out: Vec<String>,
+        until: String,
+    }
+    WorktreeRestoring = "worktree_restoring" { number: u64 }
+    WorktreeRestored = "worktree_restored" { number: u64, path: String }
+    ArchiveDropped = "archive_dropped" { number: u64 }
+    /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
+    CommandsApproved = "commands_approved" { project: String, sha256: String }
     /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
     LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
 }
@@ -134,6 +165,7 @@ pub enum Stream {
     Scratchpad(u64),
     Project(String),
     Token(String),
+    Worktree(u64),
     /// The log itself.
     Log,
 }
@@ -145,6 +177,7 @@ impl std::fmt::Display for Stream {
             Stream::Scratchpad(number) => write!(f, "scratchpad/{number}"),
             Stream::Project(name) => write!(f, "project/{name}"),
             Stream::Token(id) => write!(f, "token/{id}"),
+            Stream::Worktree(number) => write!(f, "worktree/{number}"),
             Stream::Log => write!(f, "log"),
         }
     }

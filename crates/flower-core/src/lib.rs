@@ -18,6 +18,7 @@ pub mod scratchpad;
 pub mod text;
 pub mod token;
 mod word;
+pub mod worktree;
 pub mod world;
 
 pub use actor::{Actor, ActorType, Caller, Door, Role};
@@ -26,4 +27,5 @@ pub use command::Command;
 pub use event::{Draft, Event, Recorded, Stream};
 pub use link::LinkKind;
 pub use refusal::{Refusal, RefusalKind};
+pub use worktree::Worktree;
 pub use world::{World, decide};

@@ -11,10 +11,10 @@ use crate::world::World;
 enum Right {
     /// Notes, questions, plans, refinements, links and scratchpads.
     Contribute,
-    /// Making briefs, accepting, moving, connecting them.
+    /// Making briefs, accepting, moving, connecting them; making and removing worktrees.
     Steer,
     OpenIncident,
-    /// Projects, tokens and the log itself.
+    /// Projects, their commands, tokens, archives and the log itself.
     Own,
 }
 
@@ -57,11 +57,19 @@ fn right(command: &Command) -> Right {
         | Command::EditBrief { .. }
         | Command::AddNeed { .. }
         | Command::DropNeed { .. }
-        | Command::Answer { .. } => Right::Steer,
+        | Command::Answer { .. }
+        | Command::RequestWorktree(_)
+        | Command::RemoveWorktree { .. }
+        | Command::RestoreWorktree { .. } => Right::Steer,
         Command::RegisterProject { .. }
         | Command::RemoveProject { .. }
         | Command::IssueToken { .. }
         | Command::RevokeToken { .. }
+        | Command::FinishWorktree { .. }
+        | Command::FailWorktree { .. }
+        | Command::WorktreeGone(_)
+        | Command::DropArchive { .. }
+        | Command::ApproveCommands { .. }
         | Command::AcceptLoss { .. } => Right::Own,
     }
 }
@@ -69,7 +77,7 @@ fn right(command: &Command) -> Right {
 fn name(right: Right) -> &'static str {
     match right {
         Right::Contribute => "write to that brief",
-        Right::Steer => "steer briefs",
+        Right::Steer => "steer briefs and worktrees",
         Right::OpenIncident => "open incidents",
         Right::Own => "change projects, tokens or the log",
     }

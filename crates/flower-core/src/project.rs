@@ -21,6 +21,11 @@ pub(crate) fn register(world: &World, name: &str, root: &str) -> Result<Vec<Draf
 
 pub(crate) fn remove(world: &World, name: &str) -> Result<Vec<Draft>, Refusal> {
     world.require_project(name)?;
+    let live: Vec<String> =
+        world.worktrees.values().filter(|w| w.is_live() && w.project == name).map(|w| w.name.clone()).collect();
+    if !live.is_empty() {
+        return Err(Refusal::LiveWorktrees { project: name.to_owned(), names: live });
+    }
     let event = ProjectRemoved { name: name.to_owned() };
     Ok(vec![Draft { stream: Stream::Project(name.to_owned()), brief: None, event: event.into() }])
 }

@@ -2,6 +2,7 @@
 
 use crate::brief::Status;
 use crate::link::LinkKind;
+use crate::worktree::Stage;
 use thiserror::Error;
 
 /// What sort of no it is; the doors turn it into an exit code or an HTTP status.
@@ -76,6 +77,18 @@ pub enum Refusal {
     StaleScratchpad { number: u64, current: u64, given: u64 },
     #[error("project `{name}` is another repository, at {root}")]
     ProjectTaken { name: String, root: String },
+    #[error("`{name}` is no name for a worktree")]
+    BadWorktreeName { name: String },
+    #[error("there is no worktree `{name}`")]
+    NoWorktree { name: String, known: Vec<String> },
+    #[error("there is a worktree `{name}` already, which is `{stage}`")]
+    WorktreeTaken { name: String, stage: Stage },
+    #[error("worktree `{name}` is `{stage}`")]
+    WorktreeStage { name: String, stage: Stage },
+    #[error("nothing is kept of a worktree `{name}`")]
+    NoArchive { name: String },
+    #[error("project `{project}` has worktrees: {}", names.join(", "))]
+    LiveWorktrees { project: String, names: Vec<String> },
     #[error("`{name}` is the operator's own token")]
     OperatorToken { name: String },
 
@@ -94,11 +107,20 @@ impl Refusal {
             | UnknownWord { .. }
             | BadTarget { .. }
             | TooMany { .. }
+            | BadWorktreeName { .. }
             | OperatorToken { .. } => RefusalKind::Invalid,
-            NoBrief { .. } | NoScratchpad { .. } | NoProject { .. } | NoQuestion { .. } | NoToken { .. } => {
-                RefusalKind::NotFound
-            }
-            StaleBase { .. } | Answered { .. } | StaleScratchpad { .. } | ProjectTaken { .. } => RefusalKind::Conflict,
+            NoBrief { .. }
+            | NoScratchpad { .. }
+            | NoProject { .. }
+            | NoQuestion { .. }
+            | NoToken { .. }
+            | NoWorktree { .. }
+            | NoArchive { .. } => RefusalKind::NotFound,
+            StaleBase { .. }
+            | Answered { .. }
+            | StaleScratchpad { .. }
+            | ProjectTaken { .. }
+            | WorktreeTaken { .. } => RefusalKind::Conflict,
             BadMove { .. }
             | PlanTooLate { .. }
             | SpecClosed { .. }
@@ -108,7 +130,9 @@ impl Refusal {
             | Cycle { .. }
             | NotAnEpic { .. }
             | EpicHasChildren { .. }
-            | LastProject { .. } => RefusalKind::Refused,
+            | LastProject { .. }
+            | WorktreeStage { .. }
+            | LiveWorktrees { .. } => RefusalKind::Refused,
             Forbidden { .. } => RefusalKind::Forbidden,
         }
     }
@@ -161,6 +185,20 @@ impl Refusal {
                 format!("read it again: `flower scratchpad show {number}`; then write with `--base {current}`")
             }
             ProjectTaken { .. } => "choose another name: `flower init --name NAME`".into(),
+            BadWorktreeName { .. } => {
+                "use small letters, digits and `-`, at most 41, beginning with a letter or digit, and not `main`".into()
+            }
+            NoWorktree { known, .. } if known.is_empty() => {
+                "there are none yet; make one: `flower worktree new NAME`".into()
+            }
+            NoWorktree { known, .. } => format!("there is: {}", known.join(", ")),
+            WorktreeTaken { name, .. } => {
+                format!("use it: `flower worktree shell {name}`, or choose another name")
+            }
+            WorktreeStage { stage: Stage::Failed, .. } => "make it again: `flower worktree new NAME`".into(),
+            WorktreeStage { .. } => "`flower worktree` says where each stands; wait a moment and try again".into(),
+            NoArchive { .. } => "`flower worktree archive` lists what is kept".into(),
+            LiveWorktrees { .. } => "remove them first: `flower worktree remove NAME`; their work is kept".into(),
             OperatorToken { .. } => "name an agent: `--agent NAME`".into(),
             Forbidden { why, .. } => why.clone(),
         };

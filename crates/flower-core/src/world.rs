@@ -11,6 +11,7 @@ use crate::link::LinkKind;
 use crate::project;
 use crate::refusal::Refusal;
 use crate::scratchpad::{self, Scratchpad};
+use crate::worktree::{self, Worktree};
 use crate::{policy, token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -25,6 +26,10 @@ pub struct World {
     /// Ids of the tokens that are in force.
     pub tokens: BTreeSet<String>,
     pub links: BTreeSet<(u64, LinkKind, String)>,
+    pub worktrees: BTreeMap<u64, Worktree>,
+    pub last_worktree: u64,
+    /// By project: the SHA-256 of the commands that may run.
+    pub approved: BTreeMap<String, String>,
 }
 
 /// The events that `command` leads to, or why not. No events means that it was so already.
@@ -73,6 +78,14 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
             token::issue(world, id, agent, *role, *brief, worktree.as_deref(), sha256)?
         }
         Command::RevokeToken { id } => token::revoke(world, id)?,
+        Command::RequestWorktree(request) => worktree::request(world, request)?,
+        Command::FinishWorktree { number, path } => worktree::finish(world, *number, path)?,
+        Command::FailWorktree { number, why } => worktree::fail(world, *number, why)?,
+        Command::RemoveWorktree { number } => worktree::remove(world, *number)?,
+        Command::WorktreeGone(kept) => worktree::removed(world, kept.number, kept)?,
+        Command::RestoreWorktree { number } => worktree::restore(world, *number)?,
+        Command::DropArchive { number } => worktree::drop_archive(world, *number)?,
+        Command::ApproveCommands { project, sha256 } => worktree::approve(world, project, sha256)?,
         Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
             project::accept_loss(*proved_seq, proved_hash, *found_seq, found_hash)
         }
@@ -117,6 +130,10 @@ impl World {
 
     pub fn scratchpad(&self, number: u64) -> Result<&Scratchpad, Refusal> {
         self.scratchpads.get(&number).ok_or(Refusal::NoScratchpad { number })
+    }
+
+    pub fn worktree(&self, number: u64) -> Result<&Worktree, Refusal> {
+        self.worktrees.get(&number).ok_or_else(|| Refusal::NoWorktree { name: number.to_string(), known: Vec::new() })
     }
 
     pub fn require_project(&self, name: &str) -> Result<(), Refusal> {
@@ -167,6 +184,12 @@ impl World {
         } else if let Some(brief) = brief.and_then(|number| self.briefs.get_mut(&number)) {
             brief.evolve(event, at);
         }
+        if let Some(new) = Worktree::requested(event, at) {
+            self.last_worktree = new.number;
+            self.worktrees.insert(new.number, new);
+        } else if let Some(worktree) = worktree::number(event).and_then(|number| self.worktrees.get_mut(&number)) {
+            worktree.evolve(event, at);
+        }
         match event {
             Event::LinkAdded(link) => {
                 self.links.extend(brief.map(|number| (number, link.kind, link.target.clone())));
@@ -186,6 +209,10 @@ impl World {
             }
             Event::ProjectRemoved(project) => {
                 self.projects.remove(&project.name);
+                self.approved.remove(&project.name);
+            }
+            Event::CommandsApproved(approved) => {
+                self.approved.insert(approved.project.clone(), approved.sha256.clone());
             }
             Event::TokenIssued(token) => {
                 self.tokens.insert(token.id.clone());

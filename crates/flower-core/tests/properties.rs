@@ -3,6 +3,7 @@
 mod commands;
 
 use flower_core::event::{KINDS, SCHEMA};
+use flower_core::worktree::Stage;
 use flower_core::{Brief, Caller, Command, Draft, Event, LinkKind, Refusal, Role, Status, World, decide};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -109,6 +110,18 @@ fn check_world(world: &World) {
     }
     assert_eq!(world.last_brief, world.briefs.len() as u64, "numbers have no gaps");
     assert_eq!(world.last_scratchpad, world.scratchpads.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_worktree, world.worktrees.len() as u64, "numbers have no gaps");
+    let live: Vec<_> = world.worktrees.values().filter(|w| w.is_live()).collect();
+    let names: BTreeSet<_> = live.iter().map(|w| (&w.project, &w.name)).collect();
+    assert_eq!(names.len(), live.len(), "two live worktrees have one name");
+    for worktree in world.worktrees.values() {
+        assert!(
+            !worktree.is_live() || world.projects.contains_key(&worktree.project),
+            "a worktree without its project"
+        );
+        let may_keep = matches!(worktree.stage, Stage::Removed | Stage::Restoring);
+        assert!(worktree.archive.is_none() || may_keep, "{worktree:?}");
+    }
     check_no_circle(world);
 }
 
@@ -169,6 +182,8 @@ fn check_reach(caller: &Caller, before: &World, after: &World) {
     assert_eq!(links(before), links(after), "{} linked to another brief", caller.actor.name);
     assert_eq!(before.projects, after.projects);
     assert_eq!(before.tokens, after.tokens);
+    assert_eq!(before.worktrees, after.worktrees);
+    assert_eq!(before.approved, after.approved);
 }
 
 fn check_spec_version(before: Option<&Brief>, event: &Event) {

@@ -3,18 +3,20 @@
 //! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
 
 use flower_core::command::BriefChanges;
-use flower_core::event::Image;
+use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
 use proptest::prelude::*;
 use proptest::sample::select;
 
 /// What comes in, one after the other, beginning with enough to make the rest meaningful. Now and then it is all about
-/// who waits for whom.
+/// who waits for whom, or about worktrees.
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     let anything = prop::collection::vec((caller(), command()), most / 2..most).boxed();
     let tangle = prop::collection::vec((Just(operator()), tangle()), most / 2..most).boxed();
     let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
-    (first, prop_oneof![3 => anything, 1 => tangle]).prop_map(|(first, rest)| {
+    let comings = prop::collection::vec((Just(operator()), worktrees()), most / 2..most).boxed();
+    (first, prop_oneof![6 => anything, 2 => tangle, 1 => comings]).prop_map(|(first, rest)| {
         let projects =
             ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
         let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
@@ -110,6 +112,10 @@ fn command() -> impl Strategy<Value = Command> {
                 Command::IssueToken { id, agent, role, brief, worktree: Some("lane-1".into()), sha256 }
             }
         ),
+        8 => worktrees(),
+        1 => (project(), 0..3u64).prop_map(|(project, list)| {
+            Command::ApproveCommands { project, sha256: chain::sha256(&list.to_be_bytes()) }
+        }),
         4 => (1..4u64).prop_map(|token| Command::RevokeToken { id: format!("t{token}") }),
         1 => (0..9u64, 0..9u64).prop_map(|(proved_seq, found_seq)| {
             let hash = |seq: u64| chain::sha256(&seq.to_be_bytes());
@@ -117,6 +123,36 @@ fn command() -> impl Strategy<Value = Command> {
             Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash }
         }),
     ]
+}
+
+/// A few worktrees, made and removed and brought back.
+fn worktrees() -> impl Strategy<Value = Command> {
+    let near = || prop_oneof![9 => 1..4u64, 1 => number()];
+    prop_oneof![
+        6 => worktree_request(),
+        8 => near().prop_map(|number| Command::FinishWorktree { number, path: "/w".into() }),
+        1 => near().prop_map(|number| Command::FailWorktree { number, why: "no space".into() }),
+        8 => near().prop_map(|number| Command::RemoveWorktree { number }),
+        8 => (near(), any::<bool>()).prop_map(|(number, branch_kept)| worktree_gone(number, branch_kept)),
+        6 => near().prop_map(|number| Command::RestoreWorktree { number }),
+        1 => near().prop_map(|number| Command::DropArchive { number }),
+    ]
+}
+
+fn worktree_request() -> impl Strategy<Value = Command> {
+    let name = select(&["fix", "lane-1", "night", "-x", "main", "../up"][..]);
+    (project(), name, select(Sort::ALL), select(Seal::ALL), maybe(2, number())).prop_map(
+        |(project, name, sort, seal, brief)| {
+            let (name, base, from) = (name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
+            Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
+        },
+    )
+}
+
+fn worktree_gone(number: u64, branch_kept: bool) -> Command {
+    let left_out = if branch_kept { vec!["target".to_owned()] } else { Vec::new() };
+    let (tip, until) = ("c0ffee".repeat(6), "2026-12-15T12:00:00Z".to_owned());
+    Command::WorktreeGone(WorktreeRemoved { number, tip, branch_kept, files: 3, bytes: 99, left_out, until })
 }
 
 fn plain_brief(kind: BriefKind) -> Command {

@@ -21,8 +21,12 @@ macro_rules! migration {
     };
 }
 
-const MIGRATIONS: &[Migration] =
-    &[migration!(1, "0001_ledger"), migration!(2, "0002_briefs"), migration!(3, "0003_search")];
+const MIGRATIONS: &[Migration] = &[
+    migration!(1, "0001_ledger"),
+    migration!(2, "0002_briefs"),
+    migration!(3, "0003_search"),
+    migration!(4, "0004_worktrees"),
+];
 
 /// Raised when the same events give other rows than before; an older database is then refilled at the next start.
 const PROJECTION: u64 = 1;

@@ -17,6 +17,7 @@ pub mod search;
 mod slice;
 pub mod tables;
 pub mod verify;
+pub mod worktrees;
 mod writer;
 
 pub use conn::Conn;

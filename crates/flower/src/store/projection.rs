@@ -4,7 +4,7 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::Index;
-use flower_core::{Brief, Event, Recorded};
+use flower_core::{Brief, Event, Recorded, Worktree, worktree};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables that events make, in an order in which they can be emptied.
@@ -18,6 +18,8 @@ pub const TABLES: &[&str] = &[
     "scratchpads",
     "projects",
     "tokens",
+    "worktrees",
+    "approvals",
     "search_docs",
     "search_words",
     "search_spellings",
@@ -172,6 +174,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         }
         Event::ProjectRemoved(project) => {
             conn.execute("DELETE FROM projects WHERE name = $1", params![&project.name])?;
+            conn.execute("DELETE FROM approvals WHERE project = $1", params![&project.name])?;
         }
         Event::TokenIssued(token) => {
             conn.execute(
@@ -185,6 +188,21 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                     &token.sha256,
                     at
                 ],
+            )?;
+        }
+        Event::WorktreeRequested(_)
+        | Event::WorktreeCreated(_)
+        | Event::WorktreeFailed(_)
+        | Event::WorktreeRemoving(_)
+        | Event::WorktreeRemoved(_)
+        | Event::WorktreeRestoring(_)
+        | Event::WorktreeRestored(_)
+        | Event::ArchiveDropped(_) => worktree_row(conn, event, at)?,
+        Event::CommandsApproved(approved) => {
+            conn.execute(
+                "INSERT INTO approvals (project, sha256, at) VALUES ($1, $2, $3)
+                 ON CONFLICT (project) DO UPDATE SET sha256 = excluded.sha256, at = excluded.at",
+                params![&approved.project, &approved.sha256, at],
             )?;
         }
         Event::TokenRevoked(token) => {
@@ -202,6 +220,34 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::LossAccepted(_)
         | Event::Unknown { .. } => {}
     }
+    Ok(())
+}
+
+/// The worktree's own row, with the state that decisions are taken on.
+fn worktree_row(conn: &mut Conn, event: &Event, at: &str) -> Result<(), StoreError> {
+    let Some(number) = worktree::number(event) else { return Ok(()) };
+    let worktree = match Worktree::requested(event, at) {
+        Some(new) => new,
+        None => {
+            let Some(mut known) = super::worktrees::worktree(conn, number)? else { return Ok(()) };
+            known.evolve(event, at);
+            known
+        }
+    };
+    let state = serde_json::to_string(&worktree).expect("a worktree is plain data");
+    conn.execute(
+        "INSERT INTO worktrees (number, project, name, stage, live, brief, state) VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (number) DO UPDATE SET stage = excluded.stage, live = excluded.live, state = excluded.state",
+        params![
+            number,
+            &worktree.project,
+            &worktree.name,
+            worktree.stage.as_str(),
+            u64::from(worktree.is_live()),
+            worktree.brief,
+            &state
+        ],
+    )?;
     Ok(())
 }
 

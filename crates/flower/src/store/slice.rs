@@ -3,6 +3,8 @@
 use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
+use super::worktrees;
+use flower_core::event::WorktreeRemoved;
 use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Command, LinkKind, World, link};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -54,7 +56,32 @@ pub fn load(conn: &mut Conn, command: &Command) -> Result<World, StoreError> {
                 slice.brief(brief)?;
             }
         }
-        Command::RegisterProject { .. } | Command::RemoveProject { .. } => slice.projects()?,
+        Command::RegisterProject { .. } => slice.projects()?,
+        Command::RemoveProject { name } => {
+            slice.projects()?;
+            slice.live_worktrees(name)?;
+        }
+        Command::RequestWorktree(request) => {
+            slice.projects()?;
+            slice.live_worktrees(&request.project)?;
+            slice.last_worktree()?;
+        }
+        Command::RestoreWorktree { number } => {
+            slice.projects()?;
+            slice.worktree(*number)?;
+            if let Some(project) = slice.world.worktrees.get(number).map(|worktree| worktree.project.clone()) {
+                slice.live_worktrees(&project)?;
+            }
+        }
+        Command::FinishWorktree { number, .. }
+        | Command::FailWorktree { number, .. }
+        | Command::RemoveWorktree { number }
+        | Command::WorktreeGone(WorktreeRemoved { number, .. })
+        | Command::DropArchive { number } => slice.worktree(*number)?,
+        Command::ApproveCommands { project, .. } => {
+            slice.projects()?;
+            slice.approval(project)?;
+        }
         Command::IssueToken { brief: Some(brief), .. } => slice.brief(*brief)?,
         Command::RevokeToken { id } => slice.token(id)?,
         Command::ProposePlan { .. }
@@ -154,6 +181,34 @@ impl Slice<'_> {
         if self.conn.row(sql, params![brief, kind.as_str(), &target])?.is_some() {
             self.world.links.insert((brief, kind, target));
         }
+        Ok(())
+    }
+
+    fn last_worktree(&mut self) -> Result<(), StoreError> {
+        self.world.last_worktree = self.count("SELECT coalesce(max(number), 0) FROM worktrees")?;
+        Ok(())
+    }
+
+    /// Whoever acts on it becomes a participant of its brief.
+    fn worktree(&mut self, number: u64) -> Result<(), StoreError> {
+        if let Some(worktree) = worktrees::worktree(self.conn, number)? {
+            if let Some(brief) = worktree.brief {
+                self.brief(brief)?;
+            }
+            self.world.worktrees.insert(number, worktree);
+        }
+        Ok(())
+    }
+
+    fn live_worktrees(&mut self, project: &str) -> Result<(), StoreError> {
+        let live = worktrees::live(self.conn, Some(project))?;
+        self.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+        Ok(())
+    }
+
+    fn approval(&mut self, project: &str) -> Result<(), StoreError> {
+        let approved = worktrees::approval(self.conn, project)?;
+        self.world.approved.extend(approved.map(|sha256| (project.to_owned(), sha256)));
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 use flower::store::Conn;
 use flower::store::log::{self, Tail};
 use flower_core::command::BriefChanges;
-use flower_core::event::Image;
+use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide};
 
 /// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
@@ -17,6 +18,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
     for number in 2..=lives + 1 {
         history.life(number);
     }
+    history.worktrees();
     history.does(Command::RemoveProject { name: "docs".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
@@ -53,6 +55,33 @@ impl History<'_> {
         for event in log::append(self.conn, &mut self.tail, &Caller::system(), &at, &drafts).unwrap() {
             self.world.apply(&event).unwrap();
         }
+    }
+
+    /// One of each fate.
+    fn worktrees(&mut self) {
+        let fates = [("fix", Some(2)), ("night", None), ("gone", None), ("back", None), ("broken", None)];
+        for (number, (name, brief)) in (1..).zip(fates) {
+            let (project, name, base, from) =
+                ("web".to_owned(), name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
+            let (sort, seal) = if number == 1 { (Sort::Lane, Seal::Sealed) } else { (Sort::Ephemeral, Seal::Linked) };
+            self.does(Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief }));
+            if number == 5 {
+                self.does(Command::FailWorktree { number, why: "the disk is full".into() });
+                continue;
+            }
+            self.does(Command::FinishWorktree { number, path: format!("/w/{number}") });
+            if number > 1 {
+                self.does(Command::RemoveWorktree { number });
+                let (tip, until, left_out) = ("c0ffee".repeat(6), "2026-12-15T12:00:00Z".to_owned(), vec![]);
+                let (branch_kept, files, bytes) = (true, 2, 11);
+                let kept = WorktreeRemoved { number, tip, branch_kept, files, bytes, left_out, until };
+                self.does(Command::WorktreeGone(kept));
+            }
+        }
+        self.does(Command::DropArchive { number: 3 });
+        self.does(Command::RestoreWorktree { number: 4 });
+        self.does(Command::FinishWorktree { number: 4, path: "/w/4".into() });
+        self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     }
 
     /// What happens to one brief, differently for some.

@@ -1,6 +1,7 @@
 //! What tests begin with: callers, and commands in short.
 
 use crate::ledger::Ledger;
+use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
 
 pub use crate::commands::operator;
@@ -59,6 +60,12 @@ pub fn token(id: &str, brief: Option<u64>) -> Command {
     Command::IssueToken { id: id.to_owned(), agent, role: Role::Worker, brief, worktree, sha256 }
 }
 
+pub fn worktree(project: &str, name: &str, brief: Option<u64>) -> Command {
+    let (project, name, base, from) = (project.to_owned(), name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
+    let (sort, seal) = (Sort::Lane, Seal::Sealed);
+    Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
+}
+
 /// A little of everything: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
 pub fn a_life(ledger: &Ledger) {
     for name in ["web", "api", "docs"] {
@@ -94,5 +101,8 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(token("lane", Some(2)));
     ledger.done(Command::RevokeToken { id: "night".into() });
     ledger.done(Command::RemoveProject { name: "docs".into() });
+    ledger.done(worktree("web", "fix", Some(2)));
+    ledger.done(Command::FinishWorktree { number: 1, path: "/w/fix".into() });
+    ledger.done(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
 }

@@ -57,6 +57,8 @@ on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
         ("scratchpads", "UPDATE scratchpads SET text = ''"),
         ("projects", "UPDATE projects SET root = '/elsewhere' WHERE name = 'api'"),
         ("tokens", "UPDATE tokens SET revoked_at = NULL"),
+        ("worktrees", "UPDATE worktrees SET stage = 'removed', live = 0"),
+        ("approvals", "DELETE FROM approvals"),
         ("search_docs", "UPDATE search_docs SET title = 'something else' WHERE place = 'brief'"),
         ("search_words", "DELETE FROM search_words"),
         ("search_spellings", "DELETE FROM search_spellings WHERE word = 'uploads'"),

@@ -5,7 +5,7 @@ use crate::commands;
 use crate::databases::{self, Database};
 use crate::ledger::Ledger;
 use flower::store::briefs::{self, Filter};
-use flower::store::{StoreError, tables};
+use flower::store::{StoreError, tables, worktrees};
 use flower_core::{Brief, Caller, Command, Recorded, World, decide};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -65,6 +65,9 @@ fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     prop_assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects.clone());
     let tokens = ledger.read(tables::tokens).into_iter().filter(|token| token.revoked_at.is_none());
     prop_assert_eq!(tokens.map(|token| token.id).collect::<std::collections::BTreeSet<_>>(), world.tokens.clone());
+    let live = ledger.read(|conn| worktrees::live(conn, None)).into_iter().map(|w| (w.number, w));
+    let expected = world.worktrees.clone().into_iter().filter(|(_, w)| w.is_live());
+    prop_assert_eq!(live.collect::<BTreeMap<_, _>>(), expected.collect::<BTreeMap<_, _>>());
     for (number, pad) in world.scratchpads.clone() {
         let row = ledger.read(move |conn| tables::scratchpad(conn, number)).expect("a scratchpad");
         prop_assert_eq!((row.brief, row.version, row.text.len() as u64), (pad.brief, pad.version, pad.bytes));

@@ -1,0 +1,310 @@
+//! Worktrees: streams of work beside MAIN. What should be is decided here; git and the disk are observed elsewhere.
+//!
+//! Making and removing take several steps on disk, so each is recorded before its first step and after its last: whoever
+//! starts again after a crash knows what was under way.
+
+use crate::event::{
+    ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeFailed, WorktreeRemoved,
+    WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring,
+};
+use crate::refusal::Refusal;
+use crate::text;
+use crate::word::words;
+use crate::world::World;
+use crate::{Event, event};
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
+    Sort ("sort of worktree") { Lane = "lane", Ephemeral = "ephemeral" }
+}
+
+words! {
+    /// How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
+    Seal ("seal") { Sealed = "sealed", Linked = "linked" }
+}
+
+words! {
+    /// Where it stands according to the log.
+    Stage ("worktree state") {
+        Creating = "creating",
+        Ready = "ready",
+        Removing = "removing",
+        Removed = "removed",
+        Restoring = "restoring",
+        Failed = "failed",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Worktree {
+    pub number: u64,
+    pub project: String,
+    pub name: String,
+    pub branch: String,
+    pub sort: Sort,
+    pub seal: Seal,
+    /// The commit it began at.
+    pub base: String,
+    /// What was asked for as its beginning.
+    pub from: String,
+    pub brief: Option<u64>,
+    pub stage: Stage,
+    pub created_at: String,
+    /// What was kept when it was removed.
+    pub archive: Option<Archive>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    /// The newest commit of its branch.
+    pub tip: String,
+    pub branch_kept: bool,
+    pub files: u64,
+    pub bytes: u64,
+    /// Ignored files that were too large to keep, if any.
+    pub left_out: Vec<String>,
+    pub removed_at: String,
+    /// RFC 3339; dropped after that.
+    pub until: String,
+}
+
+impl Worktree {
+    pub fn requested(event: &Event, at: &str) -> Option<Worktree> {
+        let Event::WorktreeRequested(new) = event else { return None };
+        Some(Worktree {
+            number: new.number,
+            project: new.project.clone(),
+            name: new.name.clone(),
+            branch: branch(&new.name),
+            sort: new.sort,
+            seal: new.seal,
+            base: new.base.clone(),
+            from: new.from.clone(),
+            brief: new.brief,
+            stage: Stage::Creating,
+            created_at: at.to_owned(),
+            archive: None,
+        })
+    }
+
+    pub fn evolve(&mut self, event: &Event, at: &str) {
+        match event {
+            Event::WorktreeCreated(_) => self.stage = Stage::Ready,
+            Event::WorktreeRestored(_) => {
+                self.stage = Stage::Ready;
+                self.archive = None;
+            }
+            Event::WorktreeFailed(_) => self.stage = Stage::Failed,
+            Event::WorktreeRemoving(_) => self.stage = Stage::Removing,
+            Event::WorktreeRestoring(_) => self.stage = Stage::Restoring,
+            Event::WorktreeRemoved(removed) => {
+                self.stage = Stage::Removed;
+                self.archive = Some(Archive {
+                    tip: removed.tip.clone(),
+                    branch_kept: removed.branch_kept,
+                    files: removed.files,
+                    bytes: removed.bytes,
+                    left_out: removed.left_out.clone(),
+                    removed_at: at.to_owned(),
+                    until: removed.until.clone(),
+                });
+            }
+            Event::ArchiveDropped(_) => self.archive = None,
+            _ => {}
+        }
+    }
+
+    /// Whether its name is taken.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.stage, Stage::Removed | Stage::Failed)
+    }
+}
+
+/// The worktree that an event speaks of.
+pub fn number(event: &Event) -> Option<u64> {
+    match event {
+        Event::WorktreeRequested(event::WorktreeRequested { number, .. })
+        | Event::WorktreeCreated(event::WorktreeCreated { number, .. })
+        | Event::WorktreeFailed(event::WorktreeFailed { number, .. })
+        | Event::WorktreeRemoving(event::WorktreeRemoving { number, .. })
+        | Event::WorktreeRemoved(event::WorktreeRemoved { number, .. })
+        | Event::WorktreeRestoring(event::WorktreeRestoring { number, .. })
+        | Event::WorktreeRestored(event::WorktreeRestored { number, .. })
+        | Event::ArchiveDropped(event::ArchiveDropped { number, .. }) => Some(*number),
+        _ => None,
+    }
+}
+
+pub fn branch(name: &str) -> String {
+    format!("flower/{name}")
+}
+
+const NAME_BYTES: usize = 41;
+
+/// A name is a directory, a branch and a word on the command line, so it is plain: `^[a-z0-9][a-z0-9-]{0,40}$`.
+pub fn name(raw: &str) -> Result<String, Refusal> {
+    let plain = raw.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    // MAIN is no worktree, and nothing may be mistaken for it.
+    if plain && (1..=NAME_BYTES).contains(&raw.len()) && !raw.starts_with('-') && raw != "main" {
+        return Ok(raw.to_owned());
+    }
+    Err(Refusal::BadWorktreeName { name: raw.chars().take(80).collect() })
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub project: String,
+    pub name: String,
+    pub sort: Sort,
+    pub seal: Seal,
+    pub base: String,
+    pub from: String,
+    pub brief: Option<u64>,
+}
+
+pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let name = name(&request.name)?;
+    world.require_project(&request.project)?;
+    require_free(world, &request.project, &name)?;
+    if let Some(brief) = request.brief {
+        world.brief(brief)?;
+    }
+    let number = world.last_worktree + 1;
+    let requested = WorktreeRequested {
+        number,
+        project: request.project.clone(),
+        name,
+        sort: request.sort,
+        seal: request.seal,
+        base: request.base.clone(),
+        from: text::line("base", &request.from, 250)?,
+        brief: request.brief,
+    };
+    Ok(vec![Draft { stream: Stream::Worktree(number), brief: request.brief, event: requested.into() }])
+}
+
+fn require_free(world: &World, project: &str, name: &str) -> Result<(), Refusal> {
+    let taken = world.worktrees.values().find(|w| w.is_live() && w.project == project && w.name == name);
+    match taken {
+        Some(taken) => Err(Refusal::WorktreeTaken { name: name.to_owned(), stage: taken.stage }),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn finish(world: &World, number: u64, path: &str) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    match worktree.stage {
+        Stage::Creating => {
+            let (name, branch, path) = (worktree.name.clone(), worktree.branch.clone(), path.to_owned());
+            Ok(draft(worktree, WorktreeCreated { number, name, branch, path }))
+        }
+        Stage::Restoring => Ok(draft(worktree, WorktreeRestored { number, path: path.to_owned() })),
+        _ => Err(stage(worktree)),
+    }
+}
+
+pub(crate) fn fail(world: &World, number: u64, why: &str) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    if worktree.stage != Stage::Creating {
+        return Err(stage(worktree));
+    }
+    Ok(draft(worktree, WorktreeFailed { number, why: why.to_owned() }))
+}
+
+/// The tombstone: from here on it goes, whatever happens.
+pub(crate) fn remove(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    match worktree.stage {
+        Stage::Ready => Ok(draft(worktree, WorktreeRemoving { number })),
+        // It was so already.
+        Stage::Removing => Ok(Vec::new()),
+        _ => Err(stage(worktree)),
+    }
+}
+
+pub(crate) fn removed(world: &World, number: u64, kept: &WorktreeRemoved) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    if worktree.stage != Stage::Removing {
+        return Err(stage(worktree));
+    }
+    Ok(draft(worktree, kept.clone()))
+}
+
+pub(crate) fn restore(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    if worktree.stage != Stage::Removed || worktree.archive.is_none() {
+        return Err(Refusal::NoArchive { name: worktree.name.clone() });
+    }
+    world.require_project(&worktree.project)?;
+    require_free(world, &worktree.project, &worktree.name)?;
+    Ok(draft(worktree, WorktreeRestoring { number }))
+}
+
+pub(crate) fn drop_archive(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(number)?;
+    if worktree.stage != Stage::Removed || worktree.archive.is_none() {
+        return Err(Refusal::NoArchive { name: worktree.name.clone() });
+    }
+    Ok(draft(worktree, ArchiveDropped { number }))
+}
+
+/// The operator has read the commands that a repository brings along and lets them run.
+pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<Draft>, Refusal> {
+    world.require_project(project)?;
+    if world.approved.get(project).is_some_and(|known| known == sha256) {
+        return Ok(Vec::new());
+    }
+    let approved = CommandsApproved { project: project.to_owned(), sha256: sha256.to_owned() };
+    Ok(vec![Draft { stream: Stream::Project(project.to_owned()), brief: None, event: approved.into() }])
+}
+
+fn draft(worktree: &Worktree, event: impl Into<Event>) -> Vec<Draft> {
+    vec![Draft { stream: Stream::Worktree(worktree.number), brief: worktree.brief, event: event.into() }]
+}
+
+fn stage(worktree: &Worktree) -> Refusal {
+    Refusal::WorktreeStage { name: worktree.name.clone(), stage: worktree.stage }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_and_never_main() {
+        for good in ["a", "0", "fix-12", "a-", &"x".repeat(41)] {
+            assert_eq!(name(good).unwrap(), good);
+        }
+        let long = "x".repeat(42);
+        let bad = [
+            "",
+            "-x",
+            "../../etc",
+            "a/../../b",
+            "/abs",
+            "nul\0",
+            "new\nline",
+            ".git",
+            "CON",
+            "\u{202e}x",
+            "é",
+            "e\u{301}",
+            "A",
+            "a b",
+            "a.b",
+            "a_b",
+            "main",
+            "--upload-pack=touch x",
+            "$(id)",
+            "`id`",
+            "a;id",
+            "refs/heads/main",
+            &long,
+        ];
+        for bad in bad {
+            assert!(name(bad).is_err(), "{bad:?}");
+        }
+        assert!(name(&"x".repeat(300)).is_err());
+    }
+}

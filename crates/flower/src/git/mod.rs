@@ -1,0 +1,135 @@
+//! The only place that starts git.
+//!
+//! There are two ways. [`in_main`] works on MAIN's repository and on the operator's side of a worktree, which nobody else
+//! writes: it says itself where everything is, so that nothing found in a directory leads elsewhere, and switches off
+//! whatever a configuration could make git run. [`in_jail`] works on an agent's private repository, where nothing can be
+//! trusted, and therefore runs where that agent runs.
+
+mod guard;
+mod process;
+
+pub use guard::programs;
+pub use process::{GitError, Output};
+
+use crate::repository::Repository;
+use process::Run;
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+/// Long enough for anything that does not grow with the repository.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// A git command in the making.
+#[derive(Debug)]
+pub struct Git {
+    run: Run,
+    /// Whose configuration must be disarmed.
+    guarded: Option<Repository>,
+}
+
+/// git on MAIN's repository, with MAIN's files as its work tree.
+pub fn in_main(repository: &Repository) -> Git {
+    pinned(repository, &repository.git_dir, &repository.root)
+}
+
+/// git on the operator's side of a worktree: `admin` is its folder inside MAIN's repository.
+pub fn in_linked(repository: &Repository, admin: &Path, tree: &Path) -> Git {
+    pinned(repository, admin, tree)
+}
+
+/// git inside of a jail; `launcher` is the command that enters it.
+pub fn in_jail(launcher: Vec<OsString>) -> Git {
+    let mut launcher = launcher.into_iter();
+    let mut run = Run::new(launcher.next().unwrap_or_default(), DEADLINE);
+    run.args.extend(launcher);
+    run.args.push("git".into());
+    Git { run, guarded: None }
+}
+
+fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
+    let mut run = Run::new("git".into(), DEADLINE);
+    run.dir = Some(repository.git_dir.clone());
+    run.env.extend([
+        ("GIT_DIR".into(), git_dir.into()),
+        ("GIT_COMMON_DIR".into(), repository.git_dir.clone().into()),
+        ("GIT_WORK_TREE".into(), tree.into()),
+        ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ("GIT_ATTR_NOSYSTEM".into(), "1".into()),
+        ("GIT_TERMINAL_PROMPT".into(), "0".into()),
+        ("GIT_NO_LAZY_FETCH".into(), "1".into()),
+        ("GIT_NO_REPLACE_OBJECTS".into(), "1".into()),
+        ("GIT_ALLOW_PROTOCOL".into(), "none".into()),
+        ("HOME".into(), "/nonexistent".into()),
+        ("LC_ALL".into(), "C".into()),
+    ]);
+    Git { run, guarded: Some(repository.clone()) }
+}
+
+impl Git {
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Git {
+        self.run.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Git {
+        self.run.env.retain(|(known, _)| known != name);
+        self.run.env.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Git {
+        self.run.input = Some(input.into());
+        self
+    }
+
+    pub fn deadline(mut self, deadline: Duration) -> Git {
+        self.run.deadline = deadline;
+        self
+    }
+
+    /// With the operator's own settings beside the repository's: for reading who they are, nothing else.
+    pub fn with_operators_settings(mut self) -> Git {
+        self.run.env.retain(|(name, _)| name != "GIT_CONFIG_GLOBAL" && name != "GIT_CONFIG_NOSYSTEM" && name != "HOME");
+        self.run.env.extend(std::env::var_os("HOME").map(|home| ("HOME".into(), home)));
+        self.run.env.extend(std::env::var_os("XDG_CONFIG_HOME").map(|dir| ("XDG_CONFIG_HOME".into(), dir)));
+        self
+    }
+
+    /// Runs it, whatever its exit code.
+    pub async fn output(mut self) -> Result<Output, GitError> {
+        if let Some(repository) = self.guarded.take() {
+            guard::disarm(&repository, &mut self.run).await?;
+        }
+        self.run.output().await
+    }
+
+    /// Runs it; anything but success is an error.
+    pub async fn run(self) -> Result<Output, GitError> {
+        self.output().await?.require_success()
+    }
+
+    /// Its answer as one line.
+    pub async fn line(self) -> Result<String, GitError> {
+        Ok(self.run().await?.line())
+    }
+
+    /// Whether it succeeds; for questions that git answers by its exit code.
+    pub async fn succeeds(self) -> Result<bool, GitError> {
+        let output = self.output().await?;
+        match output.code {
+            0 => Ok(true),
+            1 => Ok(false),
+            _ => Err(output.require_success().expect_err("neither yes nor no")),
+        }
+    }
+}
+
+/// The version of git that is installed, as in `2.47.3`.
+pub async fn version() -> Result<String, GitError> {
+    let mut run = Run::new("git".into(), Duration::from_secs(10));
+    run.args.push("--version".into());
+    let line = run.output().await?.require_success()?.line();
+    Ok(line.split_whitespace().nth(2).unwrap_or_default().to_owned())
+}
