@@ -11,6 +11,7 @@ pub mod daemon;
 pub mod error;
 pub mod git;
 pub mod home;
+pub mod jail;
 pub mod lock;
 pub mod repository;
 pub mod request;

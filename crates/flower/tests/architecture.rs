@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("api", &["app", "error", "request", "view"]),
     ("app", &["error", "home", "lock", "repository", "store", "view"]),
-    ("cli", &["client", "daemon", "error", "home", "repository", "request", "view"]),
+    ("cli", &["client", "daemon", "error", "home", "jail", "repository", "request", "view"]),
     ("client", &["error", "home"]),
     ("daemon", &["api", "app", "client", "error", "home", "lock", "repository", "store"]),
     ("error", &["store"]),
     ("home", &["error"]),
+    ("jail", &[]),
     ("lock", &[]),
     ("repository", &[]),
     ("request", &[]),

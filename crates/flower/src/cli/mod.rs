@@ -58,6 +58,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json),
     };
+    if let Some(code) = commands::run_alone(&cli.command) {
+        return code;
+    }
     match run(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

@@ -5,6 +5,7 @@ mod completions;
 mod down;
 mod inbox;
 mod init;
+mod jail;
 mod log;
 mod project;
 mod scratchpad;
@@ -17,6 +18,7 @@ mod up;
 use super::Context;
 use crate::error::Problem;
 use clap::Subcommand;
+use std::process::ExitCode;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -33,6 +35,16 @@ pub(super) enum Command {
     Token(token::TokenArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Jail(jail::JailArgs),
+}
+
+/// The jail needs neither home nor project, forks before there are threads, and ends with another program's exit code.
+pub(super) fn run_alone(command: &Command) -> Option<ExitCode> {
+    match command {
+        Command::Jail(args) => Some(jail::run(args)),
+        _ => None,
+    }
 }
 
 pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
@@ -61,6 +73,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Token(args) => token::run(&context, args).await,
             Command::Log(args) => log::run(&context, args).await,
             Command::Completions(args) => completions::run(&context, &args),
+            Command::Jail(_) => unreachable!("it has run alone"),
         }
     })
 }

@@ -1,0 +1,69 @@
+//! A bound on all processes inside for kernels whose process namespaces have none of their own, as far as there is a cgroup
+//! that can be made. For anybody but root the limit of the user does the same.
+
+use super::support;
+use rustix::process::Pid;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Removed when it goes out of sight; by then everything in it has ended.
+pub(super) struct Cgroup {
+    folder: PathBuf,
+}
+
+impl Cgroup {
+    /// Where it is of use.
+    pub(super) fn around(process: Pid, most: u32) -> Option<Cgroup> {
+        if support::process_namespaces_are_bounded() || !rustix::process::geteuid().is_root() {
+            return None;
+        }
+        let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+        candidates(&own).into_iter().find_map(|parent| Cgroup::below(&parent, process, most))
+    }
+
+    fn below(parent: &Path, process: Pid, most: u32) -> Option<Cgroup> {
+        let folder = parent.join(format!("flower-jail-{}", process.as_raw_pid()));
+        // One that is there already was left by a jail whose outer process was killed; it is empty.
+        let made = fs::create_dir(&folder).is_ok() || folder.is_dir();
+        let cgroup = made.then_some(Cgroup { folder })?;
+        fs::write(cgroup.folder.join("pids.max"), most.to_string()).ok()?;
+        fs::write(cgroup.folder.join("cgroup.procs"), process.as_raw_pid().to_string()).ok()?;
+        Some(cgroup)
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+/// Folders in which a cgroup that counts processes could be made. In the second version of cgroups one with processes can
+/// have no children that do, so that it is a sibling there.
+fn candidates(own: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let path = Path::new(path.trim_start_matches('/'));
+        if controllers.split(',').any(|controller| controller == "pids") {
+            found.push(Path::new("/sys/fs/cgroup/pids").join(path));
+        } else if controllers.is_empty() {
+            found.push(Path::new("/sys/fs/cgroup").join(path.parent().unwrap_or(path)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_child_in_the_first_version_and_a_sibling_in_the_second() {
+        let first = "9:pids:/user/me\n3:cpu,cpuacct:/\n1:name=systemd:/user\n";
+        assert_eq!(candidates(first), [PathBuf::from("/sys/fs/cgroup/pids/user/me")]);
+        assert_eq!(candidates("0::/system.slice/x.service\n"), [PathBuf::from("/sys/fs/cgroup/system.slice")]);
+        assert_eq!(candidates("0::/\n"), [PathBuf::from("/sys/fs/cgroup")]);
+    }
+}

@@ -1,0 +1,132 @@
+//! The first process of the jail: builds it, starts the command in it, and stays its parent.
+
+use super::failure::{During, Failure, Step};
+use super::places::{self, Places};
+use super::spec::{Network, Spec};
+use super::sys::{self, Forked};
+use super::{FAILED, limits, privileges, root, rules, syscalls};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// What the outer process found out before.
+pub(super) struct Setting {
+    pub(super) own_user_namespace: bool,
+    /// Signals and abstract sockets must be covered by Landlock.
+    pub(super) scopes: bool,
+    /// The command stays in the session of the caller.
+    pub(super) terminal: bool,
+    /// Gives one byte when everything outside is ready, and ends if there is no outside any more.
+    pub(super) ready: OwnedFd,
+    pub(super) user: (u32, u32),
+}
+
+/// Runs in the child of the fork; what it gives is the exit code of the jail.
+pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
+    match prepare(spec, setting).and_then(|terminal| start(spec, terminal, command)) {
+        Ok(child) => attend(child),
+        Err(failure) => {
+            eprintln!("flower jail: {failure}");
+            FAILED
+        }
+    }
+}
+
+fn prepare(spec: &Spec, setting: Setting) -> Step<bool> {
+    // If the outer process is killed, nobody inside outlives it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during("bond to the outer process")?;
+    if setting.own_user_namespace {
+        map_user(setting.user).during("user namespace")?;
+    }
+    let places: Places = places::of(spec)?;
+    root::build(&places, &spec.limits, setting.own_user_namespace)?;
+    if spec.network == Network::Closed {
+        raise_loopback().during("loopback")?;
+    }
+    limits::apply(&spec.limits)?;
+    let mut byte = [0];
+    let mut ready = fs::File::from(setting.ready);
+    // It was killed before the bond was there.
+    if ready.read(&mut byte).during("waiting for the outer process")? == 0 {
+        sys::exit_now(FAILED.into());
+    }
+    drop(ready);
+    privileges::close_descriptors()?;
+    privileges::drop_capabilities()?;
+    privileges::hide_memory()?;
+    rustix::process::chdir(&spec.dir).during_with(|| spec.dir.display().to_string())?;
+    rules::apply(spec, &places, setting.scopes)?;
+    syscalls::apply()?;
+    Ok(setting.terminal)
+}
+
+/// Inside, the user is who it is outside.
+fn map_user((user, group): (u32, u32)) -> io::Result<()> {
+    // Groups could otherwise be given up that take rights away.
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+fn raise_loopback() -> io::Result<()> {
+    use rustix::fd::AsFd;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    sys::raise_loopback(socket.as_fd())
+}
+
+fn start(spec: &Spec, terminal: bool, command: &[OsString]) -> Step<Pid> {
+    sys::block_signals(ATTENDED).during("signals")?;
+    match sys::fork().during("starting the command")? {
+        Forked::Parent(child) => Ok(child),
+        Forked::Child => {
+            sys::default_signals();
+            if !terminal {
+                // Signals to its own group then reach nobody else.
+                let _ = rustix::process::setsid();
+            }
+            let code = become_command(spec, command);
+            sys::exit_now(code)
+        }
+    }
+}
+
+/// Returns only if it could not be done.
+fn become_command(spec: &Spec, command: &[OsString]) -> i32 {
+    let Some((program, arguments)) = command.split_first() else { return FAILED.into() };
+    let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+    let error = Command::new(program).args(arguments).env_clear().envs(passed).envs(&spec.env).exec();
+    eprintln!("{}", Failure::new(format!("flower jail: {}", program.display()), &error));
+    if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
+}
+
+const ATTENDED: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];
+
+/// Takes in whoever is left without a parent, until the command ends. Then everything else inside is ended by the kernel.
+fn attend(command: Pid) -> u8 {
+    let attended = sys::signal_fd(ATTENDED);
+    let Ok(signals) = attended else { return FAILED };
+    loop {
+        while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if ended == command {
+                return exit_code(status);
+            }
+        }
+        let Ok((signal, sender)) = sys::read_signal(&signals) else { return FAILED };
+        // From outside, where the sender has no number here: the end was asked for. Those who are stopped must hear it.
+        if signal == libc::SIGTERM && sender == 0 {
+            sys::signal_all(libc::SIGTERM);
+            sys::signal_all(libc::SIGCONT);
+        }
+    }
+}
+
+/// As shells say it.
+pub(super) fn exit_code(status: WaitStatus) -> u8 {
+    let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+}

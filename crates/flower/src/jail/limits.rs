@@ -1,0 +1,44 @@
+//! Bounds on what runs inside, so that a mistake there stays there.
+
+use super::failure::{During, Step};
+use super::spec::Limits;
+use super::support;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// The kernel refuses less.
+const FEWEST_PROCESSES: u32 = 400;
+/// Lets the operator's own work go first.
+const NICENESS: i32 = 5;
+
+/// Of every process inside.
+pub(super) fn apply(limits: &Limits) -> Step<()> {
+    rustix::process::nice(NICENESS).during("niceness")?;
+    let bounds = [
+        (Resource::Core, 0),
+        (Resource::Fsize, limits.file_bytes),
+        (Resource::Nofile, limits.open_files),
+        // Does not bind the user id 0; the processes of the namespace are bounded as well.
+        (Resource::Nproc, u64::from(limits.processes)),
+    ];
+    for (resource, wanted) in bounds {
+        // Never above what the caller has: raising that takes a privilege.
+        let most = getrlimit(resource).maximum.map_or(wanted, |maximum| maximum.min(wanted));
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })
+            .during_with(|| format!("limit {resource:?}"))?;
+    }
+    Ok(())
+}
+
+/// Of all processes inside together, through the `/proc` of their namespace.
+pub(super) fn bound_processes(processes: &OwnedFd, limits: &Limits) -> io::Result<()> {
+    if !support::process_namespaces_are_bounded() {
+        return Ok(());
+    }
+    let file = rustix::fs::openat(processes, "sys/kernel/pid_max", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let most = limits.processes.max(FEWEST_PROCESSES).to_string();
+    rustix::io::write(&file, most.as_bytes())?;
+    Ok(())
+}

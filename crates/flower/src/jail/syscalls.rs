@@ -1,0 +1,205 @@
+//! Seccomp: the system calls that no build needs, and through which others have got out of jails.
+
+use super::failure::{Failure, Step};
+use libc::c_long;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
+};
+use std::collections::BTreeMap;
+
+/// A refused system call; with rules it is refused only if one of them fits.
+type Refused = (c_long, Vec<SeccompRule>);
+
+pub(super) fn apply() -> Step<()> {
+    install().map_err(|error| Failure::new("seccomp", error))
+}
+
+fn install() -> Result<(), Box<dyn std::error::Error>> {
+    let no_such: i32 = libc::ENOSYS;
+    let groups = [
+        (no_such, absent()),
+        (libc::EPERM, forbidden()?),
+        (libc::EAFNOSUPPORT, odd_families()?),
+        (libc::EPROTONOSUPPORT, odd_protocols()?),
+    ];
+    for (errno, refused) in groups {
+        apply_filter(&filter(errno, refused)?)?;
+    }
+    Ok(())
+}
+
+fn filter(errno: i32, refused: Vec<Refused>) -> Result<BpfProgram, Box<dyn std::error::Error>> {
+    let rules: BTreeMap<c_long, Vec<SeccompRule>> = refused.into_iter().collect();
+    let action = SeccompAction::Errno(u32::try_from(errno)?);
+    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
+    // Another architecture, whose numbers mean other calls, is killed by the filter's beginning.
+    let program: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()?;
+    Ok(if cfg!(target_arch = "x86_64") { without_x32(program) } else { program })
+}
+
+/// On x86-64 every call has a second number, for programs with short pointers, which no list would name.
+fn without_x32(program: BpfProgram) -> BpfProgram {
+    const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    const X32: u32 = 0x4000_0000;
+    let refusal = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    let mut guarded = vec![
+        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
+        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
+        sock_filter { code: RETURN, jt: 0, jf: 0, k: refusal },
+    ];
+    guarded.extend(program);
+    guarded
+}
+
+/// As if the kernel did not have them: programs know what to use instead.
+fn absent() -> Vec<Refused> {
+    let calls = [
+        // Its flags lie in memory, where no filter sees them: `clone` says the same in a register.
+        libc::SYS_clone3,
+        // Does in the kernel what filters never see.
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+    ];
+    calls.into_iter().map(|call| (call, Vec::new())).collect()
+}
+
+fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
+    /// Newer than the names of the library; the same number everywhere.
+    const OPEN_TREE_ATTR: c_long = 467;
+    let calls = [
+        // Mounts
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_open_tree,
+        OPEN_TREE_ATTR,
+        libc::SYS_move_mount,
+        libc::SYS_fsopen,
+        libc::SYS_fsconfig,
+        libc::SYS_fsmount,
+        libc::SYS_fspick,
+        libc::SYS_mount_setattr,
+        libc::SYS_swapon,
+        libc::SYS_swapoff,
+        libc::SYS_quotactl,
+        libc::SYS_quotactl_fd,
+        // Files without a path
+        libc::SYS_open_by_handle_at,
+        libc::SYS_fanotify_init,
+        // Other namespaces and other processes
+        libc::SYS_setns,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_kcmp,
+        libc::SYS_perf_event_open,
+        // The kernel itself
+        libc::SYS_init_module,
+        libc::SYS_finit_module,
+        libc::SYS_delete_module,
+        libc::SYS_kexec_load,
+        libc::SYS_kexec_file_load,
+        libc::SYS_reboot,
+        libc::SYS_bpf,
+        libc::SYS_userfaultfd,
+        libc::SYS_syslog,
+        libc::SYS_acct,
+        // Keys belong to the user, not to a namespace
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_keyctl,
+        // The clock is one for all
+        libc::SYS_settimeofday,
+        libc::SYS_clock_settime,
+        libc::SYS_clock_adjtime,
+        libc::SYS_adjtimex,
+    ];
+    let mut refused: Vec<Refused> = calls.into_iter().map(|call| (call, Vec::new())).collect();
+    #[cfg(target_arch = "x86_64")]
+    refused.extend([libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt].map(|call| (call, Vec::new())));
+
+    let namespaces = [
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWCGROUP,
+    ];
+    let new_namespace = namespaces.iter().map(|flag| rule([has(0, flag.unsigned_abs().into())?]));
+    let new_namespace = new_namespace.collect::<Result<Vec<_>, _>>()?;
+    refused.push((libc::SYS_clone, new_namespace.clone()));
+    refused.push((libc::SYS_unshare, new_namespace));
+    // Types into the terminal, as if the operator had.
+    let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule([is(1, low_half(request))?]));
+    refused.push((libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?));
+    // Connects as it sends, and Landlock does not look there.
+    let fast_open: u64 = libc::MSG_FASTOPEN.unsigned_abs().into();
+    refused.push((libc::SYS_sendto, vec![rule([has(3, fast_open)?])?]));
+    refused.push((libc::SYS_sendmsg, vec![rule([has(2, fast_open)?])?]));
+    refused.push((libc::SYS_sendmmsg, vec![rule([has(3, fast_open)?])?]));
+    Ok(refused)
+}
+
+fn odd_families() -> Result<Vec<Refused>, seccompiler::BackendError> {
+    let usual = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let odd = usual.map(|family| is_not(0, family)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    Ok(vec![(libc::SYS_socket, vec![SeccompRule::new(odd)?])])
+}
+
+/// Landlock knows the ports of TCP only: no other protocol that connects may take its place.
+fn odd_protocols() -> Result<Vec<Refused>, seccompiler::BackendError> {
+    /// What of the second argument is the type; the rest are flags.
+    const TYPE: u64 = 0xf;
+    let usual = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
+    let mut rules = Vec::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let mut odd = vec![is(0, low_half(family))?];
+        for protocol in usual {
+            odd.push(is_not(2, protocol)?);
+        }
+        rules.push(SeccompRule::new(odd)?);
+        // With these, no protocol means one of the odd ones.
+        for kind in [libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP] {
+            let is_kind = condition(1, SeccompCmpOp::MaskedEq(TYPE), low_half(kind))?;
+            rules.push(rule([is(0, low_half(family))?, is_kind])?);
+        }
+    }
+    // Routes and addresses; the others tell about sockets and packets of everybody.
+    rules.push(rule([is(0, low_half(libc::AF_NETLINK))?, is_not(2, libc::NETLINK_ROUTE)?])?);
+    Ok(vec![(libc::SYS_socket, rules)])
+}
+
+type Condition = Result<SeccompCondition, seccompiler::BackendError>;
+
+fn rule<const N: usize>(conditions: [SeccompCondition; N]) -> Result<SeccompRule, seccompiler::BackendError> {
+    SeccompRule::new(conditions.into())
+}
+
+fn is(argument: u8, value: u64) -> Condition {
+    condition(argument, SeccompCmpOp::Eq, value)
+}
+
+fn is_not(argument: u8, value: i32) -> Condition {
+    condition(argument, SeccompCmpOp::Ne, low_half(value))
+}
+
+fn has(argument: u8, flag: u64) -> Condition {
+    condition(argument, SeccompCmpOp::MaskedEq(flag), flag)
+}
+
+/// The kernel looks at the lower half of these arguments, and so must the filter: the upper half is free to lie.
+fn condition(argument: u8, comparison: SeccompCmpOp, value: u64) -> Condition {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
+}
+
+fn low_half(value: impl Into<i128>) -> u64 {
+    u64::try_from(value.into() & i128::from(u32::MAX)).unwrap_or_default()
+}

@@ -1,0 +1,168 @@
+//! What every jail may read: the system, and the compilers and interpreters below the user's home. Never a folder that holds
+//! credentials.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// The system, as far as it is there. `/proc`, `/dev`, `/tmp` and `/run` are fresh in every jail.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/sys",
+    // Often a link to `/run`, which is empty inside; NixOS keeps its whole system behind the second.
+    "/etc/resolv.conf",
+    "/run/current-system",
+];
+
+/// Below the home: only folders of programs.
+const BELOW_HOME: &[&str] = &[
+    ".rustup",
+    ".cargo/bin",
+    ".nvm",
+    ".pyenv",
+    ".rbenv",
+    ".asdf",
+    ".volta",
+    ".sdkman",
+    ".deno",
+    ".bun",
+    "go/bin",
+    "sdk",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/uv",
+    ".local/share/pnpm",
+];
+
+/// Where toolchains were moved to, if they were.
+const MOVED: &[&str] = &[
+    "RUSTUP_HOME",
+    "NVM_DIR",
+    "PYENV_ROOT",
+    "RBENV_ROOT",
+    "ASDF_DATA_DIR",
+    "VOLTA_HOME",
+    "SDKMAN_DIR",
+    "DENO_INSTALL",
+    "BUN_INSTALL",
+    "GOROOT",
+    "JAVA_HOME",
+];
+
+/// Below the home: nothing above or inside of these is ever listed.
+const CREDENTIALS: &[&str] = &[
+    ".aws",
+    ".azure",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".config",
+    ".docker",
+    ".gemini",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pypirc",
+    ".ssh",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".m2",
+    ".gradle",
+];
+
+/// Harmless, and programs behave oddly without them.
+const PASSED: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "TZ", "NO_COLOR"];
+
+pub(super) struct Tools {
+    pub(super) read: Vec<PathBuf>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) pass_env: Vec<String>,
+}
+
+pub(super) fn of_this_user() -> Tools {
+    let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = var("HOME").filter(|home| home.is_absolute());
+    let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    let mut add = |path: PathBuf| {
+        if may_be_listed(&path, home.as_deref()) && !read.contains(&path) && path.exists() {
+            read.push(path);
+        }
+    };
+    let mut env = BTreeMap::new();
+    for name in MOVED {
+        if let Some(path) = var(name) {
+            env.extend(path.to_str().map(|path| ((*name).to_owned(), path.to_owned())));
+            add(path);
+        }
+    }
+    if let Some(home) = &home {
+        BELOW_HOME.iter().for_each(|below| add(home.join(below)));
+        // Its programs look for this below the home, which may be another one inside.
+        if let Some(rustup) = home.join(".rustup").to_str().filter(|path| Path::new(path).exists()) {
+            env.entry("RUSTUP_HOME".to_owned()).or_insert_with(|| rustup.to_owned());
+        }
+    }
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).for_each(add);
+    Tools { read, env, pass_env: PASSED.iter().map(|name| (*name).to_owned()).collect() }
+}
+
+/// Only whole paths of some depth, that neither hold a credential nor lie inside one. Both spellings of the path and of the
+/// home are looked at, because a link must not lead around this.
+fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
+    let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let homes = home.map(|home| [home.to_owned(), home.canonicalize().unwrap_or_else(|_| home.to_owned())]);
+    [path, &real].into_iter().all(|path| {
+        let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+        plain
+            // `/`, and what is fresh inside.
+            && path.components().count() > 1
+            && !["/proc", "/dev", "/tmp", "/var", "/var/tmp", "/run", "/home"].iter().any(|top| path == Path::new(top))
+            && !path.starts_with("/proc")
+            && !path.starts_with("/dev")
+            && homes.iter().flatten().all(|home| {
+                let secret = |below: &&str| {
+                    let secret = home.join(below);
+                    path.starts_with(&secret) || secret.starts_with(path)
+                };
+                !home.starts_with(path) && !CREDENTIALS.iter().any(|below| secret(below))
+            })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_with_credentials_is_listed() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let listed = |path: &Path| may_be_listed(path, Some(home));
+        for good in [".rustup", ".cargo/bin", ".local/bin", ".nvm/versions/node/v22/bin", "work/tools/bin"] {
+            assert!(listed(&home.join(good)), "{good}");
+        }
+        for bad in ["", ".cargo", ".config", ".config/gh/bin", ".ssh", ".local/share", ".local", ".npmrc", ".aws/x"] {
+            assert!(!listed(&home.join(bad)), "{bad}");
+        }
+        for bad in ["/", "/home", "/tmp", "/proc/self/cwd", "relative/bin", ".", "/usr/../etc"] {
+            assert!(!listed(Path::new(bad)), "{bad}");
+        }
+        std::fs::create_dir_all(home.join(".ssh")).unwrap();
+        std::os::unix::fs::symlink(home.join(".ssh"), home.join("bin")).unwrap();
+        assert!(!listed(&home.join("bin")), "a link leads to credentials");
+    }
+}
