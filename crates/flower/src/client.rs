@@ -27,20 +27,27 @@ pub struct Client {
     token: String,
     /// Refuse a daemon of another version.
     strict: bool,
+    deadline: Duration,
 }
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// Verifying or rebuilding a log of millions of events takes a while; everything else answers at once.
 const DEADLINE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 impl Client {
     pub fn new(address: Address, token: String) -> Client {
-        Client { address, token, strict: true }
+        Client { address, token, strict: true, deadline: DEADLINE }
     }
 
     /// Also speaks to a daemon of another version: to stop it.
     pub fn lenient(self) -> Client {
         Client { strict: false, ..self }
+    }
+
+    /// For what takes as long as a large checkout and its setup.
+    pub fn patient(self) -> Client {
+        Client { deadline: PATIENCE, ..self }
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
@@ -57,6 +64,14 @@ impl Client {
 
     pub async fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Problem> {
         self.json(Method::PUT, path, Some(body)).await
+    }
+
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
+        self.json(Method::DELETE, path, None::<&()>).await
+    }
+
+    pub async fn bytes(&self, path: &str) -> Result<Bytes, Problem> {
+        collect(self.send(Method::GET, path, "application/json", Vec::new()).await?).await
     }
 
     /// A call whose answer has no content.
@@ -100,7 +115,7 @@ impl Client {
             .map_err(|error| {
                 Problem::usage(format!("that cannot be sent: {error}"), "check FLOWER_TOKEN and FLOWER_URL")
             })?;
-        let response = match tokio::time::timeout(DEADLINE, self.exchange(request)).await {
+        let response = match tokio::time::timeout(self.deadline, self.exchange(request)).await {
             Ok(response) => response?,
             Err(_) => {
                 return Err(Problem::unreachable(

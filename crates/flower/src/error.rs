@@ -1,6 +1,7 @@
 //! Errors as the outside sees them: `{kind, message, hints}`. This file decides their exit codes and HTTP statuses, and the
 //! wording of everything that the rules do not word themselves.
 
+use crate::git::GitError;
 use crate::store::StoreError;
 use flower_core::{Refusal, RefusalKind};
 use serde::{Deserialize, Serialize};
@@ -142,6 +143,34 @@ impl From<StoreError> for Problem {
             StoreError::Closed => Problem::unreachable(message, "run `flower up`"),
             StoreError::Busy => Problem::unreachable(message, "try again in a moment"),
             StoreError::Sql(_) => Problem::bug(message),
+        }
+    }
+}
+
+impl From<GitError> for Problem {
+    fn from(error: GitError) -> Problem {
+        let message = error.to_string();
+        match error {
+            GitError::NotStarted(_) => Problem::unreachable(message, "install git 2.38 or newer, then try again"),
+            GitError::Deadline { .. } => Problem::new(
+                ProblemKind::Timeout,
+                message,
+                "is the disk very slow, or another git at work? `flower doctor` looks",
+            ),
+            GitError::Failed { ref stderr, .. } if stderr.contains("No space left on device") => {
+                Problem::new(ProblemKind::NoSpace, message, "free some space and try again")
+            }
+            GitError::Failed { ref stderr, .. } if stderr.contains("Read-only file system") => {
+                Problem::unreachable(message, "make the repository's file system writable, then try again")
+            }
+            GitError::Failed { ref stderr, .. } if stderr.contains(".lock': File exists") => Problem::new(
+                ProblemKind::Conflict,
+                message,
+                "another git is at work there, or one was killed: `flower doctor --fix` removes a lock that nobody holds",
+            ),
+            GitError::Failed { .. } | GitError::TooMuch { .. } | GitError::Io { .. } => {
+                Problem::new(ProblemKind::Refused, message, "`flower doctor` looks for what is wrong")
+            }
         }
     }
 }

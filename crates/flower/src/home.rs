@@ -72,6 +72,31 @@ impl Home {
         self.dir.join("flower.db")
     }
 
+    /// The directories that agents and the operator work in.
+    pub fn worktrees(&self) -> PathBuf {
+        self.dir.join("worktrees")
+    }
+
+    /// What belongs to each worktree but is not in it: private repositories, homes, caches.
+    pub fn seals(&self) -> PathBuf {
+        self.dir.join("seals")
+    }
+
+    /// What was kept of worktrees that are gone. For the owner alone: ignored files hold secrets.
+    pub fn archive(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+
+    /// What only waits to be deleted.
+    pub fn trash(&self) -> PathBuf {
+        self.dir.join("trash")
+    }
+
+    /// Copies of what projects hand to every worktree, and flower's own page of house rules.
+    pub fn playbooks(&self) -> PathBuf {
+        self.dir.join("playbooks")
+    }
+
     /// The operator's token, made at first use.
     pub fn require_token(&self) -> Result<String, Problem> {
         let path = self.token();

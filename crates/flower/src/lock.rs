@@ -118,6 +118,13 @@ pub fn state(path: &Path) -> State {
     State::Free
 }
 
+/// Whether anybody holds the lock at `path`, alone or together with others.
+pub fn is_shared_held(path: &Path) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return false };
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+}
+
 /// Who holds the lock at `path`, if somebody does right now and says who.
 pub fn holder(path: &Path) -> Option<Holder> {
     match state(path) {

@@ -1,5 +1,6 @@
 //! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
 
+use flower_core::worktree::{Seal, Sort};
 use flower_core::{BriefKind, LinkKind, Role, Status};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -127,4 +128,34 @@ pub struct IssueToken {
     pub role: Option<Role>,
     pub brief: Option<u64>,
     pub worktree: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct NewWorktree {
+    pub name: String,
+    /// `ephemeral` unless said.
+    pub sort: Option<Sort>,
+    /// `sealed` unless said.
+    pub seal: Option<Seal>,
+    /// Any commit, branch or tag; MAIN's branch unless said.
+    pub from: Option<String>,
+    pub brief: Option<u64>,
+    /// Leave out the project's setup commands.
+    #[serde(default)]
+    pub no_setup: bool,
+    /// Take the pointers of LFS instead of the files.
+    #[serde(default)]
+    pub lfs_pointers: bool,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Restore {
+    /// Which of several that had this name; the last one unless said.
+    pub number: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct Approve {
+    /// Of the commands that were read.
+    pub sha256: String,
 }

@@ -8,6 +8,7 @@ mod log;
 mod page;
 mod rest;
 mod serve;
+mod worktrees;
 
 pub use serve::{Listener, Shutdown, serve};
 
@@ -34,6 +35,17 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(rest::begin_session))
         .routes(routes!(rest::list_projects, rest::register_project))
         .routes(routes!(rest::remove_project))
+        .routes(routes!(worktrees::commands, worktrees::approve))
+        .routes(routes!(worktrees::list, worktrees::create))
+        .routes(routes!(worktrees::show, worktrees::remove))
+        .routes(routes!(worktrees::sync))
+        .routes(routes!(worktrees::restore))
+        .routes(routes!(worktrees::enter))
+        .routes(routes!(worktrees::mirror))
+        .routes(routes!(worktrees::setup_log))
+        .routes(routes!(worktrees::archives))
+        .routes(routes!(worktrees::drop_archive))
+        .routes(routes!(worktrees::doctor, worktrees::mend))
         .routes(routes!(briefs::list, briefs::create))
         .routes(routes!(briefs::show, briefs::edit))
         .routes(routes!(briefs::plan))

@@ -1,6 +1,7 @@
 //! The use cases, one file each. Doors call these; nothing here knows HTTP or the command line.
 
 pub mod briefs;
+pub mod doctor;
 pub mod identity;
 pub mod images;
 pub mod inbox;
@@ -9,9 +10,11 @@ pub mod projects;
 pub mod scratchpads;
 pub mod search;
 pub mod sessions;
+pub mod settings;
 pub mod status;
 pub mod tokens;
 pub mod trace;
+pub mod worktrees;
 
 use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
@@ -20,6 +23,7 @@ use flower_core::{Caller, Command, Recorded, Role};
 use identity::Failures;
 use projects::RepositoryLocks;
 use sessions::Sessions;
+use worktrees::Worktrees;
 
 /// The longest page that any list gives at once.
 pub const PAGE: u64 = 500;
@@ -34,6 +38,7 @@ pub struct App {
     pub sessions: Sessions,
     pub failures: Failures,
     pub repositories: RepositoryLocks,
+    pub worktrees: Worktrees,
     /// Where browsers find this daemon.
     pub url: String,
     pub started_at: String,

@@ -154,7 +154,7 @@ impl App {
         }
     }
 
-    async fn project(&self, name: &str) -> Result<ProjectView, Problem> {
+    pub(super) async fn project(&self, name: &str) -> Result<ProjectView, Problem> {
         let projects = self.projects().await?;
         let known = projects.iter().map(|p| p.name.clone()).collect();
         let found = projects.into_iter().find(|project| project.name == name);

@@ -176,6 +176,14 @@ pub fn ago(at: &str, now: jiff::Timestamp) -> String {
     }
 }
 
+/// A number of bytes as people say it.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let step = (0..UNITS.len() - 1).find(|&step| bytes < 1000_u64.pow(step as u32 + 1)).unwrap_or(UNITS.len() - 1);
+    let shown = bytes as f64 / 1000_f64.powi(step as i32);
+    if step > 0 && shown < 10.0 { format!("{shown:.1} {}", UNITS[step]) } else { format!("{shown:.0} {}", UNITS[step]) }
+}
+
 /// Text from others, without anything that a terminal would act on.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()

@@ -8,6 +8,7 @@ use crate::api::{Listener, Shutdown, router, serve};
 use crate::app::identity::Failures;
 use crate::app::projects::RepositoryLocks;
 use crate::app::sessions::Sessions;
+use crate::app::worktrees::Worktrees;
 use crate::app::{App, now};
 use crate::client::short_path;
 use crate::error::{Problem, ProblemKind};
@@ -104,6 +105,7 @@ fn start(
         sessions: Sessions::load(home),
         failures: Failures::default(),
         repositories: RepositoryLocks::default(),
+        worktrees: Worktrees::default(),
         url: url.clone(),
         started_at: now(),
         database,
@@ -115,6 +117,8 @@ fn start(
         terminated()
     };
     report(Report::Ready { url });
+    let reconciling = app.clone();
+    runtime.spawn(async move { reconciling.reconcile_worktrees().await });
     let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told));
     let _ = fs::remove_file(home.socket());
     result

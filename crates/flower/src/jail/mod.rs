@@ -14,6 +14,7 @@ mod dev;
 mod failure;
 mod init;
 mod limits;
+mod logged;
 mod places;
 mod privileges;
 mod probe;
@@ -27,6 +28,7 @@ mod syscalls;
 mod terminal;
 mod toolchains;
 
+pub use logged::run_logged;
 pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};

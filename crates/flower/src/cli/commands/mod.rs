@@ -14,6 +14,7 @@ mod status;
 mod token;
 mod trace;
 mod up;
+mod worktree;
 
 use super::Context;
 use crate::error::Problem;
@@ -32,6 +33,7 @@ pub(super) enum Command {
     Trace(trace::TraceArgs),
     Search(search::SearchArgs),
     Scratchpad(scratchpad::ScratchpadArgs),
+    Worktree(worktree::WorktreeArgs),
     Token(token::TokenArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
@@ -70,6 +72,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Trace(args) => trace::run(&context, &args).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Scratchpad(args) => scratchpad::run(&context, args).await,
+            Command::Worktree(args) => worktree::run(&context, args).await,
             Command::Token(args) => token::run(&context, args).await,
             Command::Log(args) => log::run(&context, args).await,
             Command::Completions(args) => completions::run(&context, &args),

@@ -1,0 +1,206 @@
+//! Worktrees, what is kept of removed ones, and the commands that projects bring along.
+
+use super::extract::{Body, Path, Query, Who};
+use crate::app::App;
+use crate::app::projects::ProjectChoice;
+use crate::app::worktrees::{NewWorktree as Wanted, require_reach};
+use crate::error::{Problem, ProblemEnvelope};
+use crate::request::{Approve, NewWorktree, Restore};
+use crate::view::{ArchiveView, CommandsView, EnterView, Finding, SyncView, WorktreeView};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use flower_core::worktree::{Seal, Sort};
+use serde::Deserialize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use utoipa::IntoParams;
+
+type Answer<T> = Result<Json<T>, Problem>;
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    project: Option<String>,
+    #[param(value_type = Option<String>)]
+    dir: Option<PathBuf>,
+}
+
+impl From<Which> for ProjectChoice {
+    fn from(which: Which) -> ProjectChoice {
+        ProjectChoice { name: which.project, dir: which.dir }
+    }
+}
+
+#[utoipa::path(get, path = "/api/worktrees", tag = "worktrees", params(Which), responses((status = 200, body = Vec<WorktreeView>)))]
+pub(super) async fn list(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<Vec<WorktreeView>> {
+    app.worktrees(&which.into()).await.map(Json)
+}
+
+#[utoipa::path(post, path = "/api/worktrees", tag = "worktrees", params(Which), request_body = NewWorktree,
+    responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn create(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(which): Query<Which>,
+    Body(b): Body<NewWorktree>,
+) -> Answer<WorktreeView> {
+    let wanted = Wanted {
+        name: b.name,
+        sort: b.sort.unwrap_or(Sort::Ephemeral),
+        seal: b.seal.unwrap_or(Seal::Sealed),
+        from: b.from,
+        brief: b.brief,
+        no_setup: b.no_setup,
+        lfs_pointers: b.lfs_pointers,
+    };
+    // On a task of its own: whoever asked may hang up, what was begun is finished.
+    spawned(async move { app.create_worktree(&caller, &which.into(), wanted).await }).await
+}
+
+#[utoipa::path(get, path = "/api/worktrees/{name}", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = WorktreeView), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<WorktreeView> {
+    app.show_worktree(&which.into(), &name).await.map(Json)
+}
+
+/// Removes it. What is not committed, and what is not in MAIN, is kept and can be restored.
+#[utoipa::path(delete, path = "/api/worktrees/{name}", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn remove(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<WorktreeView> {
+    spawned(async move { app.remove_worktree(&caller, &which.into(), &name).await }).await
+}
+
+/// Brings new commits out and MAIN's newest in.
+#[utoipa::path(post, path = "/api/worktrees/{name}/sync", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = SyncView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn sync(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<SyncView> {
+    require_reach(&caller, &name)?;
+    spawned(async move { app.sync_worktree(&which.into(), &name).await }).await
+}
+
+#[utoipa::path(post, path = "/api/worktrees/{name}/restore", tag = "worktrees", params(("name" = String, Path), Which),
+    request_body = Restore, responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn restore(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+    Body(b): Body<Restore>,
+) -> Answer<WorktreeView> {
+    spawned(async move { app.restore_worktree(&caller, &which.into(), &name, b.number).await }).await
+}
+
+/// How to run something inside of it, on this machine.
+#[utoipa::path(post, path = "/api/worktrees/{name}/enter", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = EnterView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn enter(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<EnterView> {
+    require_reach(&caller, &name)?;
+    app.enter_worktree(&which.into(), &name).await.map(Json)
+}
+
+/// Looks whether anything was committed inside.
+#[utoipa::path(post, path = "/api/worktrees/{name}/mirror", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn mirror(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Result<StatusCode, Problem> {
+    require_reach(&caller, &name)?;
+    spawned(async move { app.mirror_worktree(&which.into(), &name).await }).await.map(|_| StatusCode::NO_CONTENT)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LogQuery {
+    project: Option<String>,
+    #[param(value_type = Option<String>)]
+    dir: Option<PathBuf>,
+    /// Bytes that are known already.
+    #[serde(default)]
+    after: u64,
+}
+
+/// The output of its setup commands.
+#[utoipa::path(get, path = "/api/worktrees/{name}/setup-log", tag = "worktrees", params(("name" = String, Path), LogQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn setup_log(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(q): Query<LogQuery>,
+) -> Result<Vec<u8>, Problem> {
+    app.setup_log(&ProjectChoice { name: q.project, dir: q.dir }, &name, q.after).await
+}
+
+#[utoipa::path(get, path = "/api/archives", tag = "worktrees", params(Which), responses((status = 200, body = Vec<ArchiveView>)))]
+pub(super) async fn archives(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<Vec<ArchiveView>> {
+    app.archives(&which.into()).await.map(Json)
+}
+
+/// Deletes what was kept of a removed worktree.
+#[utoipa::path(delete, path = "/api/archives/{number}", tag = "worktrees", params(("number" = u64, Path)),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn drop_archive(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(number): Path<u64>,
+) -> Result<StatusCode, Problem> {
+    app.drop_archive(&caller, number).await.map(|()| StatusCode::NO_CONTENT)
+}
+
+/// The commands that the project's `flower.toml` brings along.
+#[utoipa::path(get, path = "/api/projects/{name}/commands", tag = "projects", params(("name" = String, Path)),
+    responses((status = 200, body = CommandsView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn commands(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer<CommandsView> {
+    app.project_commands(&name).await.map(Json)
+}
+
+/// Lets them run, as long as they stay as they are.
+#[utoipa::path(post, path = "/api/projects/{name}/commands", tag = "projects", params(("name" = String, Path)),
+    request_body = Approve, responses((status = 200, body = CommandsView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn approve(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Body(b): Body<Approve>,
+) -> Answer<CommandsView> {
+    app.approve_commands(&caller, &name, &b.sha256).await.map(Json)
+}
+
+/// Looks for what is wrong.
+#[utoipa::path(get, path = "/api/doctor", tag = "daemon", responses((status = 200, body = Vec<Finding>)))]
+pub(super) async fn doctor(State(app): State<Arc<App>>) -> Answer<Vec<Finding>> {
+    app.doctor(false).await.map(Json)
+}
+
+/// Looks for what is wrong, and mends it where that is safe.
+#[utoipa::path(post, path = "/api/doctor", tag = "daemon", responses((status = 200, body = Vec<Finding>)))]
+pub(super) async fn mend(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<Finding>> {
+    crate::app::require_operator(&caller, "mend things")?;
+    app.doctor(true).await.map(Json)
+}
+
+async fn spawned<T: Send + 'static>(work: impl Future<Output = Result<T, Problem>> + Send + 'static) -> Answer<T> {
+    tokio::spawn(work).await.map_err(|error| Problem::bug(error.to_string()))?.map(Json)
+}

@@ -1,0 +1,189 @@
+//! Copying, moving and deleting whole trees.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// Makes a directory, and those above it, for the owner alone.
+pub(super) fn make_private(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Deletes a tree, also one whose directories forbid it. What is gone already is fine.
+pub(super) fn delete(path: &Path) -> io::Result<()> {
+    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let attempt = || match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match attempt() {
+        Err(error) if gone(&error) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            unlock(path);
+            attempt().or_else(|error| if gone(&error) { Ok(()) } else { Err(error) })
+        }
+        done => done,
+    }
+}
+
+/// Makes every directory of a tree writable for us. Symbolic links are not followed.
+fn unlock(path: &Path) {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        unlock(&entry.path());
+    }
+}
+
+/// How much a tree holds, counted up to `most` bytes, and how many files.
+pub(super) fn size(path: &Path, most: u64) -> (u64, u64) {
+    let Ok(found) = fs::symlink_metadata(path) else { return (0, 0) };
+    if !found.is_dir() {
+        return (found.len(), 1);
+    }
+    let (mut bytes, mut files) = (0, 0);
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let (more, count) = size(&entry.path(), most.saturating_sub(bytes));
+        bytes += more;
+        files += count;
+        if bytes > most {
+            break;
+        }
+    }
+    (bytes, files)
+}
+
+/// Moves a file or tree, making the directories above it. What is not there any more was moved before.
+pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from).is_err() {
+        return Ok(());
+    }
+    if let Some(above) = to.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match fs::rename(from, to) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            delete(to)?;
+            fs::rename(from, to)
+        }
+        done => done,
+    }
+}
+
+/// Copies a tree with permissions and times, sharing blocks where the file system can; never by hard link, through which a
+/// write would reach the original.
+pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from)?;
+    if found.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        fs::set_permissions(to, found.permissions())?;
+        return keep_time(to, &found);
+    }
+    if !found.is_file() {
+        // Sockets, pipes and devices are of no use in a copy.
+        return Ok(());
+    }
+    let source = fs::File::open(from)?;
+    let mut target = fs::File::create(to)?;
+    if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
+        io::copy(&mut &source, &mut target)?;
+    }
+    target.set_permissions(found.permissions())?;
+    target.set_modified(found.modified()?)
+}
+
+fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
+    fs::File::open(dir)?.set_modified(found.modified()?)
+}
+
+/// A path that was written down in a file, which must stay inside of the directory it is relative to.
+pub(super) fn inside(raw: &str) -> Option<PathBuf> {
+    let path = Path::new(raw.trim_end_matches('/'));
+    let plain = path.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
+    (plain && !raw.is_empty() && !raw.contains('\0')).then(|| path.to_owned())
+}
+
+/// `path` below `root`, provided that no symbolic link on the way leads anywhere.
+pub(super) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut at = root.to_owned();
+    for part in path.components() {
+        if fs::symlink_metadata(&at).ok()?.is_symlink() {
+            return None;
+        }
+        at.push(part);
+    }
+    fs::symlink_metadata(&at).ok().map(|_| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_paths_stay_inside() {
+        for good in ["target", "node_modules/", "a/b.md", ".claude"] {
+            assert!(inside(good).is_some(), "{good}");
+        }
+        for bad in ["", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
+            assert!(inside(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("real")).unwrap();
+        fs::write(dir.path().join("real/file"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc", dir.path().join("link")).unwrap();
+        assert!(beneath(dir.path(), Path::new("real/file")).is_some());
+        assert_eq!(beneath(dir.path(), Path::new("link/passwd")), None);
+        assert_eq!(beneath(dir.path(), Path::new("absent")), None);
+    }
+
+    #[test]
+    fn a_copy_has_times_permissions_and_links_of_its_own() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("from");
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("sub/tool"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(from.join("sub/tool"), fs::Permissions::from_mode(0o750)).unwrap();
+        std::os::unix::fs::symlink("sub/tool", from.join("link")).unwrap();
+        let to = dir.path().join("to");
+        copy(&from, &to).unwrap();
+        let (old, new) = (fs::metadata(from.join("sub/tool")).unwrap(), fs::metadata(to.join("sub/tool")).unwrap());
+        assert_eq!((old.mode(), old.modified().unwrap()), (new.mode(), new.modified().unwrap()));
+        assert_eq!((new.nlink(), new.ino() == old.ino()), (1, false));
+        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("sub/tool"));
+        fs::write(to.join("sub/tool"), "changed").unwrap();
+        assert_eq!(fs::read_to_string(from.join("sub/tool")).unwrap(), "#!/bin/sh\n");
+    }
+
+    #[test]
+    fn what_forbids_its_deletion_goes_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let locked = dir.path().join("a/b");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(locked.join("file"), "x").unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        delete(&dir.path().join("a")).unwrap();
+        assert!(!dir.path().join("a").exists());
+        delete(&dir.path().join("a")).unwrap();
+    }
+}

@@ -1,0 +1,161 @@
+//! What must be known of a repository before a worktree is made, asked of git at once.
+
+use crate::app::settings::Settings;
+use crate::error::{Problem, ProblemKind};
+use crate::git;
+use crate::repository::Repository;
+use std::fs;
+
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    /// MAIN's branch; the one it is on if none is called `main` or `master`.
+    pub(super) main_branch: String,
+    pub(super) main_tip: String,
+    /// The commit to begin at, and how it was named.
+    pub(super) base: String,
+    pub(super) from: String,
+    /// A branch `flower`, which leaves no room for `flower/…`.
+    pub(super) blocked: bool,
+    /// Where the worktree's branch stands, if it is there already.
+    pub(super) branch: Option<String>,
+    pub(super) settings: Settings,
+    pub(super) attributes: String,
+    pub(super) submodules: String,
+}
+
+impl Facts {
+    /// Of `from`, or of MAIN's branch if nothing is said.
+    pub(super) async fn gather(repository: &Repository, from: Option<&str>, branch: &str) -> Result<Facts, Problem> {
+        let head = head_branch(repository);
+        let names: Vec<&str> = ["main", "master"].into_iter().chain(head.as_deref()).collect();
+        let mut wanted: Vec<String> = names.iter().map(|name| format!("refs/heads/{name}")).collect();
+        wanted.push("HEAD".to_owned());
+        let mut questions = Questions::default();
+        let settings: Vec<_> = wanted.iter().map(|name| questions.content(name, "flower.toml")).collect();
+        let mains: Vec<_> = wanted.iter().map(|name| questions.commit(name)).collect();
+        let blocked = questions.commit("refs/heads/flower");
+        let own = questions.commit(&format!("refs/heads/{branch}"));
+        let answers = questions.ask(repository).await?;
+
+        let Some(found) = mains.iter().position(|&main| answers.get(main).is_some()) else {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} has no commits yet", repository.root.display()),
+                "make the first one: `git add -A`, then `git commit -m \"first\"`",
+            ));
+        };
+        let settings = Settings::parse(&answers.text(settings[found]))?;
+        let mut main = wanted[found].clone();
+        if let Some(named) = &settings.project.main {
+            main = format!("refs/heads/{}", flower_core::text::line("branch", named, 250)?);
+        }
+        let (given, from) = match from {
+            Some(from) => (flower_core::text::line("base", from, 250)?, from.trim().to_owned()),
+            None => (main.clone(), main.trim_start_matches("refs/heads/").to_owned()),
+        };
+        let mut questions = Questions::default();
+        let tip = questions.commit(&main);
+        let base = questions.commit(&given);
+        let attributes = questions.content(&given, ".gitattributes");
+        let submodules = questions.content(&given, ".gitmodules");
+        let seen = questions.ask(repository).await?;
+        let Some(main_tip) = seen.get(tip) else {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!(
+                    "flower.toml calls `{}` MAIN's branch, but there is none",
+                    main.trim_start_matches("refs/heads/")
+                ),
+                "mend `[project] main` in flower.toml",
+            ));
+        };
+        let Some(commit) = seen.get(base) else {
+            return Err(Problem::new(
+                ProblemKind::NotFound,
+                format!("`{from}` is no commit, branch or tag of {}", repository.root.display()),
+                "`git branch -a` and `git tag` list what there is",
+            ));
+        };
+        Ok(Facts {
+            main_branch: main.trim_start_matches("refs/heads/").to_owned(),
+            main_tip: main_tip.to_owned(),
+            base: commit.to_owned(),
+            from,
+            blocked: answers.get(blocked).is_some(),
+            branch: answers.get(own).map(str::to_owned),
+            settings,
+            attributes: seen.text(attributes),
+            submodules: seen.text(submodules),
+        })
+    }
+}
+
+/// The branch that MAIN's checkout is on, unless it is on none.
+fn head_branch(repository: &Repository) -> Option<String> {
+    let head = fs::read_to_string(repository.git_dir.join("HEAD")).ok()?;
+    head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
+}
+
+/// Questions to one `git cat-file`, which takes them from its standard input, so that no name is taken for an option.
+#[derive(Default)]
+struct Questions {
+    lines: Vec<String>,
+}
+
+struct Answers(Vec<Option<(String, Vec<u8>)>>);
+
+impl Questions {
+    fn commit(&mut self, name: &str) -> usize {
+        self.push(format!("info {name}^{{commit}}"))
+    }
+
+    fn content(&mut self, name: &str, path: &str) -> usize {
+        self.push(format!("contents {name}:{path}"))
+    }
+
+    fn push(&mut self, line: String) -> usize {
+        self.lines.push(line);
+        self.lines.len() - 1
+    }
+
+    async fn ask(self, repository: &Repository) -> Result<Answers, Problem> {
+        let mut input = self.lines.join("\n");
+        input.push('\n');
+        let output = git::in_main(repository).args(["cat-file", "--batch-command"]).input(input).run().await?;
+        let mut rest = output.stdout.as_slice();
+        let mut answers = Vec::new();
+        for line in &self.lines {
+            let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(|| Problem::bug("git's answer is cut"))?;
+            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
+            rest = &rest[end + 1..];
+            let words: Vec<&str> = head.rsplitn(3, ' ').collect();
+            let (size, sort, id) = match words.as_slice() {
+                [size, sort, id] if size.bytes().all(|b| b.is_ascii_digit()) => (size, *sort, *id),
+                _ => {
+                    answers.push(None);
+                    continue;
+                }
+            };
+            let mut content = Vec::new();
+            if line.starts_with("contents ") {
+                let size: usize = size.parse().map_err(|_| Problem::bug("git's answer has no size"))?;
+                content = rest.get(..size).ok_or_else(|| Problem::bug("git's answer is cut"))?.to_vec();
+                rest = rest.get(size + 1..).unwrap_or_default();
+            }
+            let is_file = line.starts_with("info ") || sort == "blob";
+            answers.push(is_file.then(|| (id.to_owned(), content)));
+        }
+        Ok(Answers(answers))
+    }
+}
+
+impl Answers {
+    /// The object's id.
+    fn get(&self, question: usize) -> Option<&str> {
+        self.0[question].as_ref().map(|(id, _)| id.as_str())
+    }
+
+    fn text(&self, question: usize) -> String {
+        self.0[question].as_ref().map_or_else(String::new, |(_, content)| String::from_utf8_lossy(content).into_owned())
+    }
+}

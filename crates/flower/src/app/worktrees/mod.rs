@@ -1,0 +1,143 @@
+//! Worktrees: streams of work beside MAIN. To the operator each is a linked git worktree of MAIN's repository; what runs
+//! inside a sealed one sees a private repository and nothing else.
+
+mod create;
+mod disk;
+mod facts;
+mod mirror;
+mod observe;
+mod place;
+mod private;
+mod reconcile;
+mod remove;
+mod restore;
+mod setup;
+mod shell;
+
+pub use create::NewWorktree;
+pub use observe::Protection;
+
+use super::App;
+use super::projects::ProjectChoice;
+use crate::error::{Problem, ProblemKind};
+use crate::git;
+use crate::home::Home;
+use crate::repository::Repository;
+use crate::store::worktrees;
+use crate::view::{ArchiveView, WorktreeView};
+use flower_core::{Caller, Refusal, Role, Worktree};
+use place::Place;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell};
+
+/// What the daemon remembers about worktrees beside the log.
+#[derive(Debug, Default)]
+pub struct Worktrees {
+    /// By repository or worktree: whoever changes it has the turn. `git worktree add` takes no lock of its own.
+    turns: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// Whether the kernel can build a jail, found out once.
+    protection: OnceCell<Protection>,
+}
+
+impl Worktrees {
+    fn turn(&self, of: &Path) -> Arc<AsyncMutex<()>> {
+        self.turns.lock().expect("no panic while held").entry(of.to_owned()).or_default().clone()
+    }
+}
+
+impl App {
+    /// All that are live, of one project or of all, as they are now.
+    pub async fn worktrees(&self, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
+        let project = self.find_project(choice).await?;
+        let live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
+        self.observe_all(live).await
+    }
+
+    pub async fn show_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<WorktreeView, Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        self.observe(worktree).await
+    }
+
+    /// What is kept of removed ones.
+    pub async fn archives(&self, choice: &ProjectChoice) -> Result<Vec<ArchiveView>, Problem> {
+        let project = self.find_project(choice).await?;
+        let removed = self.store.read(move |conn| worktrees::removed(conn, project.as_deref())).await?;
+        Ok(removed.into_iter().filter_map(ArchiveView::new).collect())
+    }
+
+    /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
+    async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let project = self.find_project(choice).await?;
+        let name = name.to_owned();
+        let found = self.store.read(move |conn| {
+            let mut live = worktrees::live(conn, project.as_deref())?;
+            let known: Vec<String> = live.iter().map(|worktree| worktree.name.clone()).collect();
+            live.retain(|worktree| worktree.name == name);
+            Ok((live, known, name))
+        });
+        let (mut live, known, name) = found.await?;
+        match live.len() {
+            1 => Ok(live.remove(0)),
+            0 => Err(Refusal::NoWorktree { name, known }.into()),
+            _ => Err(Problem::usage(
+                format!("there is a worktree `{name}` in several projects"),
+                format!(
+                    "say `--project NAME`; one of: {}",
+                    live.iter().map(|w| w.project.as_str()).collect::<Vec<_>>().join(", ")
+                ),
+            )),
+        }
+    }
+
+    async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
+        let repository = self.repository(&worktree.project).await?;
+        Place::new(&self.home, repository, worktree)
+    }
+
+    /// The repository of a project, which must still be where it was.
+    pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
+        let root = PathBuf::from(self.project(project).await?.root);
+        match Repository::discover(&root) {
+            Some(repository) if repository.root == root => Ok(repository),
+            _ => Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} is no repository any more", root.display()),
+                format!("move it back, or let it go: `flower project remove {project}`"),
+            )),
+        }
+    }
+}
+
+/// Workers reach their own worktree and no other.
+pub fn require_reach(caller: &Caller, name: &str) -> Result<(), Problem> {
+    match caller.role {
+        Role::Operator | Role::Orchestrator => Ok(()),
+        Role::Worker if caller.worktree.as_deref() == Some(name) => Ok(()),
+        Role::Worker | Role::Ops => Err(Problem::new(
+            ProblemKind::Forbidden,
+            format!("{} `{}` may not enter worktree `{name}`", caller.role, caller.actor.name),
+            "ask the operator or an orchestrator",
+        )),
+    }
+}
+
+/// Deletes something in the background, out of everybody's way first.
+fn reclaim(home: &Home, path: &Path) {
+    let trash = home.trash().join(crate::home::random_hex());
+    let moved = disk::make_private(&home.trash()).and_then(|()| std::fs::rename(path, &trash));
+    let doomed = if moved.is_ok() { trash } else { path.to_owned() };
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = disk::delete(&doomed) {
+            tracing::warn!("{} stays behind: {error}", doomed.display());
+        }
+    });
+}
+
+/// The newest commit of a branch in MAIN's repository, if it is there.
+async fn tip(repository: &Repository, full_name: &str) -> Result<Option<String>, Problem> {
+    let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", full_name];
+    let output = git::in_main(repository).args(args).output().await?;
+    Ok((output.code == 0).then(|| output.line()))
+}

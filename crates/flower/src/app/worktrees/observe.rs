@@ -1,0 +1,167 @@
+//! What a worktree is like now. The log says what should be; this asks git and the disk.
+
+use super::facts::Facts;
+use super::place::{Found, Place};
+use crate::app::App;
+use crate::error::{Problem, ProblemKind};
+use crate::git;
+use crate::jail;
+use crate::view::WorktreeView;
+use flower_core::Worktree;
+use flower_core::worktree::{Seal, Stage};
+use std::collections::HashMap;
+
+/// Whether the kernel can keep what runs inside away from everything else, and what is missing if not.
+#[derive(Clone, Debug)]
+pub struct Protection {
+    pub missing: Vec<String>,
+}
+
+impl App {
+    /// Asks the kernel once, by building a jail.
+    pub async fn protection(&self) -> &Protection {
+        let ask = || async {
+            let probed = tokio::task::spawn_blocking(jail::probe).await;
+            let missing = match probed {
+                Ok(Ok(())) => Vec::new(),
+                Ok(Err(missing)) => missing,
+                Err(error) => vec![format!("the attempt to build a jail failed: {error}")],
+            };
+            Protection { missing }
+        };
+        self.worktrees.protection.get_or_init(ask).await
+    }
+
+    /// Without a jail nothing is sealed: it is refused rather than left open.
+    pub(super) async fn require_jail(&self) -> Result<(), Problem> {
+        let protection = self.protection().await;
+        if protection.missing.is_empty() {
+            return Ok(());
+        }
+        Err(Problem {
+            kind: ProblemKind::Refused,
+            message: format!("this machine cannot seal a worktree: {}", protection.missing.join("; ")),
+            hints: vec![
+                "`flower doctor` says what would help".into(),
+                "without protection: add `--linked`; then what runs inside can write MAIN".into(),
+            ],
+        })
+    }
+
+    pub(super) async fn observe_all(&self, all: Vec<Worktree>) -> Result<Vec<WorktreeView>, Problem> {
+        let mut mains: HashMap<String, Option<Facts>> = HashMap::new();
+        let mut views = Vec::new();
+        for worktree in all {
+            if !mains.contains_key(&worktree.project) {
+                let facts = self.facts_of(&worktree.project).await.ok();
+                mains.insert(worktree.project.clone(), facts);
+            }
+            let facts = mains.get(&worktree.project).and_then(Option::as_ref);
+            views.push(self.look_at(worktree, facts).await?);
+        }
+        Ok(views)
+    }
+
+    pub(super) async fn observe(&self, worktree: Worktree) -> Result<WorktreeView, Problem> {
+        let facts = self.facts_of(&worktree.project).await.ok();
+        self.look_at(worktree, facts.as_ref()).await
+    }
+
+    /// One that was made this moment: nothing has changed in it yet.
+    pub(super) async fn observe_new(&self, worktree: Worktree, facts: &Facts) -> Result<WorktreeView, Problem> {
+        if worktree.base == facts.main_tip && facts.settings.worktree.setup.is_empty() {
+            let place = self.place(&worktree).await?;
+            return Ok(self.view(&worktree, &place).await);
+        }
+        self.look_at(worktree, Some(facts)).await
+    }
+
+    pub(super) async fn facts_of(&self, project: &str) -> Result<Facts, Problem> {
+        let repository = self.repository(project).await?;
+        Facts::gather(&repository, None, "flower/none").await
+    }
+
+    async fn look_at(&self, worktree: Worktree, facts: Option<&Facts>) -> Result<WorktreeView, Problem> {
+        let place = match self.place(&worktree).await {
+            Ok(place) => place,
+            Err(problem) => return Ok(WorktreeView::unknown(&worktree, problem.message)),
+        };
+        let mut view = self.view(&worktree, &place).await;
+        if worktree.stage != Stage::Ready {
+            return Ok(view);
+        }
+        match place.look() {
+            Found::There => {}
+            Found::Missing => {
+                view.state = "missing".into();
+                view.notes.push(format!(
+                    "its directory is gone: move it back, check it out again from its branch (`flower worktree restore {0}`), or let it go (`flower worktree remove {0}`)",
+                    worktree.name
+                ));
+                return Ok(view);
+            }
+            Found::Unknown(evidence) => {
+                view.state = "unknown".into();
+                view.notes.push(format!(
+                    "{evidence}: put it back as it was, or let flower do so (`flower worktree restore {}`)",
+                    worktree.name
+                ));
+                return Ok(view);
+            }
+        }
+        if place.seal == Seal::Sealed
+            && let Err(problem) = self.mirror(&place).await
+        {
+            view.notes.push(format!("its newest commits are not in MAIN's repository yet: {}", problem.message));
+        }
+        if let Some(facts) = facts {
+            match counts(&place, &facts.main_branch).await {
+                Ok((behind, ahead)) => (view.behind, view.ahead) = (behind, ahead),
+                Err(problem) => view.notes.push(problem.message),
+            }
+        }
+        match is_dirty(&place).await {
+            Ok(dirty) => view.dirty = dirty,
+            Err(problem) => view.notes.push(problem.message),
+        }
+        Ok(view)
+    }
+
+    async fn view(&self, worktree: &Worktree, place: &Place) -> WorktreeView {
+        let (protection, reason) = match worktree.seal {
+            Seal::Linked => (
+                "watched",
+                Some(
+                    "linked: what runs inside can write MAIN; make it `--sealed` for the kernel to refuse that".into(),
+                ),
+            ),
+            Seal::Sealed => match self.protection().await.missing.as_slice() {
+                [] => ("kernel", None),
+                missing => ("none", Some(missing.join("; "))),
+            },
+        };
+        let mut view = WorktreeView::of(worktree, place.tree.to_string_lossy().into_owned());
+        view.protection = protection.into();
+        view.protection_reason = reason;
+        view.setup = super::setup::last(place);
+        view
+    }
+}
+
+/// How many commits MAIN's branch has that this one has not, and the other way round.
+async fn counts(place: &Place, main: &str) -> Result<(u64, u64), Problem> {
+    let range = format!("refs/heads/{main}...{}", place.full_branch());
+    let line =
+        git::in_main(&place.repository).args(["rev-list", "--left-right", "--count", &range, "--"]).line().await?;
+    let mut numbers = line.split_whitespace().map(|word| word.parse().unwrap_or(0));
+    Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)))
+}
+
+/// Whether anything in it is not committed. Runs nothing that is configured inside.
+pub(super) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
+    let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
+    let args =
+        ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"];
+    let output = git::in_linked(&place.repository, &admin, &place.tree).args(args).run().await?;
+    Ok(!output.stdout.is_empty())
+}

@@ -1,0 +1,337 @@
+//! What a new worktree gets beside its files: playbooks, caches, submodules, and the commands that make it ready.
+
+use super::disk;
+use super::facts::Facts;
+use super::place::Place;
+use crate::app::App;
+use crate::app::projects::ProjectChoice;
+use crate::app::settings::{Settings, WorktreeSettings};
+use crate::error::{Problem, ProblemKind};
+use crate::git;
+use crate::home::Home;
+use crate::jail;
+use crate::repository::Repository;
+use crate::store::worktrees;
+use crate::view::{CommandsView, SetupView};
+use flower_core::worktree::Seal;
+use flower_core::{Caller, Command};
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const HOUSE_RULES: &str = include_str!("house_rules.md");
+/// Where they are found inside of a worktree.
+const FOLDER: &str = ".flower";
+/// One setup command.
+const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// Of the log, in one answer.
+const MOST_LOG: u64 = 1024 * 1024;
+const BEGIN: &str = "# flower: what it links into worktrees";
+const END: &str = "# flower: end";
+
+impl App {
+    /// The commands that `flower.toml` brings along, and whether they may run.
+    pub async fn project_commands(&self, project: &str) -> Result<CommandsView, Problem> {
+        let settings = self.facts_of(project).await?.settings;
+        let sha256 = settings.commands_sha256();
+        let approved = self.is_approved(project, &sha256).await?;
+        Ok(CommandsView { project: project.to_owned(), commands: settings.commands(), sha256, approved })
+    }
+
+    /// Lets them run, provided that they are still the ones that were read.
+    pub async fn approve_commands(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sha256: &str,
+    ) -> Result<CommandsView, Problem> {
+        let now = self.project_commands(project).await?;
+        if now.sha256 != sha256 {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                "the commands have changed since you read them",
+                format!("read them again: `flower project approve {project}`"),
+            ));
+        }
+        let command = Command::ApproveCommands { project: project.to_owned(), sha256: now.sha256.clone() };
+        self.submit(caller, command).await?;
+        Ok(CommandsView { approved: true, ..now })
+    }
+
+    async fn is_approved(&self, project: &str, sha256: &str) -> Result<bool, Problem> {
+        let of = project.to_owned();
+        let known = self.store.read(move |conn| worktrees::approval(conn, &of)).await?;
+        Ok(known.as_deref() == Some(sha256))
+    }
+
+    pub(super) async fn require_approved(&self, project: &str, settings: &Settings) -> Result<(), Problem> {
+        if self.is_approved(project, &settings.commands_sha256()).await? {
+            return Ok(());
+        }
+        Err(Problem::new(
+            ProblemKind::Refused,
+            format!("the commands of `{project}`'s flower.toml are not approved, or have changed since"),
+            format!("read and approve them: `flower project approve {project}`; or leave them out: add `--no-setup`"),
+        ))
+    }
+
+    /// Runs the setup commands one after the other, until one fails. The worktree is there either way.
+    pub(super) async fn run_setup(&self, place: &Place, settings: &Settings) -> Result<(), Problem> {
+        let io = |error: io::Error| self.home.problem(&place.folder, &error);
+        let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings)? } else { Vec::new() };
+        let log = fs::File::create(place.setup_log()).map_err(io)?;
+        for command in &settings.worktree.setup {
+            note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
+            let code = jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await.map_err(io)?;
+            if code != 0 {
+                let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
+                note_setup(place, &failed);
+                return Ok(());
+            }
+        }
+        note_setup(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
+        Ok(())
+    }
+
+    /// The output of the setup commands from a byte on.
+    pub async fn setup_log(&self, choice: &ProjectChoice, name: &str, after: u64) -> Result<Vec<u8>, Problem> {
+        use std::io::{Read, Seek};
+        let worktree = self.worktree(choice, name).await?;
+        let path = self.place(&worktree).await?.setup_log();
+        let mut text = Vec::new();
+        if let Ok(mut file) = fs::File::open(path)
+            && file.seek(io::SeekFrom::Start(after)).is_ok()
+        {
+            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+        }
+        Ok(text)
+    }
+}
+
+fn note_setup(place: &Place, state: &SetupView) {
+    let text = serde_json::to_string(state).expect("plain data");
+    if let Err(error) = fs::write(place.setup_state(), text) {
+        tracing::warn!("{}: {error}", place.setup_state().display());
+    }
+}
+
+/// How the last setup ended, if there was one.
+pub(super) fn last(place: &Place) -> Option<SetupView> {
+    serde_json::from_slice(&fs::read(place.setup_state()).ok()?).ok()
+}
+
+/// Lists in `flower.toml` name places inside of the repository, and nothing else.
+pub(super) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
+    let all = settings.playbooks.iter().chain(&settings.carry);
+    match all.into_iter().find(|path| disk::inside(path).is_none()) {
+        None => Ok(()),
+        Some(bad) => Err(Problem::new(
+            ProblemKind::Refused,
+            format!("flower.toml names `{bad}`, which does not stay inside of the repository"),
+            "name files and folders of the repository, without `..` and `.git`",
+        )),
+    }
+}
+
+/// Links the house rules and the project's playbooks in. Gives the lines that keep them out of git.
+pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
+    let copies = home.playbooks().join(&place.project);
+    fs::create_dir_all(&copies)?;
+    let rules = copies.join("house-rules.md");
+    refresh(&rules, HOUSE_RULES.as_bytes())?;
+    let folder = place.tree.join(FOLDER);
+    let mut lines = Vec::new();
+    // A repository that has such a folder of its own keeps it.
+    if !folder.exists() {
+        fs::create_dir(&folder)?;
+        std::os::unix::fs::symlink(&rules, folder.join("house-rules.md"))?;
+        lines.push(format!("/{FOLDER}/"));
+    }
+    for path in settings.playbooks.iter().filter_map(|raw| disk::inside(raw)) {
+        let target = place.tree.join(&path);
+        let Some(source) = disk::beneath(&place.repository.root, &path) else { continue };
+        // What is tracked is there already.
+        if fs::symlink_metadata(&target).is_ok() {
+            continue;
+        }
+        let copy = copies.join("files").join(&path);
+        refresh_tree(&source, &copy)?;
+        if let Some(above) = target.parent() {
+            fs::create_dir_all(above)?;
+        }
+        std::os::unix::fs::symlink(&copy, &target)?;
+        lines.push(format!("/{}", path.display()));
+    }
+    Ok(lines)
+}
+
+/// Writes a read-only copy, unless it is as it should be.
+fn refresh(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|now| now == content) {
+        return Ok(());
+    }
+    let draft = path.with_extension("draft");
+    fs::write(&draft, content)?;
+    fs::set_permissions(&draft, fs::Permissions::from_mode(0o444))?;
+    fs::rename(&draft, path)
+}
+
+fn refresh_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from)?;
+    if found.is_file() {
+        if let Some(above) = to.parent() {
+            fs::create_dir_all(above)?;
+        }
+        return refresh(to, &fs::read(from)?);
+    }
+    // Links could lead out of the repository, so they are not followed.
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            refresh_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// git reads one list for all worktrees of a repository; ours are lines of their own in it.
+pub(super) fn exclude_in_main(place: &Place, lines: &[String]) -> io::Result<()> {
+    let path = place.repository.git_dir.join("info/exclude");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let (rest, mut ours) = split_exclude(&text);
+    let before = ours.len();
+    for line in lines {
+        if !ours.contains(line) {
+            ours.push(line.clone());
+        }
+    }
+    if ours.len() == before {
+        return Ok(());
+    }
+    write_exclude(&path, &format!("{rest}{BEGIN}\n{}\n{END}\n", ours.join("\n")))
+}
+
+/// Leaves the list as it was before flower.
+pub(in crate::app) fn forget_exclude(repository: &Repository) -> io::Result<()> {
+    let path = repository.git_dir.join("info/exclude");
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let (rest, ours) = split_exclude(&text);
+    if ours.is_empty() {
+        return Ok(());
+    }
+    if rest.is_empty() { fs::remove_file(&path) } else { write_exclude(&path, &rest) }
+}
+
+fn write_exclude(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    let draft = path.with_extension("flower");
+    fs::write(&draft, text)?;
+    fs::rename(&draft, path)
+}
+
+/// What others wrote, ending with a line break, and our lines.
+fn split_exclude(text: &str) -> (String, Vec<String>) {
+    let Some((before, rest)) = text.split_once(&format!("{BEGIN}\n")) else {
+        let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return (format!("{text}{newline}"), Vec::new());
+    };
+    let (ours, after) = rest.split_once(&format!("{END}\n")).unwrap_or((rest, ""));
+    (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
+}
+
+/// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
+pub(super) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
+    let wanted = settings.carry.iter().filter_map(|raw| disk::inside(raw));
+    let pairs: Vec<(PathBuf, PathBuf)> = wanted
+        .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, place.tree.join(path))))
+        .filter(|(_, to)| fs::symlink_metadata(to).is_err())
+        .collect();
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let copying = tokio::task::spawn_blocking(move || {
+        for (from, to) in pairs {
+            if let Some(above) = to.parent() {
+                fs::create_dir_all(above)?;
+            }
+            disk::copy(&from, &to)?;
+        }
+        Ok(())
+    });
+    copying.await.map_err(io::Error::other)?
+}
+
+/// Fills submodules with the files that MAIN's own clones of them have. They are files to build with: git inside treats
+/// them as submodules that were not initialised, so changes in them go nowhere.
+pub(super) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Problem> {
+    for (name, path) in listed_submodules(&facts.submodules) {
+        let Some(inside) = disk::inside(&path) else { continue };
+        let git_dir = place.repository.git_dir.join("modules").join(&name);
+        let tree = place.tree.join(inside);
+        if !git_dir.join("HEAD").is_file() || !tree.is_dir() {
+            continue;
+        }
+        let entry = git::in_main(&place.repository).args(["ls-tree", "-z", &facts.base, "--", &path]).run().await?;
+        let line = entry.line();
+        let Some(commit) = line.strip_prefix("160000 commit ").and_then(|rest| rest.split('\t').next()) else {
+            continue;
+        };
+        let module = Repository { root: tree, git_dir };
+        let index = place.folder.join("submodule.index");
+        for args in [vec!["read-tree", commit], vec!["checkout-index", "--all", "--force", "--quiet"]] {
+            let filled = git::in_main(&module).args(args).env("GIT_INDEX_FILE", index.clone()).output().await?;
+            if filled.code != 0 {
+                tracing::warn!("submodule {path} of {} stays empty: {}", place.name, filled.stderr);
+                break;
+            }
+        }
+        let _ = fs::remove_file(&index);
+    }
+    Ok(())
+}
+
+/// Names and paths from `.gitmodules`. A name that would lead out of git's folder is left out.
+fn listed_submodules(text: &str) -> Vec<(String, String)> {
+    let mut name = String::new();
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix("[submodule \"").and_then(|rest| rest.strip_suffix("\"]")) {
+            header.clone_into(&mut name);
+        } else if let Some((key, value)) = line.split_once('=')
+            && key.trim() == "path"
+            && disk::inside(&name).is_some()
+        {
+            found.push((name.clone(), value.trim().to_owned()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_excluded_files_is_given_back_as_it_was() {
+        for before in ["", "# mine\n*.log\n"] {
+            let (rest, ours) = split_exclude(before);
+            assert_eq!((rest.as_str(), ours.len()), (before, 0));
+            let with = format!("{rest}{BEGIN}\n/.flower/\n{END}\n");
+            assert_eq!(split_exclude(&with), (before.to_owned(), vec!["/.flower/".to_owned()]));
+            let more = format!("{with}later\n");
+            assert_eq!(split_exclude(&more).0, format!("{before}later\n"));
+        }
+        assert_eq!(split_exclude("no newline").0, "no newline\n");
+    }
+
+    #[test]
+    fn submodules_are_found_and_hostile_names_are_not() {
+        let text = "[submodule \"lib\"]\n\tpath = vendor/lib\n\turl = -u\n[submodule \"../../x\"]\n\tpath = y\n";
+        assert_eq!(listed_submodules(text), [("lib".to_owned(), "vendor/lib".to_owned())]);
+    }
+}

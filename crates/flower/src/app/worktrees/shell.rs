@@ -1,0 +1,44 @@
+//! Entering a worktree: the command that runs inside its seal.
+
+use super::private;
+use crate::app::App;
+use crate::app::projects::ProjectChoice;
+use crate::app::settings::Settings;
+use crate::error::Problem;
+use crate::view::EnterView;
+use flower_core::worktree::Seal;
+
+impl App {
+    /// What stands before a command so that it runs in the worktree, inside its seal.
+    pub async fn enter_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        let path = place.tree.to_string_lossy().into_owned();
+        if place.seal == Seal::Linked {
+            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false });
+        }
+        self.require_jail().await?;
+        let settings = self.facts_of(&worktree.project).await?.settings;
+        let launcher = self.launcher(&place, &settings)?;
+        let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
+    }
+
+    /// Looks whether anything was committed there, for whoever has just left it.
+    pub async fn mirror_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        if place.seal == Seal::Sealed { self.mirror(&place).await } else { Ok(()) }
+    }
+
+    pub(super) fn launcher(
+        &self,
+        place: &super::Place,
+        settings: &Settings,
+    ) -> Result<Vec<std::ffi::OsString>, Problem> {
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
+        let spec = private::spec(&self.home, place, &settings.worktree, port).map_err(io)?;
+        private::launcher(place, &spec, "jail").map_err(io)
+    }
+}

@@ -1,0 +1,44 @@
+//! `flower worktree archive`
+
+use crate::cli::Context;
+use crate::cli::output::{Table, ago, size, terminal_width};
+use crate::error::Problem;
+use crate::view::ArchiveView;
+use hyper::Method;
+
+/// What is kept of removed worktrees, how big it is, and until when
+#[derive(clap::Args)]
+pub(crate) struct ArchiveArgs {
+    /// Delete what is kept under this number, for good
+    #[arg(long, value_name = "N")]
+    drop: Option<u64>,
+}
+
+pub(super) async fn run(context: &Context, args: &ArchiveArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    if let Some(number) = args.drop {
+        client.call(Method::DELETE, &format!("/api/archives/{number}")).await?;
+        return context.answer(&serde_json::json!({ "dropped": number }), |_| format!("{number} is deleted\n"));
+    }
+    let kept: Vec<ArchiveView> = client.get(&format!("/api/archives?{}", context.project_query())).await?;
+    context.answer(&kept, |kept| {
+        if kept.is_empty() {
+            return "nothing is kept\n".to_owned();
+        }
+        let now = jiff::Timestamp::now();
+        let mut table = Table::new(&["#", "NAME", "REMOVED", "FILES", "SIZE", "UNTIL", "BRANCH", "LEFT OUT"], 7);
+        for a in kept {
+            table.row(vec![
+                a.number.to_string().into(),
+                a.name.clone().into(),
+                ago(&a.removed_at, now).into(),
+                a.files.to_string().into(),
+                size(a.bytes).into(),
+                a.until.get(..10).unwrap_or(&a.until).to_owned().into(),
+                if a.branch_kept { format!("{} kept", a.branch) } else { "in MAIN".to_owned() }.into(),
+                a.left_out.join(", ").into(),
+            ]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}

@@ -1,0 +1,67 @@
+//! `flower worktree` without a verb
+
+use crate::cli::Context;
+use crate::cli::output::{Cell, Style, Table, plain, terminal_width};
+use crate::error::Problem;
+use crate::view::WorktreeView;
+
+pub(super) async fn run(context: &Context) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let worktrees: Vec<WorktreeView> = client.get(&format!("/api/worktrees?{}", context.project_query())).await?;
+    context.answer(&worktrees, |worktrees| render(worktrees, context.style))
+}
+
+fn render(worktrees: &[WorktreeView], style: Style) -> String {
+    if worktrees.is_empty() {
+        return "no worktrees yet; make one: `flower worktree new NAME`\n".to_owned();
+    }
+    let mut table = Table::new(&["NAME", "STATE", "BRIEF", "COMMITS", "FILES", "SEAL", "PATH"], 6);
+    for w in worktrees {
+        let files = if w.dirty { "changed" } else { "clean" };
+        table.row(vec![
+            Cell::painted(w.name.clone(), style.bold(&w.name)),
+            Cell::painted(w.state.clone(), state(w, style)),
+            w.briefs.iter().map(|brief| format!("#{brief}")).collect::<Vec<_>>().join(" ").into(),
+            commits(w).into(),
+            Cell::painted(files, if w.dirty { style.mark(files) } else { style.dim(files) }),
+            Cell::painted(seal(w), protection(w, style)),
+            w.path.clone().into(),
+        ]);
+    }
+    let notes = worktrees.iter().flat_map(|w| w.notes.iter().map(move |note| format!("{}: {}\n", w.name, plain(note))));
+    table.render(style, terminal_width()) + &notes.collect::<String>()
+}
+
+/// `+2 -1`: two that MAIN has not, one of MAIN's that it has not.
+pub(super) fn commits(w: &WorktreeView) -> String {
+    match (w.ahead, w.behind) {
+        (0, 0) => "–".to_owned(),
+        (ahead, 0) => format!("+{ahead}"),
+        (0, behind) => format!("-{behind}"),
+        (ahead, behind) => format!("+{ahead} -{behind}"),
+    }
+}
+
+pub(super) fn state(w: &WorktreeView, style: Style) -> String {
+    match w.state.as_str() {
+        "ready" => style.good(&w.state),
+        "missing" | "unknown" => style.bad(&w.state),
+        _ => style.dim(&w.state),
+    }
+}
+
+fn seal(w: &WorktreeView) -> String {
+    match w.protection.as_str() {
+        "kernel" => w.seal.to_string(),
+        "none" => "unprotected".to_owned(),
+        _ => format!("{}, {}", w.seal, w.protection),
+    }
+}
+
+pub(super) fn protection(w: &WorktreeView, style: Style) -> String {
+    match w.protection.as_str() {
+        "kernel" => style.good(&seal(w)),
+        "watched" => style.mark(&seal(w)),
+        _ => style.bad(&seal(w)),
+    }
+}

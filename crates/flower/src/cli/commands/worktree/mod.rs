@@ -1,0 +1,59 @@
+//! `flower worktree`
+
+mod archive;
+mod list;
+mod new;
+mod path;
+mod remove;
+mod restore;
+mod shell;
+mod show;
+mod sync;
+
+use crate::cli::Context;
+use crate::client::escape;
+use crate::error::Problem;
+use clap::Subcommand;
+
+/// Streams of work beside MAIN
+#[derive(clap::Args)]
+#[command(
+    after_help = "A worktree is a directory with a branch of its own, `flower/NAME`. To you it is an ordinary git \
+                        worktree of MAIN's repository.\nWhat runs inside a sealed one (`flower worktree shell NAME`) sees a \
+                        private repository and cannot reach MAIN: the kernel refuses."
+)]
+pub(crate) struct WorktreeArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    New(new::NewArgs),
+    Show(show::ShowArgs),
+    Path(path::PathArgs),
+    Shell(shell::ShellArgs),
+    Sync(sync::SyncArgs),
+    Remove(remove::RemoveArgs),
+    Restore(restore::RestoreArgs),
+    Archive(archive::ArchiveArgs),
+}
+
+pub(crate) async fn run(context: &Context, args: WorktreeArgs) -> Result<(), Problem> {
+    match args.verb {
+        None => list::run(context).await,
+        Some(Verb::New(args)) => new::run(context, args).await,
+        Some(Verb::Show(args)) => show::run(context, &args).await,
+        Some(Verb::Path(args)) => path::run(context, &args).await,
+        Some(Verb::Shell(args)) => shell::run(context, &args).await,
+        Some(Verb::Sync(args)) => sync::run(context, &args).await,
+        Some(Verb::Remove(args)) => remove::run(context, &args).await,
+        Some(Verb::Restore(args)) => restore::run(context, &args).await,
+        Some(Verb::Archive(args)) => archive::run(context, &args).await,
+    }
+}
+
+/// The address of one worktree, or of something below it.
+fn address(context: &Context, name: &str, below: &str) -> String {
+    format!("/api/worktrees/{}{below}?{}", escape(name), context.project_query())
+}

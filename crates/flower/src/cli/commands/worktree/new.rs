@@ -1,0 +1,91 @@
+//! `flower worktree new`
+
+use super::show::page;
+use crate::cli::Context;
+use crate::client::Client;
+use crate::error::{Problem, ProblemKind};
+use crate::request::NewWorktree;
+use crate::view::WorktreeView;
+use flower_core::worktree::{Seal, Sort};
+use std::io::Write;
+use std::time::Duration;
+
+/// Make a worktree: a directory with a branch of its own
+#[derive(clap::Args)]
+pub(crate) struct NewArgs {
+    /// Small letters, digits and `-`
+    name: String,
+    /// Stays for ongoing work
+    #[arg(long, conflicts_with = "ephemeral")]
+    lane: bool,
+    /// Goes once its work is in MAIN (the default)
+    #[arg(long)]
+    ephemeral: bool,
+    /// What runs inside has a private repository and cannot reach MAIN (the default)
+    #[arg(long, conflicts_with = "linked")]
+    sealed: bool,
+    /// A plain git worktree: what runs inside can write MAIN
+    #[arg(long)]
+    linked: bool,
+    /// Where it begins: any branch, tag or commit; otherwise MAIN's branch
+    #[arg(long, value_name = "REF")]
+    from: Option<String>,
+    /// The brief that it is for
+    #[arg(long, value_name = "N")]
+    brief: Option<u64>,
+    /// Leave out the setup commands of flower.toml
+    #[arg(long)]
+    no_setup: bool,
+    /// In a repository with LFS, take the pointers instead of the files
+    #[arg(long)]
+    lfs_pointers: bool,
+}
+
+pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem> {
+    let client = context.client().await?.patient();
+    let body = NewWorktree {
+        name: args.name.clone(),
+        sort: args.lane.then_some(Sort::Lane),
+        seal: args.linked.then_some(Seal::Linked),
+        from: args.from,
+        brief: args.brief,
+        no_setup: args.no_setup,
+        lfs_pointers: args.lfs_pointers,
+    };
+    let address = format!("/api/worktrees?{}", context.project_query());
+    let made = client.post::<WorktreeView>(&address, &body);
+    let worktree = tokio::select! {
+        made = made => made?,
+        never = follow_setup(context, &client, &args.name) => match never {},
+    };
+    let failed = worktree.setup.clone().filter(|setup| setup.state == "failed");
+    context.answer(&worktree, |w| {
+        let hint = format!("work in it: `flower worktree shell {}`\n", w.name);
+        page(w, context.style) + &context.style.dim(&hint)
+    })?;
+    match failed {
+        None => Ok(()),
+        Some(setup) => Err(Problem::new(
+            ProblemKind::Refused,
+            format!(
+                "the worktree is there, but its setup failed: `{}` ended with {}",
+                setup.command.unwrap_or_default(),
+                setup.code.unwrap_or_default()
+            ),
+            format!("its output is above; try again inside: `flower worktree shell {}`", args.name),
+        )),
+    }
+}
+
+/// Shows the output of the setup commands while they run.
+async fn follow_setup(context: &Context, client: &Client, name: &str) -> std::convert::Infallible {
+    let mut seen = 0;
+    loop {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let address = format!("{}&after={seen}", super::address(context, name, "/setup-log"));
+        let Ok(bytes) = client.bytes(&address).await else { continue };
+        seen += bytes.len();
+        let text = crate::cli::output::plain(&String::from_utf8_lossy(&bytes));
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}

@@ -1,0 +1,16 @@
+//! `flower worktree path`
+
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::view::WorktreeView;
+
+/// Print its directory, for `cd "$(flower worktree path NAME)"`
+#[derive(clap::Args)]
+pub(crate) struct PathArgs {
+    name: String,
+}
+
+pub(super) async fn run(context: &Context, args: &PathArgs) -> Result<(), Problem> {
+    let worktree: WorktreeView = context.client().await?.get(&super::address(context, &args.name, "")).await?;
+    context.answer(&serde_json::json!({ "path": worktree.path }), |_| format!("{}\n", worktree.path))
+}

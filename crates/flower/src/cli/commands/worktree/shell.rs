@@ -1,0 +1,51 @@
+//! `flower worktree shell`
+
+use crate::cli::Context;
+use crate::error::{Problem, ProblemKind};
+use crate::view::EnterView;
+use hyper::Method;
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+/// Run a shell, or a command, inside its seal
+///
+/// Its exit code is the command's own.
+#[derive(clap::Args)]
+pub(crate) struct ShellArgs {
+    name: String,
+    /// The command; otherwise your shell
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Problem> {
+    if context.remote()?.is_some() {
+        return Err(Problem::new(
+            ProblemKind::Refused,
+            "a shell runs on the machine of its daemon, and FLOWER_URL names another",
+            "run it there",
+        ));
+    }
+    let client = context.client().await?;
+    let inside: EnterView = client.post(&super::address(context, &args.name, "/enter"), &()).await?;
+    if !inside.sealed {
+        eprintln!("{}: linked, so nothing keeps what runs here away from MAIN", inside.name);
+    }
+    let mut words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
+    if args.command.is_empty() {
+        words.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()));
+    } else {
+        words.extend(args.command.iter().cloned());
+    }
+    // Ctrl-C is for what runs inside; this process waits for its end.
+    let _hears = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    let _quits = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::quit());
+    let status = Command::new(&words[0]).args(&words[1..]).current_dir(&inside.path).status().map_err(|error| {
+        Problem::new(ProblemKind::NotFound, format!("{}: {error}", words[0].display()), "is it installed?")
+    })?;
+    // What was committed inside reaches the operator's side now; if not, then with the next look at it.
+    let _ = client.call(Method::POST, &super::address(context, &args.name, "/mirror")).await;
+    let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(1));
+    std::process::exit(code)
+}

@@ -1,0 +1,45 @@
+//! `flower worktree show`
+
+use super::list::{commits, protection, state};
+use crate::cli::Context;
+use crate::cli::output::{Style, ago, plain};
+use crate::error::Problem;
+use crate::view::WorktreeView;
+
+/// One worktree as it is now
+#[derive(clap::Args)]
+pub(crate) struct ShowArgs {
+    name: String,
+}
+
+pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
+    let worktree: WorktreeView = context.client().await?.get(&super::address(context, &args.name, "")).await?;
+    context.answer(&worktree, |w| page(w, context.style))
+}
+
+/// A page about one, which `new`, `restore` and `sync` show too.
+pub(super) fn page(w: &WorktreeView, style: Style) -> String {
+    let now = jiff::Timestamp::now();
+    let mut text = format!("{}  {}  {}\n", style.bold(&w.name), state(w, style), style.dim(w.sort.as_str()));
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:9}"))));
+    line("project", &w.project);
+    line("branch", &format!("{} ({})", w.branch, commits(w)));
+    line("files", if w.dirty { "changed" } else { "clean" });
+    line("seal", &protection(w, style));
+    if let Some(reason) = &w.protection_reason {
+        line("", &plain(reason));
+    }
+    line("path", &w.path);
+    line("made", &format!("{} from {}", ago(&w.created_at, now), w.base.get(..12).unwrap_or(&w.base)));
+    for brief in &w.briefs {
+        line("brief", &format!("#{brief}"));
+    }
+    if let Some(setup) = &w.setup {
+        let command = setup.command.as_deref().map_or_else(String::new, |command| format!(": {}", plain(command)));
+        line("setup", &format!("{}{command}", setup.state));
+    }
+    for note in &w.notes {
+        line("note", &plain(note));
+    }
+    text
+}

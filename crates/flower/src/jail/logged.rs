@@ -1,0 +1,56 @@
+//! Running a command for its effect and its exit code, with its output in a file.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::process::Command;
+
+/// Between asking it to end and making it end.
+const GRACE: Duration = Duration::from_secs(5);
+/// As a shell says it of a command that took too long.
+const TIMED_OUT: i32 = 124;
+
+/// Runs a shell command behind `launcher`, which may be empty, and gives its exit code. It ends with this process.
+pub async fn run_logged(
+    launcher: &[OsString],
+    command: &str,
+    dir: &Path,
+    log: &File,
+    deadline: Duration,
+) -> io::Result<i32> {
+    // The jail's lifeline is standard input, which the command itself must not see.
+    let inner = ["sh", "-c", "exec sh -c \"$1\" </dev/null", "sh", command].map(OsString::from);
+    let mut words = launcher.to_vec();
+    if let Some(end) = words.iter().position(|word| word == "--") {
+        words.splice(end..end, ["--lifeline".into(), "0".into()]);
+    }
+    words.extend(inner);
+    let mut child = Command::new(&words[0])
+        .args(&words[1..])
+        .current_dir(dir)
+        .stdin(Stdio::piped())
+        .stdout(log.try_clone()?)
+        .stderr(log.try_clone()?)
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    // Held open: when this process is gone, so is what runs inside.
+    let _lifeline = child.stdin.take();
+    if let Ok(status) = tokio::time::timeout(deadline, child.wait()).await {
+        let status = status?;
+        return Ok(status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
+    }
+    let end = |signal| group.map(|group| kill_process_group(group, signal));
+    let _ = end(Signal::TERM);
+    if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
+        let _ = end(Signal::KILL);
+        child.wait().await?;
+    }
+    Ok(TIMED_OUT)
+}
