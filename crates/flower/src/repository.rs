@@ -18,6 +18,11 @@ impl Repository {
         start.ancestors().find_map(Repository::at)
     }
 
+    /// A repository without files of its own.
+    pub fn is_bare(dir: &Path) -> bool {
+        dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
+    }
+
     fn at(dir: &Path) -> Option<Repository> {
         let dot_git = dir.join(".git");
         if dot_git.is_dir() {

@@ -228,6 +228,16 @@ pub struct ProjectView {
     pub name: String,
     pub root: String,
     pub at: String,
+    /// Keys of the repository's own git configuration that name programs, when it is registered. flower runs none of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct RemovedProject {
+    pub removed: String,
+    /// Branches of flower's that stay in the repository, because nothing else keeps their work.
+    pub branches_left: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

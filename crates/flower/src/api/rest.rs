@@ -9,7 +9,8 @@ use crate::app::{App, require_operator};
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
 use crate::view::{
-    InboxItem, NewToken, OpenLink, ProjectView, ScratchpadView, SearchHit, Session, StatusView, TokenView,
+    InboxItem, NewToken, OpenLink, ProjectView, RemovedProject, ScratchpadView, SearchHit, Session, StatusView,
+    TokenView,
 };
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -78,13 +79,13 @@ pub(super) async fn register_project(
 }
 
 #[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
-    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+    responses((status = 200, body = RemovedProject), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn remove_project(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
-) -> Result<StatusCode, Problem> {
-    app.remove_project(&caller, &name).await.map(|()| StatusCode::NO_CONTENT)
+) -> Answer<RemovedProject> {
+    app.remove_project(&caller, &name).await.map(Json)
 }
 
 #[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]

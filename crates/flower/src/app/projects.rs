@@ -2,10 +2,11 @@
 
 use super::{App, require_operator};
 use crate::error::{Problem, ProblemKind};
+use crate::git;
 use crate::lock::{Holder, Lock, LockError};
 use crate::repository::Repository;
 use crate::store::tables;
-use crate::view::ProjectView;
+use crate::view::{ProjectView, RemovedProject};
 use flower_core::{Caller, Command, Refusal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,10 @@ impl RepositoryLocks {
 impl App {
     pub async fn projects(&self) -> Result<Vec<ProjectView>, Problem> {
         let projects = self.store.read(tables::projects).await?;
-        Ok(projects.into_iter().map(|p| ProjectView { name: p.name, root: p.root, at: p.at }).collect())
+        Ok(projects
+            .into_iter()
+            .map(|p| ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new() })
+            .collect())
     }
 
     /// Makes the repository around `dir` a project, or finds that it is one.
@@ -80,6 +84,13 @@ impl App {
         // The rules would refuse it too, but only after its lock was taken.
         require_operator(caller, "register a project")?;
         let Some(repository) = Repository::discover(dir) else {
+            if Repository::is_bare(dir) {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    format!("{} is a bare repository; MAIN is a checkout that can be served", dir.display()),
+                    "clone it, and run `flower init` in the clone",
+                ));
+            }
             return Err(Problem::new(
                 ProblemKind::Refused,
                 format!("{} is not inside a git repository", dir.display()),
@@ -108,14 +119,28 @@ impl App {
             self.repositories.release(&repository.root);
         }
         registered?;
-        self.project(&name).await
+        let mut project = self.project(&name).await?;
+        // None of them runs; who else works there should know of them.
+        project.programs = git::programs(&repository).await.unwrap_or_default();
+        Ok(project)
     }
 
-    pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<(), Problem> {
+    /// Gives the repository back as it was. What is kept of its worktrees stays.
+    pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
+        require_operator(caller, "remove a project")?;
         let root = self.project(name).await?.root;
+        // One that is gone has nothing to be given back.
+        let repository = Repository::discover(Path::new(&root)).filter(|found| found.root == Path::new(&root));
+        if let Some(repository) = &repository {
+            self.pack_archives(name, repository).await?;
+        }
         self.submit(caller, Command::RemoveProject { name: name.to_owned() }).await?;
+        let branches_left = match &repository {
+            Some(repository) => self.leave_repository(name, repository).await?,
+            None => Vec::new(),
+        };
         self.repositories.release(Path::new(&root));
-        Ok(())
+        Ok(RemovedProject { removed: name.to_owned(), branches_left })
     }
 
     /// The project a caller means, if it is one: by name, else by directory.

@@ -3,7 +3,9 @@
 
 mod create;
 mod disk;
+mod doctor;
 mod facts;
+mod leave;
 mod mirror;
 mod observe;
 mod place;

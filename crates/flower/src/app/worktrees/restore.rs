@@ -97,6 +97,10 @@ impl App {
         let kept = archive(&self.home, number);
         let io = |error: std::io::Error| self.home.problem(&kept, &error);
         let tip = worktree.archive.as_ref().map_or_else(|| worktree.base.clone(), |kept| kept.tip.clone());
+        let bundle = super::leave::bundle(&kept);
+        if bundle.exists() {
+            git::in_main(&place.repository).args(["bundle", "unbundle"]).args([bundle.as_os_str()]).run().await?;
+        }
         let staged = self.check_out(&place, number, &tip).await?;
         disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
         disk::make_private(&place.folder).map_err(io)?;

@@ -1,6 +1,7 @@
 //! `flower init`
 
 use crate::cli::Context;
+use crate::cli::output::plain;
 use crate::error::Problem;
 use crate::request::NewProject;
 use crate::view::ProjectView;
@@ -17,5 +18,12 @@ pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem
     let client = context.client().await?;
     let body = NewProject { dir: context.dir.clone(), name: args.name.or_else(|| context.project.clone()) };
     let project: ProjectView = client.post("/api/projects", &body).await?;
-    context.answer(&project, |p| format!("{} is a project: {}\n", context.style.bold(&p.name), p.root))
+    context.answer(&project, |p| {
+        let mut text = format!("{} is a project: {}\n", context.style.bold(&p.name), p.root);
+        if !p.programs.is_empty() {
+            text.push_str("its git configuration names programs, none of which flower runs:\n");
+            text.extend(p.programs.iter().map(|key| format!("  {}\n", plain(key))));
+        }
+        text
+    })
 }

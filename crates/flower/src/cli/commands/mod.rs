@@ -2,6 +2,7 @@
 
 mod brief;
 mod completions;
+mod doctor;
 mod down;
 mod inbox;
 mod init;
@@ -26,6 +27,7 @@ pub(super) enum Command {
     Up(up::UpArgs),
     Down(down::DownArgs),
     Status(status::StatusArgs),
+    Doctor(doctor::DoctorArgs),
     Init(init::InitArgs),
     Project(project::ProjectArgs),
     Brief(brief::BriefArgs),
@@ -65,6 +67,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Up(args) => up::run(&context, &args).await,
             Command::Down(args) => down::run(&context, &args).await,
             Command::Status(args) => status::run(&context, &args).await,
+            Command::Doctor(args) => doctor::run(&context, &args).await,
             Command::Init(args) => init::run(&context, args).await,
             Command::Project(args) => project::run(&context, args).await,
             Command::Brief(args) => brief::run(&context, args).await,

@@ -4,9 +4,8 @@ use crate::cli::Context;
 use crate::cli::output::{Table, ago, terminal_width};
 use crate::client::escape;
 use crate::error::Problem;
-use crate::view::ProjectView;
+use crate::view::{ProjectView, RemovedProject};
 use clap::Subcommand;
-use hyper::Method;
 
 /// The repositories that this flower serves
 #[derive(clap::Args)]
@@ -17,15 +16,19 @@ pub(crate) struct ProjectArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Serve a repository no longer; its briefs and their trace stay
+    /// Give a repository back as it was; briefs, their trace and what is kept of worktrees stay
     Remove { name: String },
 }
 
 pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     if let Some(Verb::Remove { name }) = args.verb {
-        client.call(Method::DELETE, &format!("/api/projects/{}", escape(&name))).await?;
-        return context.answer(&serde_json::json!({ "removed": name }), |_| format!("{name} is served no longer\n"));
+        let removed: RemovedProject = client.delete(&format!("/api/projects/{}", escape(&name))).await?;
+        return context.answer(&removed, |removed| {
+            let left =
+                removed.branches_left.iter().map(|branch| format!("  {branch} stays: its work is nowhere else\n"));
+            format!("{name} is served no longer, and as it was before\n{}", left.collect::<String>())
+        });
     }
     let projects: Vec<ProjectView> = client.get("/api/projects").await?;
     context.answer(&projects, |projects| {

@@ -1,0 +1,151 @@
+//! Whether the log, git and the disk agree about worktrees.
+
+use super::place::{Found, keep};
+use super::remove::{archive, refs_below, update_refs};
+use super::{disk, reclaim};
+use crate::app::App;
+use crate::app::doctor::{bad, mended, ok};
+use crate::error::Problem;
+use crate::repository::Repository;
+use crate::store::worktrees;
+use crate::view::Finding;
+use flower_core::Worktree;
+use flower_core::worktree::Stage;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+impl App {
+    pub(in crate::app) async fn check_worktrees(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
+        let live = self.store.read(|conn| worktrees::live(conn, None)).await?;
+        let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
+        let mut findings = self.check_places(&live).await;
+        findings.extend(self.check_leftover_directories(&live, &kept, fix));
+        for project in self.projects().await? {
+            let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
+            findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
+            findings.push(self.check_leftover_admin(&repository, &live, fix));
+        }
+        Ok(findings)
+    }
+
+    /// Every worktree that should be there is.
+    async fn check_places(&self, live: &[Worktree]) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        for worktree in live.iter().filter(|worktree| worktree.stage == Stage::Ready) {
+            let evidence = match self.place(worktree).await.map(|place| place.look()) {
+                Ok(Found::There) => continue,
+                Ok(Found::Missing) => "its directory is gone".to_owned(),
+                Ok(Found::Unknown(evidence)) => evidence,
+                Err(problem) => problem.message,
+            };
+            let fix = format!("`flower worktree restore {0}`, or `flower worktree remove {0}`", worktree.name);
+            findings.push(bad("worktree", format!("{}: {evidence}", worktree.name), fix));
+        }
+        if findings.is_empty() {
+            findings.push(ok("worktree", format!("{} worktrees are where they should be", live.len())));
+        }
+        findings
+    }
+
+    /// Directories of ours that the log does not know. What may be somebody's work is moved, never deleted.
+    fn check_leftover_directories(&self, live: &[Worktree], kept: &[Worktree], fix: bool) -> Vec<Finding> {
+        let known = |base: PathBuf| -> HashSet<PathBuf> {
+            live.iter().map(|worktree| base.join(&worktree.project).join(&worktree.name)).collect()
+        };
+        let mut strange = Vec::new();
+        for base in [self.home.worktrees(), self.home.seals()] {
+            let expected = known(base.clone());
+            let found = below(&base).into_iter().flat_map(|project| below(&project));
+            strange.extend(found.filter(|path| !expected.contains(path)));
+        }
+        let archives: HashSet<PathBuf> =
+            kept.iter().chain(live).map(|worktree| archive(&self.home, worktree.number)).collect();
+        let is_ours =
+            |path: &PathBuf| path.file_name().is_some_and(|n| n.as_encoded_bytes().iter().all(u8::is_ascii_digit));
+        strange
+            .extend(below(&self.home.archive()).into_iter().filter(|path| is_ours(path) && !archives.contains(path)));
+        if strange.is_empty() {
+            return vec![ok("leftovers", "no directory is left over")];
+        }
+        let mend = |path: PathBuf| {
+            let evidence = format!("{} belongs to no worktree", path.display());
+            if !fix {
+                let fix = "`flower doctor --fix` moves it to FLOWER_HOME/archive/leftovers";
+                return bad("leftovers", evidence, fix);
+            }
+            let name = path.strip_prefix(self.home.dir()).unwrap_or(&path).to_string_lossy().replace('/', "-");
+            let stamp = crate::app::now().replace([':', '.'], "-");
+            let to = self.home.archive().join("leftovers").join(format!("{name}-{stamp}"));
+            let done = disk::make_private(&self.home.archive()).and_then(|()| disk::move_over(&path, &to));
+            mended(
+                "leftovers",
+                evidence,
+                done.map(|()| format!("moved to {}", to.display())).map_err(|e| e.to_string()),
+            )
+        };
+        strange.into_iter().map(mend).collect()
+    }
+
+    /// Refs that keep commits for worktrees and archives that are no more.
+    async fn check_leftover_refs(
+        &self,
+        project: &str,
+        repository: &Repository,
+        live: &[Worktree],
+        kept: &[Worktree],
+        fix: bool,
+    ) -> Result<Finding, Problem> {
+        let of_project = |worktree: &&Worktree| worktree.project == project;
+        let mut prefixes: Vec<String> = live.iter().filter(of_project).map(|worktree| keep(&worktree.name)).collect();
+        let archived = kept.iter().chain(live).filter(of_project);
+        prefixes.extend(archived.map(|worktree| super::remove::archive_refs(worktree.number)));
+        let refs = refs_below(repository, "refs/flower/").await?;
+        let strange: Vec<String> = refs
+            .into_iter()
+            .map(|(name, _)| name)
+            .filter(|name| !prefixes.iter().any(|prefix| name.starts_with(prefix.as_str())))
+            .collect();
+        if strange.is_empty() {
+            return Ok(ok("refs", format!("no ref is left over in {}", repository.root.display())));
+        }
+        let evidence = strange.join(", ");
+        if !fix {
+            return Ok(bad("refs", evidence, "`flower doctor --fix` deletes them: nothing of flower's needs them"));
+        }
+        let lines = strange.iter().map(|name| format!("delete {name}")).collect();
+        let done = update_refs(repository, lines).await;
+        Ok(mended("refs", evidence, done.map(|()| "deleted".into()).map_err(|problem| problem.message)))
+    }
+
+    /// git's own notes of worktrees of ours that are no more.
+    fn check_leftover_admin(&self, repository: &Repository, live: &[Worktree], fix: bool) -> Finding {
+        let ours = self.home.worktrees().canonicalize().unwrap_or_else(|_| self.home.worktrees());
+        let expected: HashSet<PathBuf> =
+            live.iter().map(|worktree| ours.join(&worktree.project).join(&worktree.name)).collect();
+        let strange: Vec<PathBuf> = below(&repository.git_dir.join("worktrees"))
+            .into_iter()
+            .filter(|admin| {
+                let Ok(line) = fs::read_to_string(admin.join("gitdir")) else { return false };
+                let tree = Path::new(line.trim_end()).parent().unwrap_or(Path::new("")).to_owned();
+                tree.starts_with(&ours) && !expected.contains(&tree) && !tree.exists()
+            })
+            .collect();
+        if strange.is_empty() {
+            return ok(
+                "git worktrees",
+                format!("git lists no worktree of ours in vain in {}", repository.root.display()),
+            );
+        }
+        let evidence = strange.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        if !fix {
+            return bad("git worktrees", evidence, "`flower doctor --fix` removes them from git's list");
+        }
+        strange.iter().for_each(|path| reclaim(&self.home, path));
+        mended("git worktrees", evidence, Ok("removed from git's list".into()))
+    }
+}
+
+fn below(dir: &Path) -> Vec<PathBuf> {
+    fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+}
