@@ -48,6 +48,11 @@ impl Home {
         self.dir.join("lock")
     }
 
+    /// Held by whatever the daemon has started.
+    pub fn children(&self) -> PathBuf {
+        self.dir.join("children.lock")
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.dir.join("flower.sock")
     }

@@ -152,3 +152,31 @@ fn is_alive(pid: u32) -> bool {
 fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
+
+/// Tells whether anything that an earlier daemon started is still running: a lock on a file which every process that this
+/// one starts inherits, and which therefore ends with the last of them.
+#[derive(Debug)]
+pub struct Children {
+    file: File,
+}
+
+impl Children {
+    pub fn new(path: &Path) -> io::Result<Children> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
+        Ok(Children { file })
+    }
+
+    /// Waits for those of earlier daemons. False if some are still there after `patience`.
+    pub async fn are_alone(&self, patience: Duration) -> bool {
+        use rustix::fs::{FlockOperation, flock};
+        let start = Instant::now();
+        while flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if start.elapsed() > patience {
+                return false;
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        true
+    }
+}

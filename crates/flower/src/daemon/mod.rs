@@ -13,7 +13,7 @@ use crate::app::{App, now};
 use crate::client::short_path;
 use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
-use crate::lock::{Holder, Lock, LockError};
+use crate::lock::{Children, Holder, Lock, LockError};
 use crate::repository::Repository;
 use crate::store::{Location, Store};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
+use tokio::task::AbortHandle;
 
 /// How long requests that are under way may take after the order to end. With what comes after them the daemon is gone
 /// within five seconds, whatever hangs.
@@ -86,6 +87,8 @@ fn start(
 ) -> Result<(), Problem> {
     let home = &config.home;
     let operator_token = home.require_token()?;
+    // Before anything is started.
+    let children = Children::new(&home.children()).map_err(|error| home.problem(&home.children(), &error))?;
     let (location, database) = location(home)?;
     let store = Store::open(&location, home.dir(), Arc::new(now), &mut |events| report(Report::Rebuilding(events)))?;
     let tcp = runtime.block_on(listen_tcp(config))?;
@@ -117,9 +120,11 @@ fn start(
         terminated()
     };
     report(Report::Ready { url });
-    let reconciling = app.clone();
-    runtime.spawn(async move { reconciling.reconcile_worktrees().await });
-    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told));
+    let background = [
+        runtime.spawn(reconcile(app.clone(), children)).abort_handle(),
+        runtime.spawn(app.clone().watch_worktrees()).abort_handle(),
+    ];
+    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, &background));
     let _ = fs::remove_file(home.socket());
     result
 }
@@ -131,6 +136,7 @@ async fn serve_until_told(
     unix: UnixListener,
     port: u16,
     told: impl Future<Output = ()>,
+    background: &[AbortHandle],
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
     let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
@@ -150,6 +156,7 @@ async fn serve_until_told(
         tracing::warn!("some requests did not end in time");
         serving.abort();
     }
+    background.iter().for_each(AbortHandle::abort);
     // The last handle: the writer finishes what it has taken.
     let closing = tokio::task::spawn_blocking(move || store.close());
     let _ = tokio::time::timeout(Duration::from_millis(400), closing).await;
@@ -172,6 +179,23 @@ fn terminated() -> impl Future<Output = ()> {
             _ = term.recv() => {}
             _ = int.recv() => {}
         }
+    }
+}
+
+/// Finishes or takes back what was under way when the last daemon ended, once nothing of it runs any more; later deletes
+/// what has been kept long enough.
+async fn reconcile(app: Arc<App>, children: Children) {
+    /// A checkout may still be at it.
+    const PATIENCE: Duration = Duration::from_secs(120);
+    const EVERY: Duration = Duration::from_secs(3_600);
+    if !children.are_alone(PATIENCE).await {
+        tracing::warn!("something that an earlier daemon started is still running");
+    }
+    app.reconcile_worktrees().await;
+    loop {
+        tokio::time::sleep(EVERY).await;
+        app.drop_expired().await;
+        app.tidy_repositories().await;
     }
 }
 

@@ -85,11 +85,7 @@ impl Run {
             }
             Ok(Ok(None)) => Err(GitError::TooMuch { command }),
             Ok(Err(error)) => Err(GitError::Io { command, error: error.to_string() }),
-            Err(_) => {
-                group.signal(Signal::TERM);
-                tokio::time::sleep(GRACE).await;
-                Err(GitError::Deadline { command, seconds: self.deadline.as_secs() })
-            }
+            Err(_) => Err(GitError::Deadline { command, seconds: self.deadline.as_secs() }),
         }
     }
 }
@@ -113,7 +109,7 @@ impl Output {
     }
 }
 
-/// A process group that ends when this goes, however it goes.
+/// A process group that ends when this goes, however it goes: first asked, so that git removes its locks.
 struct Group {
     id: Option<Pid>,
 }
@@ -129,7 +125,12 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.signal(Signal::KILL);
+        let Some(id) = self.id else { return };
+        self.signal(Signal::TERM);
+        std::thread::spawn(move || {
+            std::thread::sleep(GRACE);
+            let _ = kill_process_group(id, Signal::KILL);
+        });
     }
 }
 

@@ -68,6 +68,7 @@ impl App {
         let path = place.tree.to_string_lossy().into_owned();
         self.submit(&Caller::system(), Command::FinishWorktree { number: worktree.number, path }).await?;
         drop(holding);
+        self.worktrees.watch.add(&place, worktree.number);
         if !new.no_setup && !facts.settings.worktree.setup.is_empty() {
             self.run_setup(&place, &facts.settings).await?;
         }

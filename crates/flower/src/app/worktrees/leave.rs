@@ -67,6 +67,8 @@ impl App {
         lines.dedup();
         update_refs(repository, lines).await?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        // git makes it with the first worktree.
+        let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
         let left = refs_below(repository, "refs/heads/flower/").await?;
         Ok(left.into_iter().map(|(name, _)| name.trim_start_matches("refs/heads/").to_owned()).collect())
     }

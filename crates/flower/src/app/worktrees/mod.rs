@@ -15,6 +15,7 @@ mod remove;
 mod restore;
 mod setup;
 mod shell;
+mod watch;
 
 pub use create::NewWorktree;
 pub use observe::Protection;
@@ -41,6 +42,7 @@ pub struct Worktrees {
     turns: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
     /// Whether the kernel can build a jail, found out once.
     protection: OnceCell<Protection>,
+    watch: watch::Watch,
 }
 
 impl Worktrees {

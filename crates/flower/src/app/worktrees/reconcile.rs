@@ -2,9 +2,14 @@
 
 use super::{disk, remove};
 use crate::app::App;
+use crate::git;
 use crate::store::worktrees;
 use flower_core::worktree::Stage;
 use flower_core::{Caller, Worktree};
+use std::time::Duration;
+
+/// Packing a large repository.
+const TIDYING: Duration = Duration::from_secs(3_600);
 
 impl App {
     /// Once at every start, before anybody asks for more.
@@ -69,6 +74,22 @@ impl App {
                 && let Err(problem) = self.drop_archive(&Caller::system(), worktree.number).await
             {
                 tracing::warn!("archive {}: {}", worktree.number, problem.message);
+            }
+        }
+    }
+
+    /// Packs what has gathered in the repositories. git itself never does so in the middle of something here: flower's git
+    /// has that switched off, and the refs below `refs/flower` keep whatever private repositories borrow.
+    pub async fn tidy_repositories(&self) {
+        let Ok(projects) = self.projects().await else { return };
+        for project in projects {
+            let Ok(repository) = self.repository(&project.name).await else { continue };
+            let turn = self.worktrees.turn(&repository.root);
+            let _turn = turn.lock().await;
+            // The default of git, which our other calls switch off.
+            let args = ["-c", "gc.auto=6700", "gc", "--auto", "--quiet", "--no-detach"];
+            if let Err(error) = git::in_main(&repository).args(args).deadline(TIDYING).run().await {
+                tracing::warn!("{}: {error}", repository.root.display());
             }
         }
     }

@@ -271,6 +271,11 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
     sized.sort();
     let mut room = MOST_IGNORED;
     for (bytes, files, path) in sized {
+        // Mostly nothing but links to what is shared: not worth counting.
+        if path == Path::new(super::setup::FOLDER) {
+            plan.moved.push(path.into());
+            continue;
+        }
         if bytes <= room {
             room -= bytes;
             plan.bytes += bytes;

@@ -111,20 +111,27 @@ impl App {
         for path in &plan.moved {
             disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
         }
+        let settings = self.facts_of(&worktree.project).await?.settings;
+        let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;
+        super::setup::exclude_in_main(&place, &linked).map_err(io)?;
         if let (Seal::Linked, Some(tree), Some(admin)) = (place.seal, staged, place.admin()) {
             git::in_linked(&place.repository, &admin, &place.tree).args(["read-tree", "--reset", &tree]).run().await?;
         }
         let refs = refs_below(&place.repository, &archive_refs(number)).await?;
-        let mut lines = Vec::new();
+        let kept_here = |commit: &str| format!("update {}{commit} {commit}", place.keep());
+        let mut lines = vec![kept_here(&tip), kept_here(&worktree.base)];
         for (name, commit) in refs {
             if !name.ends_with("/staged") {
-                lines.push(format!("update {}{commit} {commit}", place.keep()));
+                lines.push(kept_here(&commit));
             }
             lines.push(format!("delete {name}"));
         }
+        lines.sort();
+        lines.dedup();
         update_refs(&place.repository, lines).await?;
         let path = place.tree.to_string_lossy().into_owned();
         self.submit(&Caller::system(), Command::FinishWorktree { number, path }).await?;
+        self.worktrees.watch.add(&place, number);
         super::reclaim(&self.home, &kept);
         Ok(())
     }

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 const HOUSE_RULES: &str = include_str!("house_rules.md");
 /// Where they are found inside of a worktree.
-const FOLDER: &str = ".flower";
+pub(super) const FOLDER: &str = ".flower";
 /// One setup command.
 const DEADLINE: Duration = Duration::from_secs(30 * 60);
 /// Of the log, in one answer.

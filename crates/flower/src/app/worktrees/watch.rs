@@ -1,0 +1,125 @@
+//! Hears when something is committed inside of a sealed worktree, so that its branch is mirrored at once. The kernel tells;
+//! nothing is polled.
+
+use super::place::Place;
+use crate::app::App;
+use crate::store::worktrees;
+use flower_core::worktree::{Seal, Stage};
+use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+use std::collections::{BTreeSet, HashMap};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// git writes several files for one commit.
+const SETTLE: Duration = Duration::from_millis(100);
+/// Numbers that wait; a worktree whose number does not fit is mirrored with the next look at it.
+const QUEUE: usize = 1024;
+
+/// What is being listened to.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    ear: OnceLock<Arc<Ear>>,
+}
+
+#[derive(Debug)]
+struct Ear {
+    inotify: OwnedFd,
+    /// By the kernel's own number of each watch: the worktree.
+    heard: Mutex<HashMap<i32, u64>>,
+}
+
+impl Watch {
+    /// Listens to a worktree. What goes away takes its watch along.
+    pub(super) fn add(&self, place: &Place, number: u64) {
+        let Some(ear) = self.ear.get() else { return };
+        if place.seal == Seal::Linked {
+            return;
+        }
+        let private = place.private();
+        // HEAD, the index and packed refs; and the branch itself.
+        for dir in [private.clone(), private.join("refs/heads/flower")] {
+            ear.listen(&dir, number);
+        }
+    }
+}
+
+impl Ear {
+    fn listen(&self, dir: &Path, number: u64) {
+        let moves = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
+        match add_watch(&self.inotify, dir, moves) {
+            Ok(watch) => {
+                self.heard.lock().expect("no panic while held").insert(watch, number);
+            }
+            Err(error) => tracing::debug!("{}: {error}", dir.display()),
+        }
+    }
+}
+
+impl App {
+    /// Mirrors every sealed worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
+    pub async fn watch_worktrees(self: Arc<Self>) {
+        let ear = match init(CreateFlags::CLOEXEC) {
+            Ok(inotify) => Arc::new(Ear { inotify, heard: Mutex::default() }),
+            Err(error) => return tracing::warn!("worktrees are not watched: {error}"),
+        };
+        let (tell, mut told) = mpsc::channel(QUEUE);
+        let listening = ear.clone();
+        let thread = std::thread::Builder::new().name("worktree-watch".into()).spawn(move || listen(&listening, &tell));
+        if let Err(error) = thread {
+            return tracing::warn!("worktrees are not watched: {error}");
+        }
+        let _ = self.worktrees.watch.ear.set(ear);
+        let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
+        for worktree in live.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {
+            self.mirror_number(worktree.number).await;
+        }
+        while let Some(first) = told.recv().await {
+            tokio::time::sleep(SETTLE).await;
+            let mut moved = BTreeSet::from([first]);
+            while let Ok(more) = told.try_recv() {
+                moved.insert(more);
+            }
+            for number in moved {
+                self.mirror_number(number).await;
+            }
+        }
+    }
+
+    /// Also listens anew: git deletes and makes its folders as it packs refs.
+    async fn mirror_number(&self, number: u64) {
+        let Ok(Some(worktree)) = self.store.read(move |conn| worktrees::worktree(conn, number)).await else { return };
+        if worktree.stage != Stage::Ready || worktree.seal != Seal::Sealed {
+            return;
+        }
+        let Ok(place) = self.place(&worktree).await else { return };
+        self.worktrees.watch.add(&place, number);
+        if let Err(problem) = self.mirror(&place).await {
+            tracing::warn!("{}: {}", worktree.name, problem.message);
+        }
+    }
+}
+
+/// Until the process ends.
+fn listen(ear: &Ear, tell: &mpsc::Sender<u64>) {
+    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
+    let mut reader = Reader::new(&ear.inotify, &mut buffer);
+    loop {
+        match reader.next() {
+            Ok(event) => {
+                let number = ear.heard.lock().expect("no panic while held").get(&event.wd()).copied();
+                if let Some(number) = number
+                    && tell.try_send(number).is_err()
+                    && tell.is_closed()
+                {
+                    return;
+                }
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return tracing::warn!("worktrees are watched no longer: {error}"),
+        }
+    }
+}
