@@ -16,3 +16,4 @@ mod namespace;
 mod races;
 mod restart;
 mod tampering;
+mod worktrees;
