@@ -7,12 +7,13 @@ use std::time::Instant;
 use crate::run::{Program, minutes, repository_root, seconds};
 use crate::scratch::Scratch;
 use crate::stage::{Stage, refuse};
+use crate::worktree_story;
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask demo [--no-wait]
 
 Builds flower and plays its main job on a scratch repository: briefs, plans, questions, an agent with a token of its own,
-a killed daemon. Every command is shown with its answer. At the end the daemon stays up until you press Enter, so that
+a killed daemon, sealed worktrees and attacks on MAIN. Every command is shown with its answer. At the end the daemon stays up until you press Enter, so that
 you can look around; afterwards nothing is left behind.
 
   --no-wait    end at once instead";
@@ -84,6 +85,8 @@ fn story(stage: &mut Stage) -> Result<(), String> {
     let after = stage.quiet(&["trace", "--json"])?;
     refuse(before != after, "the trace is not what it was before the kill")?;
     stage.flower("operator", &["log", "verify"])?;
+
+    worktree_story::play(stage)?;
 
     stage.scene("The result is reviewed; what waited for it can begin");
     stage.flower("operator", &["brief", "status", "2", "in_review"])?;

@@ -14,6 +14,7 @@ mod stage;
 mod steps;
 mod test;
 mod user;
+mod worktree_story;
 
 use std::io::Write as _;
 use std::process::ExitCode;

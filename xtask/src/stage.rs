@@ -91,6 +91,49 @@ impl Stage {
         self.program(seconds(60)).args(args).output()
     }
 
+    /// The same, whatever its exit code.
+    pub(crate) fn quiet_whatever(&self, args: &[&str]) -> Result<String, String> {
+        let out = self.root.join("answer");
+        let shell = ["-c", "\"$@\" > \"$0\" 2>/dev/null; true"];
+        self.in_home(Program::new("sh", seconds(60)).args(shell))
+            .args([out.as_os_str(), self.flower.as_os_str()])
+            .args(args)
+            .output()?;
+        fs::read_to_string(&out).map_err(|error| format!("no answer: {error}"))
+    }
+
+    /// Runs something inside a worktree that must not succeed, and shows what it is told. `MAIN` stands for MAIN's directory.
+    pub(crate) fn attack(&self, worktree: &str, what: &str, script: &str) -> Result<(), String> {
+        let script = script.replace("MAIN", &self.repository.display().to_string());
+        let tried = self.as_actor("operator").args(["worktree", "shell", worktree, "--", "sh", "-c", &script]).output();
+        let Err(message) = tried else { return Err(format!("an attack succeeded: {what}")) };
+        let (_, said) = message.split_once('\n').unwrap_or((&message, ""));
+        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        eprintln!("  {what:32} {}", said.replace(&format!("{}/", self.root.display()), ""));
+        Ok(())
+    }
+
+    /// Shows what git says about MAIN.
+    pub(crate) fn git(&self, args: &[&str]) -> Result<(), String> {
+        eprintln!("\noperator $ git {}", args.join(" "));
+        let answer = self.git_quiet(args)?;
+        eprint!("{answer}");
+        Ok(())
+    }
+
+    pub(crate) fn git_quiet(&self, args: &[&str]) -> Result<String, String> {
+        Program::new("git", seconds(20)).directory(&self.repository).args(args).output()
+    }
+
+    pub(crate) fn until_removed(&self, worktree: &str) -> Result<(), String> {
+        let start = Instant::now();
+        while self.quiet(&["worktree", "--json"])?.contains(&format!("\"name\": \"{worktree}\"")) {
+            refuse(start.elapsed() > seconds(20), "the worktree does not go")?;
+            thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
     /// Makes a worker's token, bound to one brief.
     pub(crate) fn agent(&mut self, name: &str, brief: u64) -> Result<(), String> {
         let brief = brief.to_string();
@@ -157,7 +200,11 @@ impl Stage {
     }
 
     fn program(&self, deadline: Duration) -> Program {
-        Program::new(&self.flower, deadline)
+        self.in_home(Program::new(&self.flower, deadline))
+    }
+
+    fn in_home(&self, program: Program) -> Program {
+        program
             .directory(&self.repository)
             .env("FLOWER_HOME", self.home())
             .without_env("FLOWER_URL")

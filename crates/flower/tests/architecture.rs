@@ -66,6 +66,33 @@ fn nothing_but_the_log_writes_events() {
     assert_eq!(writers, [store.join("log.rs")]);
 }
 
+#[test]
+fn only_the_git_module_starts_git() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut starters = Vec::new();
+    for file in rust_files(&source) {
+        let text = fs::read_to_string(&file).expect("readable");
+        let own = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let starts = ["new(\"git\"", "\"git\".into()", "\"git-", "bin/git\""].iter().any(|sign| own.contains(sign));
+        if starts && !file.starts_with(source.join("git")) {
+            starters.push(file.strip_prefix(&source).expect("below src").to_owned());
+        }
+    }
+    assert!(starters.is_empty(), "these seem to start git: {starters:?}");
+    let count = |sign: &str| fs::read_to_string(source.join("git/mod.rs")).expect("readable").matches(sign).count();
+    assert_eq!(count("pub fn in_"), 3, "MAIN, its linked worktrees, and a jail; nothing else");
+}
+
+#[test]
+fn only_the_jail_is_unsafe() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    for file in rust_files(&source).into_iter().filter(|file| !file.starts_with(source.join("jail"))) {
+        let text = fs::read_to_string(&file).expect("readable");
+        assert!(!text.contains("unsafe "), "{} is unsafe", file.display());
+        assert!(!text.contains("unsafe_code"), "{} allows itself to be unsafe", file.display());
+    }
+}
+
 /// ARCHITECTURE.md names a test for each of its invariants; each of these tests exists.
 #[test]
 fn every_invariant_names_a_test_that_exists() {

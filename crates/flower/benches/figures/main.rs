@@ -9,6 +9,7 @@ mod peers;
 mod scratch;
 mod search;
 mod start;
+mod worktrees;
 
 use serde_json::json;
 use std::time::Duration;
@@ -16,9 +17,13 @@ use std::time::Duration;
 type Measure = fn() -> Vec<Figure>;
 
 const FIGURES: &[(&str, Measure)] = &[
+    ("P1", worktrees::many_files),
+    ("P2", worktrees::few_files),
+    ("P4", worktrees::carried_cache),
     ("P5", commands::measure),
     ("P6", appends::measure),
     ("P8", search::measure),
+    ("P15", worktrees::jail),
     ("P16", live::measure),
     ("P18", start::measure),
 ];
