@@ -33,13 +33,16 @@ impl From<Which> for ProjectChoice {
 }
 
 #[utoipa::path(get, path = "/api/worktrees", tag = "worktrees", params(Which), responses((status = 200, body = Vec<WorktreeView>)))]
-pub(super) async fn list(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<Vec<WorktreeView>> {
+pub(super) async fn list_worktrees(
+    State(app): State<Arc<App>>,
+    Query(which): Query<Which>,
+) -> Answer<Vec<WorktreeView>> {
     app.worktrees(&which.into()).await.map(Json)
 }
 
 #[utoipa::path(post, path = "/api/worktrees", tag = "worktrees", params(Which), request_body = NewWorktree,
     responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn create(
+pub(super) async fn create_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Query(which): Query<Which>,
@@ -60,7 +63,7 @@ pub(super) async fn create(
 
 #[utoipa::path(get, path = "/api/worktrees/{name}", tag = "worktrees", params(("name" = String, Path), Which),
     responses((status = 200, body = WorktreeView), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn show(
+pub(super) async fn show_worktree(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     Query(which): Query<Which>,
@@ -71,7 +74,7 @@ pub(super) async fn show(
 /// Removes it. What is not committed, and what is not in MAIN, is kept and can be restored.
 #[utoipa::path(delete, path = "/api/worktrees/{name}", tag = "worktrees", params(("name" = String, Path), Which),
     responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn remove(
+pub(super) async fn remove_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
@@ -83,7 +86,7 @@ pub(super) async fn remove(
 /// Brings new commits out and MAIN's newest in.
 #[utoipa::path(post, path = "/api/worktrees/{name}/sync", tag = "worktrees", params(("name" = String, Path), Which),
     responses((status = 200, body = SyncView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn sync(
+pub(super) async fn sync_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
@@ -95,7 +98,7 @@ pub(super) async fn sync(
 
 #[utoipa::path(post, path = "/api/worktrees/{name}/restore", tag = "worktrees", params(("name" = String, Path), Which),
     request_body = Restore, responses((status = 200, body = WorktreeView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn restore(
+pub(super) async fn restore_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
@@ -108,7 +111,7 @@ pub(super) async fn restore(
 /// How to run something inside of it, on this machine.
 #[utoipa::path(post, path = "/api/worktrees/{name}/enter", tag = "worktrees", params(("name" = String, Path), Which),
     responses((status = 200, body = EnterView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn enter(
+pub(super) async fn enter_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
@@ -121,7 +124,7 @@ pub(super) async fn enter(
 /// Looks whether anything was committed inside.
 #[utoipa::path(post, path = "/api/worktrees/{name}/mirror", tag = "worktrees", params(("name" = String, Path), Which),
     responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn mirror(
+pub(super) async fn mirror_worktree(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
