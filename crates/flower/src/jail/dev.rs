@@ -1,8 +1,10 @@
 //! `/dev`: the few harmless devices, terminals of its own, and nothing else.
 
 use super::root::{NO_EXEC, NO_SUID, READ_ONLY, Root, fresh, host_tree};
-use super::terminal;
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MoveMountFlags, move_mount};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
@@ -15,10 +17,10 @@ const LINKS: &[(&str, &str)] = &[
     ("ptmx", "pts/ptmx"),
 ];
 
-pub(super) fn put(root: &Root, at: &Path) -> io::Result<()> {
+pub(super) fn put(root: &Root, at: &Path, terminal: Option<&Path>) -> io::Result<()> {
     let folder = root.folder(at)?;
     for name in DEVICES {
-        bind(root, &Path::new("/dev").join(name), &at.join(name))?;
+        bind(&folder, name, &Path::new("/dev").join(name))?;
     }
     for (name, to) in LINKS {
         rustix::fs::symlinkat(*to, &folder, *name)?;
@@ -27,15 +29,16 @@ pub(super) fn put(root: &Root, at: &Path) -> io::Result<()> {
     root.attach(&terminals, &at.join("pts"))?;
     // The caller's terminal is not among these; under this name programs that ask for its name find it. Those that do
     // not ask work without.
-    if let Some(caller) = terminal::path() {
-        let _ = bind(root, &caller, &at.join("console"));
+    if let Some(terminal) = terminal {
+        let _ = bind(&folder, "console", terminal);
     }
     Ok(())
 }
 
 /// A device that can be used but not changed: read-only does not concern what is written through it.
-fn bind(root: &Root, device: &Path, at: &Path) -> io::Result<()> {
+fn bind(folder: &OwnedFd, name: &str, device: &Path) -> io::Result<()> {
     let tree = host_tree(device, READ_ONLY | NO_SUID | NO_EXEC)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", device.display())))?;
-    root.attach(&tree, at)
+    drop(rustix::fs::openat(folder, name, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
+    Ok(move_mount(&tree, "", folder, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
 }

@@ -2,15 +2,16 @@
 
 use super::failure::{During, Failure, Step};
 use super::places::{self, Places};
+use super::root::Surroundings;
 use super::spec::{Network, Spec};
-use super::sys::{self, Forked};
+use super::sys;
+use super::terminal::Terminal;
 use super::{FAILED, limits, privileges, root, rules, syscalls};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 /// What the outer process found out before.
@@ -18,8 +19,8 @@ pub(super) struct Setting {
     pub(super) own_user_namespace: bool,
     /// Signals and abstract sockets must be covered by Landlock.
     pub(super) scopes: bool,
-    /// The command stays in the session of the caller.
-    pub(super) terminal: bool,
+    /// The caller's.
+    pub(super) terminal: Option<Terminal>,
     /// Gives one byte when everything outside is ready, and ends if there is no outside any more.
     pub(super) ready: OwnedFd,
     pub(super) user: (u32, u32),
@@ -27,8 +28,8 @@ pub(super) struct Setting {
 
 /// Runs in the child of the fork; what it gives is the exit code of the jail.
 pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
-    match prepare(spec, setting).and_then(|terminal| start(spec, terminal, command)) {
-        Ok(child) => attend(child),
+    match prepare(spec, setting) {
+        Ok(()) => start(spec, command).map_or_else(|code| code, attend),
         Err(failure) => {
             eprintln!("flower jail: {failure}");
             FAILED
@@ -36,14 +37,27 @@ pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
     }
 }
 
-fn prepare(spec: &Spec, setting: Setting) -> Step<bool> {
+fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
     // If the outer process is killed, nobody inside outlives it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during("bond to the outer process")?;
+    // What the caller ignores, the command should not: it inherits this. As the first of its namespace, this process is
+    // ended by no signal anyway.
+    sys::default_signals();
+    sys::block_signals(ATTENDED).during("signals")?;
+    if setting.terminal.is_none() {
+        // Signals to a group then reach nobody outside, and nor does `/dev/tty`.
+        rustix::process::setsid().during("session")?;
+    }
     if setting.own_user_namespace {
         map_user(setting.user).during("user namespace")?;
     }
     let places: Places = places::of(spec)?;
-    root::build(&places, &spec.limits, setting.own_user_namespace)?;
+    let surroundings = Surroundings {
+        limits: &spec.limits,
+        own_user_namespace: setting.own_user_namespace,
+        terminal: setting.terminal.as_ref().and_then(|terminal| terminal.path.as_deref()),
+    };
+    root::build(&places, &surroundings)?;
     if spec.network == Network::Closed {
         raise_loopback().during("loopback")?;
     }
@@ -60,8 +74,7 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<bool> {
     privileges::hide_memory()?;
     rustix::process::chdir(&spec.dir).during_with(|| spec.dir.display().to_string())?;
     rules::apply(spec, &places, setting.scopes)?;
-    syscalls::apply()?;
-    Ok(setting.terminal)
+    syscalls::apply()
 }
 
 /// Inside, the user is who it is outside.
@@ -79,29 +92,18 @@ fn raise_loopback() -> io::Result<()> {
     sys::raise_loopback(socket.as_fd())
 }
 
-fn start(spec: &Spec, terminal: bool, command: &[OsString]) -> Step<Pid> {
-    sys::block_signals(ATTENDED).during("signals")?;
-    match sys::fork().during("starting the command")? {
-        Forked::Parent(child) => Ok(child),
-        Forked::Child => {
-            sys::default_signals();
-            if !terminal {
-                // Signals to its own group then reach nobody else.
-                let _ = rustix::process::setsid();
-            }
-            let code = become_command(spec, command);
-            sys::exit_now(code)
+/// Otherwise the exit code that says why there is no command.
+fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
+    let program = command.first().ok_or(FAILED)?;
+    let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
+    let started = Command::new(program).args(&command[1..]).env_clear().envs(passed).envs(&spec.env).spawn();
+    match started {
+        Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(FAILED),
+        Err(error) => {
+            eprintln!("{}", Failure::new(format!("flower jail: {}", program.display()), &error));
+            Err(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     }
-}
-
-/// Returns only if it could not be done.
-fn become_command(spec: &Spec, command: &[OsString]) -> i32 {
-    let Some((program, arguments)) = command.split_first() else { return FAILED.into() };
-    let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
-    let error = Command::new(program).args(arguments).env_clear().envs(passed).envs(&spec.env).exec();
-    eprintln!("{}", Failure::new(format!("flower jail: {}", program.display()), &error));
-    if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
 const ATTENDED: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];

@@ -15,7 +15,7 @@ use rustix::mount::{
 };
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::Path;
 
 pub(super) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 pub(super) const NO_SUID: u64 = libc::MOUNT_ATTR_NOSUID;
@@ -61,18 +61,28 @@ const ROOTS_SECRETS: &[&str] = &[
     "/sys/fs/pstore",
 ];
 
-/// Makes the root and enters it. `own_user_namespace` says whether the kernel treats us as an ordinary user.
-pub(super) fn build(places: &Places, limits: &Limits, own_user_namespace: bool) -> Step<()> {
+/// What the places alone do not say.
+pub(super) struct Surroundings<'a> {
+    pub(super) limits: &'a Limits,
+    /// Whether to the kernel we are an ordinary user.
+    pub(super) own_user_namespace: bool,
+    /// That of the caller.
+    pub(super) terminal: Option<&'a Path>,
+}
+
+/// Makes the root and enters it.
+pub(super) fn build(places: &Places, surroundings: &Surroundings<'_>) -> Step<()> {
     // Nothing that is mounted here may reach the host, and nothing of the host appears here later.
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("private mounts")?;
     let root = Root::mount()?;
     for (at, place) in places {
-        root.put(at, place, limits, own_user_namespace).map_err(|why| Failure::new(at.display().to_string(), why))?;
+        root.put(at, place, surroundings).map_err(|why| Failure::new(at.display().to_string(), why))?;
     }
     if rustix::process::geteuid().is_root() {
         root.hide(ROOTS_SECRETS)?;
     }
-    root.enter()
+    root.seal().during("sealing the fresh root")?;
+    root.enter().during("entering the fresh root")
 }
 
 /// Not at a path of its own: it lies over `/`, where lookups begin beneath it, and is reached by its descriptor.
@@ -87,14 +97,15 @@ impl Root {
         Ok(Root { fd })
     }
 
-    fn put(&self, at: &Path, place: &Place, limits: &Limits, own_user_namespace: bool) -> io::Result<()> {
+    fn put(&self, at: &Path, place: &Place, surroundings: &Surroundings<'_>) -> io::Result<()> {
         match place {
             Place::Host { from, write } => {
                 let tree = host_tree(from, if *write { 0 } else { READ_ONLY } | NO_SUID | NO_DEV)?;
                 self.attach(&tree, at)
             }
             Place::Overlay(overlay) => {
-                let mounted = mount_overlay(overlay, own_user_namespace).and_then(|tree| self.attach(&tree, at));
+                let overlay = mount_overlay(overlay, surroundings.own_user_namespace);
+                let mounted = overlay.and_then(|tree| self.attach(&tree, at));
                 if let Err(error) = mounted {
                     eprintln!("flower jail: {} is left out: no overlay: {error}", at.display());
                 }
@@ -112,8 +123,8 @@ impl Root {
                 self.attach(&fresh("tmpfs", &options, NO_SUID | NO_DEV)?, at)
             }
             Place::Empty => self.folder(at).map(drop),
-            Place::Devices => dev::put(self, at),
-            Place::Processes => self.put_processes(at, limits),
+            Place::Devices => dev::put(self, at, surroundings.terminal),
+            Place::Processes => self.put_processes(at, surroundings.limits),
         }
     }
 
@@ -138,6 +149,8 @@ impl Root {
             rustix::fs::mkdirat(&self.fd, ".hidden/folder", Mode::empty())?;
             let create = OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             drop(rustix::fs::openat(&self.fd, ".hidden/file", create, Mode::empty())?);
+            // The covers are copies of this mount, and as read-only as it is.
+            self.seal()?;
             Ok((self.open(Path::new("/.hidden/folder"))?, self.open(Path::new("/.hidden/file"))?))
         };
         let (folder, file) = cover().during("hiding root's secrets")?;
@@ -151,24 +164,24 @@ impl Root {
             };
             let covered = || -> io::Result<()> {
                 let cover = if is_folder(&target)? { &folder } else { &file };
-                let tree = clone_tree(cover.as_fd(), READ_ONLY | NO_SUID | NO_DEV | NO_EXEC)?;
-                Ok(move_mount(&tree, "", &target, "", onto_descriptor())?)
+                Ok(move_mount(&open_tree(cover, "", COPY)?, "", &target, "", onto_descriptor())?)
             };
             covered().during_with(|| format!("hiding {secret}"))?;
         }
         Ok(())
     }
 
-    fn enter(self) -> Step<()> {
-        let enter = || -> io::Result<()> {
-            sys::set_mount_attributes(self.fd.as_fd(), READ_ONLY, false)?;
-            rustix::process::fchdir(&self.fd)?;
-            // The old root then lies over the new one, at the same place, and is taken off.
-            rustix::process::pivot_root(".", ".")?;
-            unmount(".", UnmountFlags::DETACH)?;
-            Ok(rustix::process::chdir("/")?)
-        };
-        enter().during("entering the fresh root")
+    /// Nothing more can be put there.
+    fn seal(&self) -> io::Result<()> {
+        sys::set_mount_attributes(self.fd.as_fd(), READ_ONLY, false)
+    }
+
+    fn enter(self) -> io::Result<()> {
+        rustix::process::fchdir(&self.fd)?;
+        // The old root then lies over the new one, at the same place, and is taken off.
+        rustix::process::pivot_root(".", ".")?;
+        unmount(".", UnmountFlags::DETACH)?;
+        Ok(rustix::process::chdir("/")?)
     }
 
     /// Puts a mount at a path, which is made if it is not there.
@@ -184,19 +197,9 @@ impl Root {
             found => return found,
         }
         // Step by step, so that no link is followed, wherever it may lead.
-        let mut folder = self.open(Path::new("/"))?;
-        for part in at.components() {
-            let Component::Normal(name) = part else { continue };
-            let open = || rustix::fs::openat2(&folder, name, PLACE, Mode::empty(), WITHOUT_LINKS);
-            folder = match open() {
-                Err(Errno::NOENT) => {
-                    rustix::fs::mkdirat(&folder, name, Mode::from(0o755))?;
-                    open()?
-                }
-                found => found?,
-            };
-        }
-        Ok(folder)
+        let (parent, name) = self.parent(at)?;
+        rustix::fs::mkdirat(&parent, name, Mode::from(0o755))?;
+        Ok(rustix::fs::openat2(&parent, name, PLACE, Mode::empty(), WITHOUT_LINKS)?)
     }
 
     fn file(&self, at: &Path) -> io::Result<OwnedFd> {
@@ -207,7 +210,7 @@ impl Root {
         let (parent, name) = self.parent(at)?;
         let create = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         drop(rustix::fs::openat(&parent, name, create, Mode::from(0o644))?);
-        self.open(at)
+        Ok(rustix::fs::openat2(&parent, name, PLACE, Mode::empty(), WITHOUT_LINKS)?)
     }
 
     fn parent<'a>(&self, at: &'a Path) -> io::Result<(OwnedFd, &'a Path)> {
@@ -223,6 +226,10 @@ impl Root {
 
 const PLACE: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const WITHOUT_LINKS: ResolveFlags = ResolveFlags::IN_ROOT.union(ResolveFlags::NO_SYMLINKS);
+const COPY: OpenTreeFlags = OpenTreeFlags::OPEN_TREE_CLONE
+    .union(OpenTreeFlags::OPEN_TREE_CLOEXEC)
+    .union(OpenTreeFlags::AT_EMPTY_PATH)
+    .union(OpenTreeFlags::AT_RECURSIVE);
 
 fn onto_descriptor() -> MoveMountFlags {
     MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH
@@ -239,11 +246,7 @@ fn host_path(path: &Path) -> io::Result<OwnedFd> {
 }
 
 fn clone_tree(what: BorrowedFd<'_>, attributes: u64) -> io::Result<OwnedFd> {
-    let how = OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_EMPTY_PATH
-        | OpenTreeFlags::AT_RECURSIVE;
-    let tree = open_tree(what, "", how)?;
+    let tree = open_tree(what, "", COPY)?;
     sys::set_mount_attributes(tree.as_fd(), attributes, true)?;
     Ok(tree)
 }

@@ -40,9 +40,9 @@ pub fn run(spec_file: &Path, lifeline: Option<RawFd>, command: &[OsString]) -> u
 }
 
 fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<u8> {
-    let terminal = terminal::is_shared();
+    let terminal = terminal::shared();
     // A network namespace has its own abstract sockets; a session of its own has its own groups to signal.
-    let scopes = spec.network != Network::Closed || terminal;
+    let scopes = spec.network != Network::Closed || terminal.is_some();
     let needed = if scopes { support::SCOPES } else { support::FILES };
     support::require_landlock(needed).map_err(|why| Failure::new("Landlock", why))?;
     refuse_folders_as_streams()?;
@@ -51,12 +51,13 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     // With a terminal, its signals are for the command; this process must outlive them to say how it ended.
     let for_the_command = [libc::SIGINT, libc::SIGQUIT];
     let mut ending = vec![libc::SIGTERM, libc::SIGHUP];
-    if !terminal {
+    if terminal.is_none() {
         ending.extend(for_the_command);
     }
     let attended: Vec<i32> = ending.iter().copied().chain([libc::SIGCHLD]).collect();
     sys::block_signals(&attended).during("signals")?;
     let foreground = Foreground::note();
+    let has_terminal = terminal.is_some();
 
     let user = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let own_user_namespace = !may_make_namespaces();
@@ -71,7 +72,7 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
         Forked::Parent(init) => init,
     };
     drop(ready);
-    if terminal {
+    if has_terminal {
         // Also while the keyboard is taken back, at the end.
         for signal in for_the_command.into_iter().chain([libc::SIGTTOU]) {
             sys::ignore_signal(signal).during("signals")?;

@@ -20,11 +20,6 @@ pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
     forked(i32::try_from(pid).unwrap_or(-1))
 }
 
-pub(super) fn fork() -> io::Result<Forked> {
-    // SAFETY: as above, there are no threads.
-    forked(unsafe { libc::fork() })
-}
-
 fn forked(pid: libc::pid_t) -> io::Result<Forked> {
     match pid {
         0 => Ok(Forked::Child),

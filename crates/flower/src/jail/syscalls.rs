@@ -16,16 +16,8 @@ pub(super) fn apply() -> Step<()> {
 }
 
 fn install() -> Result<(), Box<dyn std::error::Error>> {
-    let no_such: i32 = libc::ENOSYS;
-    let groups = [
-        (no_such, absent()),
-        (libc::EPERM, forbidden()?),
-        (libc::EAFNOSUPPORT, odd_families()?),
-        (libc::EPROTONOSUPPORT, odd_protocols()?),
-    ];
-    for (errno, refused) in groups {
-        apply_filter(&filter(errno, refused)?)?;
-    }
+    apply_filter(&filter(libc::ENOSYS, absent())?)?;
+    apply_filter(&filter(libc::EPERM, forbidden()?)?)?;
     Ok(())
 }
 
@@ -145,21 +137,18 @@ fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
     refused.push((libc::SYS_sendto, vec![rule([has(3, fast_open)?])?]));
     refused.push((libc::SYS_sendmsg, vec![rule([has(2, fast_open)?])?]));
     refused.push((libc::SYS_sendmmsg, vec![rule([has(3, fast_open)?])?]));
+    refused.push((libc::SYS_socket, odd_sockets()?));
     Ok(refused)
 }
 
-fn odd_families() -> Result<Vec<Refused>, seccompiler::BackendError> {
-    let usual = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    let odd = usual.map(|family| is_not(0, family)).into_iter().collect::<Result<Vec<_>, _>>()?;
-    Ok(vec![(libc::SYS_socket, vec![SeccompRule::new(odd)?])])
-}
-
 /// Landlock knows the ports of TCP only: no other protocol that connects may take its place.
-fn odd_protocols() -> Result<Vec<Refused>, seccompiler::BackendError> {
+fn odd_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     /// What of the second argument is the type; the rest are flags.
     const TYPE: u64 = 0xf;
     let usual = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
-    let mut rules = Vec::new();
+    let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    let families = families.map(|family| is_not(0, family)).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let mut rules = vec![SeccompRule::new(families)?];
     for family in [libc::AF_INET, libc::AF_INET6] {
         let mut odd = vec![is(0, low_half(family))?];
         for protocol in usual {
@@ -174,7 +163,7 @@ fn odd_protocols() -> Result<Vec<Refused>, seccompiler::BackendError> {
     }
     // Routes and addresses; the others tell about sockets and packets of everybody.
     rules.push(rule([is(0, low_half(libc::AF_NETLINK))?, is_not(2, libc::NETLINK_ROUTE)?])?);
-    Ok(vec![(libc::SYS_socket, rules)])
+    Ok(rules)
 }
 
 type Condition = Result<SeccompCondition, seccompiler::BackendError>;

@@ -15,16 +15,16 @@ fn controlling() -> Option<BorrowedFd<'static>> {
     streams().into_iter().find(|stream| tcgetpgrp(stream).is_ok())
 }
 
-/// With a terminal the command stays in the session of the caller, for job control; without, it gets one of its own.
-pub(super) fn is_shared() -> bool {
-    controlling().is_some()
+/// One of the standard streams. With it the command stays in the session of the caller, for job control.
+pub(super) struct Terminal {
+    /// Where it is on the host, as far as it has a name there.
+    pub(super) path: Option<PathBuf>,
 }
 
-/// Where the terminal is on the host.
-pub(super) fn path() -> Option<PathBuf> {
-    let stream = controlling()?;
-    let path = rustix::termios::ttyname(stream, Vec::new()).ok()?;
-    path.into_string().ok().map(PathBuf::from)
+/// To be asked outside: in another process namespace none is recognised.
+pub(super) fn shared() -> Option<Terminal> {
+    let name = rustix::termios::ttyname(controlling()?, Vec::new()).ok();
+    Some(Terminal { path: name.and_then(|name| name.into_string().ok()).map(PathBuf::from) })
 }
 
 /// Who had the keyboard when the jail began. A shell inside takes it, and when it ends it cannot give it back to a process
