@@ -121,19 +121,24 @@ impl Home {
     }
 
     pub fn problem(&self, path: &Path, error: &io::Error) -> Problem {
-        let kind = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ProblemKind::NoSpace,
-            _ => ProblemKind::Unreachable,
-        };
-        let hint = match error.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and try again".to_owned(),
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
-                "make it writable, or set FLOWER_HOME to a folder that is".to_owned()
-            }
-            _ => "set FLOWER_HOME to a folder that flower may use".to_owned(),
-        };
-        Problem::new(kind, format!("{}: {error}", path.display()), hint)
+        problem(path, error)
     }
+}
+
+/// What went wrong with a file of ours, and what helps.
+pub fn problem(path: &Path, error: &io::Error) -> Problem {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ProblemKind::NoSpace,
+        _ => ProblemKind::Unreachable,
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and try again".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "make it writable, or set FLOWER_HOME to a folder that is".to_owned()
+        }
+        _ => "set FLOWER_HOME to a folder that flower may use".to_owned(),
+    };
+    Problem::new(kind, format!("{}: {error}", path.display()), hint)
 }
 
 /// Writes a file that only its owner can read, whole or not at all.

@@ -1,5 +1,6 @@
 //! Making a worktree. Whatever goes wrong on the way, nothing of it is left.
 
+use super::checkout::check_out;
 use super::facts::Facts;
 use super::place::Place;
 use super::private::{self, Identity};
@@ -12,10 +13,6 @@ use crate::repository::Repository;
 use crate::view::WorktreeView;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{Caller, Command, Worktree};
-use std::time::Duration;
-
-/// A checkout of a very large repository on a slow disk.
-const CHECKOUT: Duration = Duration::from_secs(30 * 60);
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -143,17 +140,18 @@ impl App {
     async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         disk::make_private(&place.folder).map_err(io)?;
-        let checkout = git::in_main(&place.repository)
-            .args(["worktree", "add", "--quiet", "--no-track", "-b", &place.branch, "--lock", "--reason", "flower"])
-            .args([place.tree.as_os_str(), worktree.base.as_ref()])
-            .deadline(CHECKOUT)
-            .run();
-        let keep = format!("{}{}", place.keep(), worktree.base);
-        let kept = git::in_main(&place.repository).args(["update-ref", &keep, &worktree.base]).run();
-        let identity = identity(&place.repository);
-        let (checkout, kept, identity) = tokio::join!(checkout, kept, identity);
-        checkout?;
-        kept?;
+        let base = &worktree.base;
+        let refs = vec![
+            // Must not be there: a crash is mended by deleting it again.
+            format!("create {} {base}", place.full_branch()),
+            format!("update {}{base} {base}", place.keep()),
+        ];
+        let files = async {
+            super::remove::update_refs(&place.repository, refs).await?;
+            check_out(place).await
+        };
+        let (files, identity) = tokio::join!(files, identity(&place.repository));
+        files?;
         let linked = setup::playbooks(&self.home, place, &facts.settings.worktree).map_err(io)?;
         setup::exclude_in_main(place, &linked).map_err(io)?;
         if place.seal == Seal::Sealed {

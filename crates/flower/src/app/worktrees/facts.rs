@@ -35,6 +35,8 @@ impl Facts {
         let mains: Vec<_> = wanted.iter().map(|name| questions.commit(name)).collect();
         let blocked = questions.commit("refs/heads/flower");
         let own = questions.commit(&format!("refs/heads/{branch}"));
+        let given = from.map(|from| flower_core::text::line("base", from, 250)).transpose()?;
+        let bases: Vec<Base> = wanted.iter().chain(&given).map(|name| questions.base(name)).collect();
         let answers = questions.ask(repository).await?;
 
         let Some(found) = mains.iter().position(|&main| answers.get(main).is_some()) else {
@@ -46,30 +48,27 @@ impl Facts {
         };
         let settings = Settings::parse(&answers.text(settings[found]))?;
         let mut main = wanted[found].clone();
+        let mut main_tip = answers.get(mains[found]).unwrap_or_default().to_owned();
+        let mut seen = answers.base(if given.is_some() { &bases[wanted.len()] } else { &bases[found] });
         if let Some(named) = &settings.project.main {
             main = format!("refs/heads/{}", flower_core::text::line("branch", named, 250)?);
+            let mut questions = Questions::default();
+            let base = questions.base(&main);
+            let answers = questions.ask(repository).await?;
+            let Some(tip) = answers.get(base.commit) else {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    format!("flower.toml calls `{named}` MAIN's branch, but there is none"),
+                    "mend `[project] main` in flower.toml",
+                ));
+            };
+            tip.clone_into(&mut main_tip);
+            if given.is_none() {
+                seen = answers.base(&base);
+            }
         }
-        let (given, from) = match from {
-            Some(from) => (flower_core::text::line("base", from, 250)?, from.trim().to_owned()),
-            None => (main.clone(), main.trim_start_matches("refs/heads/").to_owned()),
-        };
-        let mut questions = Questions::default();
-        let tip = questions.commit(&main);
-        let base = questions.commit(&given);
-        let attributes = questions.content(&given, ".gitattributes");
-        let submodules = questions.content(&given, ".gitmodules");
-        let seen = questions.ask(repository).await?;
-        let Some(main_tip) = seen.get(tip) else {
-            return Err(Problem::new(
-                ProblemKind::Refused,
-                format!(
-                    "flower.toml calls `{}` MAIN's branch, but there is none",
-                    main.trim_start_matches("refs/heads/")
-                ),
-                "mend `[project] main` in flower.toml",
-            ));
-        };
-        let Some(commit) = seen.get(base) else {
+        let from = given.unwrap_or_else(|| main.trim_start_matches("refs/heads/").to_owned());
+        let Some((commit, attributes, submodules)) = seen else {
             return Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("`{from}` is no commit, branch or tag of {}", repository.root.display()),
@@ -78,14 +77,14 @@ impl Facts {
         };
         Ok(Facts {
             main_branch: main.trim_start_matches("refs/heads/").to_owned(),
-            main_tip: main_tip.to_owned(),
-            base: commit.to_owned(),
+            main_tip,
+            base: commit,
             from,
             blocked: answers.get(blocked).is_some(),
             branch: answers.get(own).map(str::to_owned),
             settings,
-            attributes: seen.text(attributes),
-            submodules: seen.text(submodules),
+            attributes,
+            submodules,
         })
     }
 }
@@ -102,6 +101,13 @@ struct Questions {
     lines: Vec<String>,
 }
 
+/// The questions about a commit to begin at.
+struct Base {
+    commit: usize,
+    attributes: usize,
+    submodules: usize,
+}
+
 struct Answers(Vec<Option<(String, Vec<u8>)>>);
 
 impl Questions {
@@ -111,6 +117,14 @@ impl Questions {
 
     fn content(&mut self, name: &str, path: &str) -> usize {
         self.push(format!("contents {name}:{path}"))
+    }
+
+    fn base(&mut self, name: &str) -> Base {
+        Base {
+            commit: self.commit(name),
+            attributes: self.content(name, ".gitattributes"),
+            submodules: self.content(name, ".gitmodules"),
+        }
     }
 
     fn push(&mut self, line: String) -> usize {
@@ -153,6 +167,10 @@ impl Answers {
     /// The object's id.
     fn get(&self, question: usize) -> Option<&str> {
         self.0[question].as_ref().map(|(id, _)| id.as_str())
+    }
+
+    fn base(&self, base: &Base) -> Option<(String, String, String)> {
+        Some((self.get(base.commit)?.to_owned(), self.text(base.attributes), self.text(base.submodules)))
     }
 
     fn text(&self, question: usize) -> String {

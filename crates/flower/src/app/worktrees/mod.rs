@@ -1,6 +1,7 @@
 //! Worktrees: streams of work beside MAIN. To the operator each is a linked git worktree of MAIN's repository; what runs
 //! inside a sealed one sees a private repository and nothing else.
 
+mod checkout;
 mod create;
 mod disk;
 mod doctor;

@@ -1,5 +1,6 @@
 //! Bringing a worktree back: one that was removed, from its archive, or one whose directory somebody took away.
 
+use super::checkout::check_out;
 use super::place::{Found, Place, gitfile_text};
 use super::remove::{archive, archive_refs, load_plan, refs_below, update_refs};
 use super::{disk, tip};
@@ -16,7 +17,6 @@ use std::time::Duration;
 
 /// How long a removal that is under way may take before it can be undone.
 const REMOVAL: Duration = Duration::from_secs(120);
-const CHECKOUT: Duration = Duration::from_secs(30 * 60);
 
 impl App {
     /// By name, the one that was removed last; by number, exactly that one.
@@ -101,7 +101,7 @@ impl App {
         if bundle.exists() {
             git::in_main(&place.repository).args(["bundle", "unbundle"]).args([bundle.as_os_str()]).run().await?;
         }
-        let staged = self.check_out(&place, number, &tip).await?;
+        let staged = self.bring_branch(&place, number, &tip).await?;
         disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
         disk::make_private(&place.folder).map_err(io)?;
         let plan = load_plan(&kept).unwrap_or_default();
@@ -137,7 +137,7 @@ impl App {
     }
 
     /// The branch and its directory, as far as they are not there yet. Gives the tree that was staged.
-    async fn check_out(&self, place: &Place, number: u64, commit: &str) -> Result<Option<String>, Problem> {
+    async fn bring_branch(&self, place: &Place, number: u64, commit: &str) -> Result<Option<String>, Problem> {
         let staged = tip(&place.repository, &format!("{}staged", archive_refs(number))).await?;
         if tip(&place.repository, &place.full_branch()).await?.is_none() {
             git::in_main(&place.repository).args(["update-ref", &place.full_branch(), commit]).run().await?;
@@ -150,12 +150,7 @@ impl App {
             disk::delete(&admin).map_err(|error| self.home.problem(&admin, &error))?;
         }
         disk::delete(&place.tree).map_err(|error| self.home.problem(&place.tree, &error))?;
-        git::in_main(&place.repository)
-            .args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"])
-            .args([place.tree.as_os_str(), place.branch.as_ref()])
-            .deadline(CHECKOUT)
-            .run()
-            .await?;
+        check_out(place).await?;
         Ok(staged)
     }
 
@@ -174,13 +169,7 @@ impl App {
                 if let Some(admin) = place.admin() {
                     disk::delete(&admin).map_err(io)?;
                 }
-                git::in_main(&place.repository)
-                    .args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"])
-                    .args([place.tree.as_os_str(), place.branch.as_ref()])
-                    .deadline(CHECKOUT)
-                    .run()
-                    .await?;
-                Ok(())
+                check_out(place).await
             }
             Found::Unknown(evidence) => match place.admin() {
                 Some(admin) if fs::symlink_metadata(&place.tree).is_ok_and(|found| found.is_dir()) => {
