@@ -270,6 +270,9 @@ pub struct StatusView {
     pub project: Option<String>,
     /// How many briefs in each status.
     pub briefs: BTreeMap<String, u64>,
+    /// How many worktrees there are.
+    #[serde(default)]
+    pub worktrees: u64,
     /// How many things wait for the operator.
     pub inbox: u64,
     pub last_event: u64,

@@ -3,7 +3,7 @@
 use super::App;
 use super::projects::ProjectChoice;
 use crate::error::Problem;
-use crate::store::briefs;
+use crate::store::{briefs, worktrees};
 use crate::view::StatusView;
 
 impl App {
@@ -11,6 +11,8 @@ impl App {
         let project = self.find_project(choice).await?;
         let of = project.clone();
         let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
+        let of = project.clone();
+        let worktrees = self.store.read(move |conn| worktrees::live(conn, of.as_deref())).await?.len() as u64;
         Ok(StatusView {
             version: crate::VERSION.to_owned(),
             pid: std::process::id(),
@@ -20,6 +22,7 @@ impl App {
             read_only: self.store.cut(),
             project,
             briefs,
+            worktrees,
             inbox: self.inbox().await?.len() as u64,
             last_event: self.store.live().head(),
         })

@@ -119,16 +119,24 @@ pub(super) fn inside(raw: &str) -> Option<PathBuf> {
     (plain && !raw.is_empty() && !raw.contains('\0')).then(|| path.to_owned())
 }
 
-/// `path` below `root`, provided that no symbolic link on the way leads anywhere.
+/// `path` below `root`, if it is there and no symbolic link on the way to it leads anywhere: whoever works in a directory
+/// can put one in place of a folder, and then what looks like a file of theirs is somebody else's.
 pub(super) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+    let at = place(root, path)?;
+    fs::symlink_metadata(&at).is_ok().then_some(at)
+}
+
+/// The same for something that may not be there yet.
+pub(super) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = root.to_owned();
     for part in path.components() {
-        if fs::symlink_metadata(&at).ok()?.is_symlink() {
-            return None;
+        match fs::symlink_metadata(&at) {
+            Ok(found) if !found.is_dir() => return None,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return None,
+            Ok(_) | Err(_) => at.push(part),
         }
-        at.push(part);
     }
-    fs::symlink_metadata(&at).ok().map(|_| at)
+    Some(at)
 }
 
 #[cfg(test)]
@@ -154,6 +162,10 @@ mod tests {
         assert!(beneath(dir.path(), Path::new("real/file")).is_some());
         assert_eq!(beneath(dir.path(), Path::new("link/passwd")), None);
         assert_eq!(beneath(dir.path(), Path::new("absent")), None);
+        assert_eq!(beneath(dir.path(), Path::new("link")), Some(dir.path().join("link")), "the link itself is ours");
+        assert!(place(dir.path(), Path::new("new/folder/file")).is_some());
+        assert_eq!(place(dir.path(), Path::new("link/new")), None);
+        assert_eq!(place(dir.path(), Path::new("real/file/new")), None);
     }
 
     #[test]

@@ -110,7 +110,9 @@ impl App {
             }
         };
         for path in &plan.moved {
-            disk::move_over(&tree.join(path), &archive.join("files").join(path)).map_err(io)?;
+            if let Some(from) = disk::beneath(&tree, Path::new(path)) {
+                disk::move_over(&from, &archive.join("files").join(path)).map_err(io)?;
+            }
         }
         // An agent's caches are copies of others, or made anew.
         disk::delete(&place.folder.join("caches")).map_err(io)?;
@@ -253,7 +255,7 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
         let path: &Path = Path::new(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)));
         if &state[..2] == b"!!" {
             ignored.push(path.to_owned());
-        } else if fs::symlink_metadata(tree.join(path)).is_ok() {
+        } else if disk::beneath(tree, path).is_some() {
             plan.moved.push(path.into());
         } else {
             plan.deleted.push(path.into());

@@ -13,6 +13,7 @@ use crate::view::WorktreeView;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a removal that is under way may take before it can be undone.
@@ -105,11 +106,13 @@ impl App {
         disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
         disk::make_private(&place.folder).map_err(io)?;
         let plan = load_plan(&kept).unwrap_or_default();
-        for path in &plan.deleted {
-            disk::delete(&place.tree.join(path)).map_err(io)?;
+        for path in plan.deleted.iter().filter_map(|path| disk::beneath(&place.tree, Path::new(path))) {
+            disk::delete(&path).map_err(io)?;
         }
         for path in &plan.moved {
-            disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
+            if let Some(to) = disk::place(&place.tree, Path::new(path)) {
+                disk::move_over(&kept.join("files").join(path), &to).map_err(io)?;
+            }
         }
         let settings = self.facts_of(&worktree.project).await?.settings;
         let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;
@@ -173,7 +176,10 @@ impl App {
             }
             Found::Unknown(evidence) => match place.admin() {
                 Some(admin) if fs::symlink_metadata(&place.tree).is_ok_and(|found| found.is_dir()) => {
-                    disk::delete(&place.tree.join(".git")).map_err(io)?;
+                    // It may be somebody's own repository.
+                    let aside =
+                        place.folder.join(format!("replaced-git-{}", crate::app::now().replace([':', '.'], "-")));
+                    disk::move_over(&place.tree.join(".git"), &aside).map_err(io)?;
                     fs::write(place.tree.join(".git"), gitfile_text(&admin)).map_err(io)
                 }
                 _ => Err(Problem::new(

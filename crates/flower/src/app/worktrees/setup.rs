@@ -144,14 +144,17 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
     let folder = place.tree.join(FOLDER);
     let mut lines = Vec::new();
     // A repository that has such a folder of its own keeps it.
-    if !folder.exists() {
+    if fs::symlink_metadata(&folder).is_err() {
         fs::create_dir(&folder)?;
         std::os::unix::fs::symlink(&rules, folder.join("house-rules.md"))?;
         lines.push(format!("/{FOLDER}/"));
     }
     for path in settings.playbooks.iter().filter_map(|raw| disk::inside(raw)) {
-        let target = place.tree.join(&path);
-        let Some(source) = disk::beneath(&place.repository.root, &path) else { continue };
+        let (Some(source), Some(target)) =
+            (disk::beneath(&place.repository.root, &path), disk::place(&place.tree, &path))
+        else {
+            continue;
+        };
         // What is tracked is there already.
         if fs::symlink_metadata(&target).is_ok() {
             continue;
@@ -248,7 +251,7 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
 pub(super) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
     let wanted = settings.carry.iter().filter_map(|raw| disk::inside(raw));
     let pairs: Vec<(PathBuf, PathBuf)> = wanted
-        .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, place.tree.join(path))))
+        .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
         .filter(|(_, to)| fs::symlink_metadata(to).is_err())
         .collect();
     if pairs.is_empty() {
@@ -272,8 +275,8 @@ pub(super) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Probl
     for (name, path) in listed_submodules(&facts.submodules) {
         let Some(inside) = disk::inside(&path) else { continue };
         let git_dir = place.repository.git_dir.join("modules").join(&name);
-        let tree = place.tree.join(inside);
-        if !git_dir.join("HEAD").is_file() || !tree.is_dir() {
+        let Some(tree) = disk::beneath(&place.tree, &inside) else { continue };
+        if !git_dir.join("HEAD").is_file() || !fs::symlink_metadata(&tree).is_ok_and(|found| found.is_dir()) {
             continue;
         }
         let entry = git::in_main(&place.repository).args(["ls-tree", "-z", &facts.base, "--", &path]).run().await?;

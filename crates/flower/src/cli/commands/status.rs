@@ -53,6 +53,14 @@ fn page(context: &Context, status: &StatusView) -> String {
         .collect();
     say("briefs", if counts.is_empty() { "none; `flower brief new TITLE`".to_owned() } else { counts.join(", ") });
     say(
+        "work in",
+        match status.worktrees {
+            0 => "no worktree; `flower worktree new NAME`".to_owned(),
+            1 => "1 worktree; `flower worktree`".to_owned(),
+            n => format!("{n} worktrees; `flower worktree`"),
+        },
+    );
+    say(
         "inbox",
         match status.inbox {
             0 => "empty".to_owned(),
