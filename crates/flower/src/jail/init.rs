@@ -43,7 +43,6 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
     // What the caller ignores, the command should not: it inherits this. As the first of its namespace, this process is
     // ended by no signal anyway.
     sys::default_signals();
-    sys::block_signals(ATTENDED).during("signals")?;
     if setting.terminal.is_none() {
         // Signals to a group then reach nobody outside, and nor does `/dev/tty`.
         rustix::process::setsid().during("session")?;
@@ -106,11 +105,12 @@ fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
     }
 }
 
+/// Blocked only after the command has started, which inherits what is blocked.
 const ATTENDED: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];
 
 /// Takes in whoever is left without a parent, until the command ends. Then everything else inside is ended by the kernel.
 fn attend(command: Pid) -> u8 {
-    let attended = sys::signal_fd(ATTENDED);
+    let attended = sys::block_signals(ATTENDED).and_then(|()| sys::signal_fd(ATTENDED));
     let Ok(signals) = attended else { return FAILED };
     loop {
         while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {

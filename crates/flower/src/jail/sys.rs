@@ -17,13 +17,10 @@ pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
     // SAFETY: without `CLONE_VM` and with no stack of its own the child runs on a copy of everything, as after fork. The
     // jail starts before there are threads, so no lock is held by one that the child does not have.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) };
-    forked(i32::try_from(pid).unwrap_or(-1))
-}
-
-fn forked(pid: libc::pid_t) -> io::Result<Forked> {
-    match pid {
-        0 => Ok(Forked::Child),
-        pid => Pid::from_raw(pid).filter(|_| pid > 0).map(Forked::Parent).ok_or_else(io::Error::last_os_error),
+    check(pid)?;
+    match i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        Some(pid) => Ok(Forked::Parent(pid)),
+        None => Ok(Forked::Child),
     }
 }
 
