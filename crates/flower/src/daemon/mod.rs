@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 /// How long requests that are under way may take after the order to end. With what comes after them the daemon is gone
 /// within five seconds, whatever hangs.
@@ -120,11 +120,8 @@ fn start(
         terminated()
     };
     report(Report::Ready { url });
-    let background = [
-        runtime.spawn(reconcile(app.clone(), children)).abort_handle(),
-        runtime.spawn(app.clone().watch_worktrees()).abort_handle(),
-    ];
-    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, &background));
+    let background = [runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.clone().watch_worktrees())];
+    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, background));
     let _ = fs::remove_file(home.socket());
     result
 }
@@ -136,7 +133,7 @@ async fn serve_until_told(
     unix: UnixListener,
     port: u16,
     told: impl Future<Output = ()>,
-    background: &[AbortHandle],
+    background: [JoinHandle<()>; 2],
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
     let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
@@ -156,7 +153,11 @@ async fn serve_until_told(
         tracing::warn!("some requests did not end in time");
         serving.abort();
     }
-    background.iter().for_each(AbortHandle::abort);
+    // Whatever they are at is taken up again at the next start.
+    for task in background {
+        task.abort();
+        let _ = task.await;
+    }
     // The last handle: the writer finishes what it has taken.
     let closing = tokio::task::spawn_blocking(move || store.close());
     let _ = tokio::time::timeout(Duration::from_millis(400), closing).await;

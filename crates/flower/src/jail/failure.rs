@@ -1,6 +1,7 @@
 //! Why a jail could not be built.
 
 use std::fmt::{self, Display};
+use std::io::Write;
 
 /// A step that failed, and the reason: `flower jail: <what>: <why>`.
 #[derive(Debug)]
@@ -15,6 +16,11 @@ impl Failure {
     pub(super) fn new(what: impl Into<String>, why: impl Display) -> Failure {
         Failure { what: what.into(), why: why.to_string() }
     }
+}
+
+/// One line on standard error, which may be a file on a full disk; the exit code still says that it went wrong.
+pub(super) fn say(what: impl Display) {
+    let _ = std::io::stderr().write_all(format!("flower jail: {what}\n").as_bytes());
 }
 
 impl Display for Failure {

@@ -1,6 +1,6 @@
 //! The first process of the jail: builds it, starts the command in it, and stays its parent.
 
-use super::failure::{During, Failure, Step};
+use super::failure::{During, Failure, Step, say};
 use super::places::{self, Places};
 use super::root::Surroundings;
 use super::spec::{Network, Spec};
@@ -31,7 +31,7 @@ pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
     match prepare(spec, setting) {
         Ok(()) => start(spec, command).map_or_else(|code| code, attend),
         Err(failure) => {
-            eprintln!("flower jail: {failure}");
+            say(failure);
             FAILED
         }
     }
@@ -99,7 +99,7 @@ fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
     match started {
         Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(FAILED),
         Err(error) => {
-            eprintln!("{}", Failure::new(format!("flower jail: {}", program.display()), &error));
+            say(Failure::new(program.display().to_string(), &error));
             Err(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     }

@@ -1,13 +1,13 @@
 //! The jail: a command that sees and reaches only what a [`Spec`] lists.
 //!
-//! `flower jail` is two processes around the command. The outer one ([`run`]) stays where the caller is: it holds the lock,
-//! listens to signals and to the lifeline, and hands on the exit code. The inner one ([`init`]) is the first process of
-//! fresh namespaces; it builds a root in which only the listed paths exist ([`root`]), gives up every privilege, and
+//! `flower jail` is two processes around the command. The outer one (`run.rs`) stays where the caller is: it holds the lock,
+//! listens to signals and to the lifeline, and hands on the exit code. The inner one (`init.rs`) is the first process of
+//! fresh namespaces; it builds a root in which only the listed paths exist (`root.rs`), gives up every privilege, and
 //! becomes the parent of the command. Whatever runs inside ends with it, and it ends with the outer one.
 //!
 //! No step is optional: what cannot be had refuses the start, with exit code 125 and one line that says why.
 //!
-//! This is the only module with `unsafe` code, all of it in [`sys`].
+//! This is the only module with `unsafe` code, all of it in `sys.rs`.
 
 mod cgroup;
 mod dev;

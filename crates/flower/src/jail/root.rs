@@ -1,10 +1,11 @@
 //! The fresh root: an empty file system on which only the listed places are put, and which then takes the place of `/`.
 
 use super::dev;
-use super::failure::{During, Failure, Step};
+use super::failure::{During, Failure, Step, say};
 use super::limits;
 use super::places::{Place, Places};
 use super::spec::{Limits, Overlay};
+use super::support;
 use super::sys;
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -107,7 +108,7 @@ impl Root {
                 let overlay = mount_overlay(overlay, surroundings.own_user_namespace);
                 let mounted = overlay.and_then(|tree| self.attach(&tree, at));
                 if let Err(error) = mounted {
-                    eprintln!("flower jail: {} is left out: no overlay: {error}", at.display());
+                    say(format_args!("{} is left out: no overlay: {error}", at.display()));
                 }
                 Ok(())
             }
@@ -271,7 +272,7 @@ fn mount_overlay(overlay: &Overlay, own_user_namespace: bool) -> io::Result<Owne
     // By descriptor: no character of a path can be taken for a separator of options.
     let [lower, upper, work] = layers.each_ref().map(|layer| format!("/proc/self/fd/{}", layer.as_raw_fd()));
     let mut options = vec![("lowerdir", &*lower), ("upperdir", &*upper), ("workdir", &*work)];
-    if own_user_namespace {
+    if own_user_namespace || !support::is_first_user_namespace() {
         // The other attributes, which it would use, belong to the real root.
         options.push(("userxattr", ""));
     }

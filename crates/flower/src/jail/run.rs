@@ -1,7 +1,7 @@
 //! The outer process: starts the jail, ends it, and hands on how it ended.
 
 use super::cgroup::Cgroup;
-use super::failure::{During, Failure, Step};
+use super::failure::{During, Failure, Step, say};
 use super::init::{self, Setting};
 use super::spec::{Network, Spec};
 use super::support;
@@ -15,15 +15,16 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::stdio::{stderr, stdin, stdout};
 use rustix::thread::CapabilitySet;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// From asking everything inside to end until it is ended.
 const GRACE: Duration = Duration::from_millis(700);
 /// Somebody else has the lock for themselves only for a moment.
-const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Runs the command in the jail that the file describes, and gives its exit code: its own, 128 and the signal, 127 if it is
 /// not found, 126 if it cannot be run, 125 if there is no jail. There must be no other threads.
@@ -34,7 +35,7 @@ pub fn run(spec_file: &Path, lifeline: Option<RawFd>, command: &[OsString]) -> u
         begin(&spec, lifeline.as_ref(), command)
     };
     attempt().unwrap_or_else(|failure| {
-        eprintln!("flower jail: {failure}");
+        say(failure);
         FAILED
     })
 }
@@ -84,6 +85,10 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     let code = attend(init, &attended, lifeline)?;
     foreground.restore();
     drop(cgroup);
+    for overlay in &spec.overlays {
+        // Overlayfs leaves a folder there that nobody may enter, so that not even its owner could remove it.
+        let _ = fs::set_permissions(overlay.work.join("work"), fs::Permissions::from_mode(0o700));
+    }
     Ok(code)
 }
 

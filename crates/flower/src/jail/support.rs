@@ -48,6 +48,12 @@ pub(super) fn why_no_namespaces() -> String {
     "namespaces are refused here; in a container, allow them (`--security-opt seccomp=unconfined`)".into()
 }
 
+/// Only there root is root of the whole machine.
+pub(super) fn is_first_user_namespace() -> bool {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
 /// Since Linux 6.14 a process namespace has its own `kernel.pid_max`. Before, the same file is that of the whole machine.
 pub(super) fn process_namespaces_are_bounded() -> bool {
     let system = rustix::system::uname();

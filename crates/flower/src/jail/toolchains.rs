@@ -138,7 +138,7 @@ fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
                     let secret = home.join(below);
                     path.starts_with(&secret) || secret.starts_with(path)
                 };
-                !home.starts_with(path) && !CREDENTIALS.iter().any(|below| secret(below))
+                !home.starts_with(path) && !CREDENTIALS.iter().any(secret)
             })
     })
 }

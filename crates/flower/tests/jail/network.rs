@@ -1,7 +1,7 @@
 //! Sockets outside: only the ports that are listed.
 
 use crate::world::World;
-use flower::jail::Network;
+use flower::jail::{Bind, Network};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -58,6 +58,20 @@ as_both!(unix_sockets_inside_work, |mut world| {
             return eprintln!("skipped: there is no /usr/bin/python3");
         }
         world.ok("rm -f s; /usr/bin/python3 sockets.py");
+    }
+});
+
+as_both!(a_listed_socket_can_be_reached, |mut world| {
+    world.arm();
+    let _listener = UnixListener::bind(world.path("home/flower.sock")).expect("it listens");
+    world.own();
+    let at = "/run/flower.sock";
+    world.spec.binds.push(Bind { from: world.path("home/flower.sock"), at: at.into(), write: true });
+    for network in [Network::Closed, Network::Web, Network::Open] {
+        world.spec.network = network;
+        let output = world.attack(&["unix", at]);
+        assert!(output.stdout.starts_with("stream done\n"), "{output:?}");
+        refused(&world, &["unix", &world.text("home/flower.sock")]);
     }
 });
 

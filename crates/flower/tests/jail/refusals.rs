@@ -65,6 +65,18 @@ as_both!(without_namespaces_nothing_starts, |world| {
     refused(&world, &["without_namespaces"], "namespaces: Operation not permitted");
 });
 
+as_both!(user_namespaces_that_are_switched_off_are_named, |world| {
+    // In a user namespace of its own, whose switch is ours to turn; and with none of its capabilities left.
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && \
+                  exec setpriv --bounding-set=-all --inh-caps=-all -- \"$@\"";
+    let mut command = world.command("unshare");
+    command.args(["--user", "--map-root-user", "sh", "-c", script, "sh"]).args(world.prefix()).args(["touch", "ran"]);
+    let output: Output = command.output().expect("unshare runs").into();
+    assert_eq!(output.code, 125, "{output:?}");
+    assert!(output.stderr.contains("switched off: `sysctl user.max_user_namespaces=10000`"), "{output:?}");
+    assert!(!world.path("worktree/ran").exists());
+});
+
 as_both!(without_any_part_of_it_nothing_starts, |world| {
     world.arm();
     for (call, because) in needed() {

@@ -73,6 +73,8 @@ as_both!(an_overlay_takes_what_is_written, |mut world| {
     }
     assert_eq!(world.ok(&format!("cd {} && ls && cat log", at.display())), "a\nlog\n0\n1\n");
     assert_eq!(world.fingerprint("user/cache"), before);
+    let removed = world.command("rm").arg("-rf").args([world.path("home/upper"), world.path("home/work")]).status();
+    assert!(removed.expect("rm runs").success(), "its owner can remove what it left");
 });
 
 as_both!(git_borrows_objects_from_a_repository_that_it_cannot_change, |mut world| {
