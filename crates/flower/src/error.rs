@@ -168,6 +168,11 @@ impl From<GitError> for Problem {
                 message,
                 "another git is at work there, or one was killed: `flower doctor --fix` removes a lock that nobody holds",
             ),
+            GitError::Include { .. } => Problem::new(
+                ProblemKind::Refused,
+                message,
+                "take the `include` out of it, or name the file by its full path",
+            ),
             GitError::Failed { .. } | GitError::TooMuch { .. } | GitError::Io { .. } => {
                 Problem::new(ProblemKind::Refused, message, "`flower doctor` looks for what is wrong")
             }

@@ -3,7 +3,10 @@
 use super::process::{GitError, Run};
 use crate::repository::Repository;
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
@@ -35,30 +38,35 @@ const ALWAYS: &[(&str, &str)] = &[
 
 /// The keys of a repository's configuration that name programs.
 pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> {
-    Ok(keys(repository).await?.into_iter().filter(|key| harmless(key).is_some()).collect())
+    let keys = keys(repository, &repository.git_dir).await?;
+    let named = keys.iter().filter(|key| harmless(key).is_some());
+    Ok(named.map(|key| String::from_utf8_lossy(key).into_owned()).collect())
 }
 
-/// Adds to `run` what takes the teeth out of the repository's configuration.
-pub(super) async fn disarm(repository: &Repository, run: &mut Run) -> Result<(), GitError> {
-    let known = Stamp::of(&repository.git_dir);
-    let cached = known.as_ref().and_then(|stamp| cached(&repository.git_dir, stamp));
+/// Adds to `run` what takes the teeth out of the configuration that git reads in `git_dir`: the repository's own folder,
+/// or that of one of its worktrees, which may have settings of its own.
+pub(super) async fn disarm(repository: &Repository, git_dir: &Path, run: &mut Run) -> Result<(), GitError> {
+    let known = Stamp::of(repository, git_dir);
+    let cached = known.as_ref().and_then(|stamp| cached(git_dir, stamp));
     let own = match cached {
         Some(own) => own,
         None => {
-            let keys = keys(repository).await?;
+            let keys = keys(repository, git_dir).await?;
             let own: Overrides = keys.iter().filter_map(|key| Some((key.clone(), harmless(key)?))).collect();
             // A file that is included can change without the configuration's own changing.
-            let includes = keys.iter().any(|key| key.starts_with("include"));
+            let includes = keys.iter().any(|key| is_include(key));
             if let Some(stamp) = known.filter(|_| !includes) {
-                CACHE.lock().expect("no panic while held").insert(repository.git_dir.clone(), (stamp, own.clone()));
+                CACHE.lock().expect("no panic while held").insert(git_dir.to_owned(), (stamp, own.clone()));
             }
             own
         }
     };
-    let all = ALWAYS.iter().copied().chain(own.iter().map(|(key, value)| (key.as_str(), *value)));
+    let always = ALWAYS.iter().map(|&(key, value)| (OsString::from(key), value));
+    // As they are, byte for byte: a name that is no UTF-8 names a program too.
+    let own = own.into_iter().map(|(key, value)| (OsString::from_vec(key), value));
     let mut count = 0;
-    for (key, value) in all {
-        run.env.push((format!("GIT_CONFIG_KEY_{count}").into(), key.into()));
+    for (key, value) in always.chain(own) {
+        run.env.push((format!("GIT_CONFIG_KEY_{count}").into(), key));
         run.env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
         count += 1;
     }
@@ -66,7 +74,8 @@ pub(super) async fn disarm(repository: &Repository, run: &mut Run) -> Result<(),
     Ok(())
 }
 
-type Overrides = Vec<(String, &'static str)>;
+type Key = Vec<u8>;
+type Overrides = Vec<(Key, &'static str)>;
 
 static CACHE: LazyLock<Mutex<HashMap<PathBuf, (Stamp, Overrides)>>> = LazyLock::new(Mutex::default);
 
@@ -78,40 +87,110 @@ fn cached(git_dir: &Path, stamp: &Stamp) -> Option<Overrides> {
 /// Which state of the configuration was read. One written in this moment could change again without a trace, so it is not
 /// remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Stamp(u64, u64, i64, i64);
+struct Stamp(Vec<Option<(u64, u64, i64, i64)>>);
 
 impl Stamp {
-    fn of(git_dir: &Path) -> Option<Stamp> {
-        let file = fs::metadata(git_dir.join("config")).ok()?;
-        let settled = file.modified().ok()?.elapsed().is_ok_and(|age| age > Duration::from_millis(100));
-        settled.then(|| Stamp(file.ino(), file.size(), file.ctime(), file.ctime_nsec()))
+    fn of(repository: &Repository, git_dir: &Path) -> Option<Stamp> {
+        let seen = files(repository, git_dir).into_iter().map(|path| match fs::metadata(path) {
+            Ok(file) => {
+                let settled = file.modified().ok()?.elapsed().is_ok_and(|age| age > Duration::from_millis(100));
+                settled.then(|| Some((file.ino(), file.size(), file.ctime(), file.ctime_nsec())))
+            }
+            Err(error) => (error.kind() == io::ErrorKind::NotFound).then_some(None),
+        });
+        seen.collect::<Option<Vec<_>>>().map(Stamp)
     }
 }
 
+/// Where a configuration begins.
+fn files(repository: &Repository, git_dir: &Path) -> Vec<PathBuf> {
+    let mut files = vec![repository.git_dir.join("config"), repository.git_dir.join("config.worktree")];
+    if git_dir != repository.git_dir {
+        files.push(git_dir.join("config.worktree"));
+    }
+    files
+}
+
 /// Every key that is set, worktree settings and included files among them. Reading runs nothing.
-async fn keys(repository: &Repository) -> Result<Vec<String>, GitError> {
+async fn keys(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
     let mut run = Run::new("git".into(), Duration::from_secs(10));
     run.args.extend(["config", "--list", "--includes", "--name-only", "-z"].map(Into::into));
     run.dir = Some(repository.git_dir.clone());
     run.env.extend([
-        ("GIT_DIR".into(), repository.git_dir.clone().into()),
+        ("GIT_DIR".into(), git_dir.into()),
+        ("GIT_COMMON_DIR".into(), repository.git_dir.clone().into()),
         ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
         ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
         ("HOME".into(), "/nonexistent".into()),
         ("LC_ALL".into(), "C".into()),
     ]);
     let output = run.output().await?.require_success()?;
-    let mut keys: Vec<String> = output.items().map(|key| String::from_utf8_lossy(key).into_owned()).collect();
+    let mut keys: Vec<Key> = output.items().map(<[u8]>::to_vec).collect();
+    if keys.iter().any(|key| is_include(key)) {
+        keys.extend(included(repository, git_dir).await?);
+    }
     keys.sort();
     keys.dedup();
     Ok(keys)
 }
 
+fn is_include(key: &[u8]) -> bool {
+    key.starts_with(b"include.") || key.starts_with(b"includeif.")
+}
+
+/// The keys of every file that is included under any condition: one that does not hold here may hold in the processes that
+/// git starts, as in the worktree that it is making.
+async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
+    /// More than anybody has.
+    const MOST_FILES: usize = 100;
+    let mut keys = Vec::new();
+    let mut all: Vec<PathBuf> = files(repository, git_dir);
+    let mut next = 0;
+    while let Some(file) = all.get(next).cloned() {
+        next += 1;
+        if !file.is_file() {
+            continue;
+        }
+        let mut run = Run::new("git".into(), Duration::from_secs(10));
+        run.args.extend(["config", "--no-includes", "--list", "-z", "--file"].map(OsString::from));
+        run.args.push(file.clone().into());
+        run.dir = Some("/".into());
+        run.env.extend([("GIT_CONFIG_NOSYSTEM".into(), "1".into()), ("LC_ALL".into(), "C".into())]);
+        let output = run.output().await?.require_success()?;
+        for item in output.items() {
+            let (key, value) = item.split_at(item.iter().position(|&byte| byte == b'\n').unwrap_or(item.len()));
+            keys.push(key.to_vec());
+            if !is_include(key) {
+                continue;
+            }
+            let named = resolved(&file, value.get(1..).unwrap_or_default());
+            let too_many = all.len() >= MOST_FILES;
+            let path = named.filter(|_| !too_many).ok_or_else(|| GitError::Include { file: file.display().to_string() })?;
+            if !all.contains(&path) {
+                all.push(path);
+            }
+        }
+    }
+    Ok(keys)
+}
+
+/// Where an included file lies. What begins with another user's home is not looked for.
+fn resolved(including: &Path, named: &[u8]) -> Option<PathBuf> {
+    if let Some(below) = named.strip_prefix(b"~/") {
+        // Everywhere else git is told of no home at all.
+        let home = std::env::var_os("HOME").unwrap_or_else(|| "/nonexistent".into());
+        return Some(PathBuf::from(home).join(OsStr::from_bytes(below)));
+    }
+    let plain = !named.is_empty() && !named.starts_with(b"~") && !named.starts_with(b"%(");
+    plain.then(|| including.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(named)))
+}
+
 /// What a key that names a program is set to instead; nothing for all others. Section and variable are lower case, the
 /// part between them is as it was written.
-fn harmless(key: &str) -> Option<&'static str> {
-    let (section, rest) = key.split_once('.')?;
-    let variable = rest.rsplit('.').next()?;
+fn harmless(key: &[u8]) -> Option<&'static str> {
+    let (first, last) = (key.iter().position(|&byte| byte == b'.')?, key.iter().rposition(|&byte| byte == b'.')?);
+    // Both are plain; only what stands between them can be anything.
+    let (section, variable) = (str::from_utf8(&key[..first]).ok()?, str::from_utf8(&key[last + 1..]).ok()?);
     match (section, variable) {
         ("core", "fsmonitor") => Some("false"),
         ("core", "hookspath") => Some("/dev/null"),
@@ -152,10 +231,11 @@ mod tests {
             "credential.https://x.example.helper",
             "gpg.ssh.program",
         ] {
-            assert!(harmless(key).is_some(), "{key}");
+            assert!(harmless(key.as_bytes()).is_some(), "{key}");
         }
         for key in ["core.bare", "user.name", "branch.main.remote", "remote.origin.url", "filter"] {
-            assert_eq!(harmless(key), None, "{key}");
+            assert_eq!(harmless(key.as_bytes()), None, "{key}");
         }
+        assert!(harmless(b"filter.\xff.clean").is_some());
     }
 }

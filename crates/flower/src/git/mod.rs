@@ -14,7 +14,7 @@ pub use process::{GitError, Output};
 use crate::repository::Repository;
 use process::Run;
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Long enough for anything that does not grow with the repository.
@@ -24,8 +24,8 @@ const DEADLINE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Git {
     run: Run,
-    /// Whose configuration must be disarmed.
-    guarded: Option<Repository>,
+    /// Whose configuration must be disarmed, and the folder in which git reads it.
+    guarded: Option<(Repository, PathBuf)>,
 }
 
 /// git on MAIN's repository, with MAIN's files as its work tree.
@@ -64,7 +64,7 @@ fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
         ("HOME".into(), "/nonexistent".into()),
         ("LC_ALL".into(), "C".into()),
     ]);
-    Git { run, guarded: Some(repository.clone()) }
+    Git { run, guarded: Some((repository.clone(), git_dir.to_owned())) }
 }
 
 impl Git {
@@ -99,8 +99,8 @@ impl Git {
 
     /// Runs it, whatever its exit code.
     pub async fn output(mut self) -> Result<Output, GitError> {
-        if let Some(repository) = self.guarded.take() {
-            guard::disarm(&repository, &mut self.run).await?;
+        if let Some((repository, git_dir)) = self.guarded.take() {
+            guard::disarm(&repository, &git_dir, &mut self.run).await?;
         }
         self.run.output().await
     }

@@ -44,6 +44,8 @@ pub enum GitError {
     TooMuch { command: String },
     #[error("`git {command}` failed ({code}): {stderr}")]
     Failed { command: String, code: i32, stderr: String },
+    #[error("{file} includes a file that flower cannot read beforehand")]
+    Include { file: String },
     #[error("`git {command}`: {error}")]
     Io { command: String, error: String },
 }
