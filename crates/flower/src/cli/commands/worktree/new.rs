@@ -54,10 +54,14 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     };
     let address = format!("/api/worktrees?{}", context.project_query());
     let made = client.post::<WorktreeView>(&address, &body);
+    let mut seen = 0;
     let worktree = tokio::select! {
         made = made => made?,
-        never = follow_setup(context, &client, &args.name) => match never {},
+        never = follow_setup(context, &client, &args.name, &mut seen) => match never {},
     };
+    if worktree.setup.is_some() {
+        show_setup(context, &client, &args.name, &mut seen).await;
+    }
     let failed = worktree.setup.clone().filter(|setup| setup.state == "failed");
     context.answer(&worktree, |w| {
         let hint = format!("work in it: `flower worktree shell {}`\n", w.name);
@@ -78,13 +82,27 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
 }
 
 /// Shows the output of the setup commands while they run.
-async fn follow_setup(context: &Context, client: &Client, name: &str) -> std::convert::Infallible {
-    let mut seen = 0;
+async fn follow_setup(
+    context: &Context,
+    client: &Client,
+    name: &str,
+    seen: &mut usize,
+) -> std::convert::Infallible {
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
+        show_setup(context, client, name, seen).await;
+    }
+}
+
+/// What there is beyond `seen`, to the end.
+async fn show_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) {
+    loop {
         let address = format!("{}&after={seen}", super::address(context, name, "/setup-log"));
-        let Ok(bytes) = client.bytes(&address).await else { continue };
-        seen += bytes.len();
+        let Ok(bytes) = client.bytes(&address).await else { return };
+        if bytes.is_empty() {
+            return;
+        }
+        *seen += bytes.len();
         let text = crate::cli::output::plain(&String::from_utf8_lossy(&bytes));
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
