@@ -37,7 +37,8 @@ pub(super) async fn check_out(place: &Place) -> Result<(), Problem> {
     Ok(())
 }
 
-fn write_admin(place: &Place) -> io::Result<PathBuf> {
+/// The folder that git has for a worktree.
+pub(super) fn write_admin(place: &Place) -> io::Result<PathBuf> {
     let git_dir = &place.repository.git_dir;
     let draft = git_dir.join(format!("flower.draft-{}", place.name));
     super::disk::delete(&draft)?;

@@ -65,7 +65,7 @@ pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
     if let Some(above) = to.parent() {
         fs::create_dir_all(above)?;
     }
-    match fs::rename(from, to) {
+    match rename(from, to) {
         Err(error)
             if matches!(
                 error.kind(),
@@ -73,10 +73,34 @@ pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
             ) =>
         {
             delete(to)?;
-            fs::rename(from, to)
+            rename(from, to)
         }
         done => done,
     }
+}
+
+/// Renames, also a directory that forbids it: to move to another parent its own entry `..` is written.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let found = fs::symlink_metadata(from)?;
+            if !found.is_dir() {
+                return Err(error);
+            }
+            let mode = found.permissions().mode();
+            fs::set_permissions(from, fs::Permissions::from_mode(mode | 0o700))?;
+            let renamed = fs::rename(from, to);
+            let now = if renamed.is_ok() { to } else { from };
+            fs::set_permissions(now, found.permissions())?;
+            renamed
+        }
+        done => done,
+    }
+}
+
+/// Whether a directory is there, and not only a link to one.
+pub(super) fn is_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
 /// Copies a tree with permissions and times, sharing blocks where the file system can; never by hard link, through which a
@@ -185,6 +209,19 @@ mod tests {
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("sub/tool"));
         fs::write(to.join("sub/tool"), "changed").unwrap();
         assert_eq!(fs::read_to_string(from.join("sub/tool")).unwrap(), "#!/bin/sh\n");
+    }
+
+    #[test]
+    fn what_forbids_its_move_moves_and_forbids_it_still() {
+        let dir = tempfile::tempdir().unwrap();
+        let locked = dir.path().join("locked");
+        fs::create_dir_all(locked.join("in")).unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+        let to = dir.path().join("other/place");
+        move_over(&locked, &to).unwrap();
+        assert!(!locked.exists() && to.join("in").exists());
+        assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o555);
+        delete(&to).unwrap();
     }
 
     #[test]

@@ -131,8 +131,12 @@ pub fn require_reach(caller: &Caller, name: &str) -> Result<(), Problem> {
 /// Deletes something in the background, out of everybody's way first.
 fn reclaim(home: &Home, path: &Path) {
     let trash = home.trash().join(crate::home::random_hex());
-    let moved = disk::make_private(&home.trash()).and_then(|()| std::fs::rename(path, &trash));
-    let doomed = if moved.is_ok() { trash } else { path.to_owned() };
+    let doomed = match disk::make_private(&home.trash()).and_then(|()| disk::rename(path, &trash)) {
+        Ok(()) => trash,
+        // Whatever is there a moment later is somebody else's.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+        Err(_) => path.to_owned(),
+    };
     tokio::task::spawn_blocking(move || {
         if let Err(error) = disk::delete(&doomed) {
             tracing::warn!("{} stays behind: {error}", doomed.display());

@@ -115,7 +115,7 @@ impl App {
             view.notes.push(format!("its newest commits are not in MAIN's repository yet: {}", problem.message));
         }
         if let Some(facts) = facts {
-            match counts(&place, &facts.main_branch).await {
+            match counts(&place, &facts.main_tip).await {
                 Ok((behind, ahead)) => (view.behind, view.ahead) = (behind, ahead),
                 Err(problem) => view.notes.push(problem.message),
             }
@@ -149,8 +149,8 @@ impl App {
 }
 
 /// How many commits MAIN's branch has that this one has not, and the other way round.
-async fn counts(place: &Place, main: &str) -> Result<(u64, u64), Problem> {
-    let range = format!("refs/heads/{main}...{}", place.full_branch());
+async fn counts(place: &Place, main_tip: &str) -> Result<(u64, u64), Problem> {
+    let range = format!("{main_tip}...{}", place.full_branch());
     let line =
         git::in_main(&place.repository).args(["rev-list", "--left-right", "--count", &range, "--"]).line().await?;
     let mut numbers = line.split_whitespace().map(|word| word.parse().unwrap_or(0));

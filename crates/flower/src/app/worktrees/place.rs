@@ -87,6 +87,24 @@ impl Place {
         self.folder.join("mirrored")
     }
 
+    /// What was found instead of the worktree's `.git` file: kept, and never followed.
+    pub(super) fn displaced(&self) -> PathBuf {
+        self.folder.join("displaced.git")
+    }
+
+    /// Whether `.git` below `tree` is there, but is not the file that leads to MAIN's repository.
+    pub(super) fn leads_elsewhere(&self, tree: &Path) -> bool {
+        let own = self.repository.git_dir.join("worktrees");
+        let leads_home = |text: String| {
+            text.strip_prefix("gitdir: ").is_some_and(|to| Path::new(to.trim_end()).parent() == Some(&own))
+        };
+        let dot_git = tree.join(".git");
+        match fs::symlink_metadata(&dot_git) {
+            Ok(found) => !found.is_file() || !fs::read_to_string(&dot_git).is_ok_and(leads_home),
+            Err(_) => false,
+        }
+    }
+
     pub(super) fn full_branch(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }

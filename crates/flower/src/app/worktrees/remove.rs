@@ -15,7 +15,7 @@ use crate::lock;
 use crate::repository::Repository;
 use crate::view::WorktreeView;
 use flower_core::event::WorktreeRemoved;
-use flower_core::worktree::Seal;
+use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Worktree};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
@@ -54,6 +54,7 @@ impl App {
         let worktree = self.worktree(choice, &name).await?;
         let place = self.place(&worktree).await?;
         require_own(&self.home, &place)?;
+        require_nothing_else(&place)?;
         if let Some(who) = at_work(&place) {
             return Err(Problem::new(
                 ProblemKind::Refused,
@@ -62,17 +63,18 @@ impl App {
             ));
         }
         if place.seal == Seal::Sealed
-            && place.tree.exists()
+            && worktree.stage == Stage::Ready
             && let Err(problem) = self.mirror(&place).await
         {
             // Nothing is lost by it: the private repository goes to the archive as it is.
             tracing::warn!("{name}: {}", problem.message);
         }
-        self.submit(caller, Command::RemoveWorktree { number: worktree.number }).await?;
-        let trash = trash(&self.home, worktree.number);
-        if place.tree.exists() {
+        let events = self.submit(caller, Command::RemoveWorktree { number: worktree.number }).await?;
+        // Only whoever put up the tombstone: for anybody else the directory may be the next worktree's of this name.
+        if !events.is_empty() && disk::is_dir(&place.tree) {
+            let trash = trash(&self.home, worktree.number);
             disk::make_private(&trash)
-                .and_then(|()| fs::rename(&place.tree, trash.join("tree")))
+                .and_then(|()| disk::rename(&place.tree, &trash.join("tree")))
                 .map_err(|error| self.home.problem(&place.tree, &error))?;
         }
         let mut view = WorktreeView::of(&worktree, place.tree.to_string_lossy().into_owned());
@@ -93,13 +95,18 @@ impl App {
         let turn = self.worktrees.turn(&place.repository.root);
         let _turn = turn.lock().await;
         let number = worktree.number;
+        // Somebody else may have finished it meanwhile.
+        let now = self.store.read(move |conn| crate::store::worktrees::worktree(conn, number)).await?;
+        if now.is_none_or(|now| now.stage != Stage::Removing) {
+            return Ok(());
+        }
         let (trash, archive) = (trash(&self.home, number), archive(&self.home, number));
         let io = |error: std::io::Error| self.home.problem(&archive, &error);
         disk::make_private(&trash).map_err(io)?;
         disk::make_private(&archive).map_err(io)?;
         let tree = trash.join("tree");
-        if place.tree.exists() && !tree.exists() {
-            fs::rename(&place.tree, &tree).map_err(io)?;
+        if disk::is_dir(&place.tree) && !tree.exists() {
+            disk::rename(&place.tree, &tree).map_err(io)?;
         }
         let plan = match load_plan(&archive) {
             Some(plan) => plan,
@@ -117,6 +124,9 @@ impl App {
         // An agent's caches are copies of others, or made anew.
         disk::delete(&place.folder.join("caches")).map_err(io)?;
         disk::delete(&place.tmp()).map_err(io)?;
+        if place.leads_elsewhere(&tree) {
+            disk::move_over(&tree.join(".git"), &place.displaced()).map_err(io)?;
+        }
         disk::move_over(&place.folder, &archive.join("folder")).map_err(io)?;
         let branch = tip(&place.repository, &place.full_branch()).await?;
         let tip = branch.clone().unwrap_or_else(|| worktree.base.clone());
@@ -211,6 +221,18 @@ fn require_own(home: &Home, place: &Place) -> Result<(), Problem> {
         format!("{} is no worktree of flower's", place.tree.display()),
         "MAIN is never removed",
     ))
+}
+
+/// What somebody else put where the worktree was is not ours to move.
+fn require_nothing_else(place: &Place) -> Result<(), Problem> {
+    match fs::symlink_metadata(&place.tree) {
+        Ok(found) if !found.is_dir() => Err(Problem::new(
+            ProblemKind::Refused,
+            format!("{} is no directory any more", place.tree.display()),
+            "move away what is there, then remove it again",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Somebody who works in it right now: in its jail, or with the working directory below it.

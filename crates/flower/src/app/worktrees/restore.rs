@@ -1,6 +1,6 @@
 //! Bringing a worktree back: one that was removed, from its archive, or one whose directory somebody took away.
 
-use super::checkout::check_out;
+use super::checkout::{check_out, write_admin};
 use super::place::{Found, Place, gitfile_text};
 use super::remove::{archive, archive_refs, load_plan, refs_below, update_refs};
 use super::{disk, tip};
@@ -167,6 +167,10 @@ impl App {
                 format!("use it: `flower worktree shell {}`", place.name),
             )),
             Found::Missing => {
+                // What was committed inside is on the branch before that is checked out.
+                if place.seal == Seal::Sealed {
+                    self.mirror(place).await?;
+                }
                 let turn = self.worktrees.turn(&place.repository.root);
                 let _turn = turn.lock().await;
                 if let Some(admin) = place.admin() {
@@ -174,20 +178,30 @@ impl App {
                 }
                 check_out(place).await
             }
-            Found::Unknown(evidence) => match place.admin() {
-                Some(admin) if fs::symlink_metadata(&place.tree).is_ok_and(|found| found.is_dir()) => {
-                    // It may be somebody's own repository.
-                    let aside =
-                        place.folder.join(format!("replaced-git-{}", crate::app::now().replace([':', '.'], "-")));
-                    disk::move_over(&place.tree.join(".git"), &aside).map_err(io)?;
-                    fs::write(place.tree.join(".git"), gitfile_text(&admin)).map_err(io)
+            Found::Unknown(_) if disk::is_dir(&place.tree) => {
+                let turn = self.worktrees.turn(&place.repository.root);
+                let _turn = turn.lock().await;
+                if place.leads_elsewhere(&place.tree) {
+                    disk::move_over(&place.tree.join(".git"), &place.displaced()).map_err(io)?;
                 }
-                _ => Err(Problem::new(
-                    ProblemKind::Refused,
-                    evidence,
-                    format!("move {} away, then restore again", place.tree.display()),
-                )),
-            },
+                let known = place.admin();
+                let admin = match &known {
+                    Some(admin) => admin.clone(),
+                    None => write_admin(place).map_err(io)?,
+                };
+                disk::delete(&place.tree.join(".git")).map_err(io)?;
+                fs::write(place.tree.join(".git"), gitfile_text(&admin)).map_err(io)?;
+                if known.is_none() {
+                    let index = ["read-tree", "--reset", "HEAD"];
+                    git::in_linked(&place.repository, &admin, &place.tree).args(index).run().await?;
+                }
+                Ok(())
+            }
+            Found::Unknown(evidence) => Err(Problem::new(
+                ProblemKind::Refused,
+                evidence,
+                format!("move {} away, then restore again", place.tree.display()),
+            )),
         }
     }
 }
