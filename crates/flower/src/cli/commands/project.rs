@@ -1,5 +1,7 @@
 //! `flower project`
 
+mod approve;
+
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, terminal_width};
 use crate::client::escape;
@@ -18,18 +20,28 @@ pub(crate) struct ProjectArgs {
 enum Verb {
     /// Give a repository back as it was; briefs, their trace and what is kept of worktrees stay
     Remove { name: String },
+    Approve(approve::ApproveArgs),
 }
 
 pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Problem> {
-    let client = context.client().await?;
-    if let Some(Verb::Remove { name }) = args.verb {
-        let removed: RemovedProject = client.delete(&format!("/api/projects/{}", escape(&name))).await?;
-        return context.answer(&removed, |removed| {
-            let left =
-                removed.branches_left.iter().map(|branch| format!("  {branch} stays: its work is nowhere else\n"));
-            format!("{name} is served no longer, and as it was before\n{}", left.collect::<String>())
-        });
+    match args.verb {
+        None => list(context).await,
+        Some(Verb::Remove { name }) => remove(context, &name).await,
+        Some(Verb::Approve(args)) => approve::run(context, args).await,
     }
+}
+
+async fn remove(context: &Context, name: &str) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let removed: RemovedProject = client.delete(&format!("/api/projects/{}", escape(name))).await?;
+    context.answer(&removed, |removed| {
+        let left = removed.branches_left.iter().map(|branch| format!("  {branch} stays: its work is nowhere else\n"));
+        format!("{name} is served no longer, and as it was before\n{}", left.collect::<String>())
+    })
+}
+
+async fn list(context: &Context) -> Result<(), Problem> {
+    let client = context.client().await?;
     let projects: Vec<ProjectView> = client.get("/api/projects").await?;
     context.answer(&projects, |projects| {
         if projects.is_empty() {

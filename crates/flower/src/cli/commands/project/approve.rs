@@ -1,0 +1,72 @@
+//! `flower project approve`
+
+use crate::cli::Context;
+use crate::cli::output::plain;
+use crate::client::{Client, escape};
+use crate::error::Problem;
+use crate::request::Approve;
+use crate::view::{CommandsView, StatusView};
+use std::io::{IsTerminal, Write};
+
+/// Read the commands that flower.toml brings along, and let them run
+///
+/// They run in every new worktree: inside its jail, or with all your rights where it is linked. Once one of them changes,
+/// they wait for your approval again.
+#[derive(clap::Args)]
+pub(crate) struct ApproveArgs {
+    /// Otherwise the project around the working directory
+    name: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: ApproveArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let name = match args.name.or_else(|| context.project.clone()) {
+        Some(name) => name,
+        None => project_here(context, &client).await?,
+    };
+    let address = format!("/api/projects/{}/commands", escape(&name));
+    let found: CommandsView = client.get(&address).await?;
+    if found.approved || found.commands.is_empty() {
+        return context.answer(&found, |found| {
+            let said = if found.commands.is_empty() { "there are none" } else { "they are approved already" };
+            format!("{}{said}\n", listed(found))
+        });
+    }
+    if !context.yes {
+        eprint!("{}", listed(&found));
+        require_yes(&found)?;
+    }
+    let approved: CommandsView = client.post(&address, &Approve { sha256: found.sha256 }).await?;
+    context.answer(&approved, |approved| {
+        let commands = if context.yes { listed(approved) } else { String::new() };
+        format!("{commands}approved; they run in every new worktree\n")
+    })
+}
+
+async fn project_here(context: &Context, client: &Client) -> Result<String, Problem> {
+    let status: StatusView = client.get(&format!("/api/status?{}", context.project_query())).await?;
+    status.project.ok_or_else(|| {
+        Problem::usage("it is not clear which project is meant", "name it; `flower project` lists what there is")
+    })
+}
+
+/// One per line, as they are in the file: what is approved is what is seen.
+fn listed(found: &CommandsView) -> String {
+    let lines = found.commands.iter().map(|command| format!("  {}\n", plain(command).replace('\n', "\n    ")));
+    format!("commands of `{}`:\n{}", found.project, lines.collect::<String>())
+}
+
+fn require_yes(found: &CommandsView) -> Result<(), Problem> {
+    let hint = format!("approve them: `flower project approve {} --yes`", found.project);
+    if !std::io::stdin().is_terminal() {
+        return Err(Problem::usage("nobody is there to ask whether they may run", hint));
+    }
+    eprint!("let them run in every new worktree? [y/N] ");
+    let _ = std::io::stderr().flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().read_line(&mut answer);
+    if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+        return Ok(());
+    }
+    Err(Problem::new(crate::error::ProblemKind::Refused, "not approved", hint))
+}
