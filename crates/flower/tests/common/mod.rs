@@ -8,6 +8,8 @@ use http::Request;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -19,7 +21,13 @@ pub struct Flower {
     dir: tempfile::TempDir,
     pub home: PathBuf,
     pub repo: PathBuf,
+    program: PathBuf,
+    /// Whoever everything here belongs to and runs as, if that is not whoever runs the tests.
+    user: Option<u32>,
 }
+
+/// `nobody`, nearly everywhere.
+const ORDINARY_USER: u32 = 65534;
 
 /// How a command ended, and what it said.
 #[derive(Debug)]
@@ -32,12 +40,37 @@ pub struct Output {
 impl Flower {
     /// Nothing runs yet; the first command starts the daemon.
     pub fn new() -> Flower {
+        Flower::of(None)
+    }
+
+    /// As an ordinary user, where the tests run as root; nothing where they do so anyway.
+    pub fn of_ordinary_user() -> Option<Flower> {
+        rustix::process::getuid().is_root().then(|| Flower::of(Some(ORDINARY_USER)))
+    }
+
+    fn of(user: Option<u32>) -> Flower {
         let dir = tempfile::Builder::new().prefix("flower-").tempdir().expect("a temporary folder");
         let (home, repo) = (dir.path().join("home"), dir.path().join("repo"));
+        let mut program = PathBuf::from(env!("CARGO_BIN_EXE_flower"));
+        if user.is_some() && !is_for_everybody(&program) {
+            let copy = dir.path().join("flower");
+            fs::copy(&program, &copy).expect("a copy of the program");
+            program = copy;
+        }
         fs::create_dir(dir.path().join("user")).expect("a home of its own");
-        let flower = Flower { dir, home, repo };
+        let flower = Flower { dir, home, repo, program, user };
+        flower.give(flower.dir());
         flower.make_repository("repo");
         flower
+    }
+
+    /// Makes everything at `path` belong to whoever this flower runs as.
+    pub fn give(&self, path: &Path) {
+        if let Some(user) = self.user {
+            let owner = format!("{user}:{user}");
+            let status = Command::new("chown").args(["-hR", &owner]).arg(path).status().expect("chown runs");
+            assert!(status.success(), "chown {}", path.display());
+        }
     }
 
     /// With a daemon that serves the repository.
@@ -56,8 +89,10 @@ impl Flower {
     pub fn make_repository(&self, name: &str) -> PathBuf {
         let root = self.dir().join(name);
         fs::create_dir_all(&root).expect("a folder");
+        self.give(&root);
         self.git(&root, &["init", "--quiet", "--initial-branch", "main"]);
         fs::write(root.join("README.md"), "hello\n").expect("a file");
+        self.give(&root);
         self.git(&root, &["add", "."]);
         self.git(&root, &["commit", "--quiet", "--message", "begin"]);
         root
@@ -78,7 +113,10 @@ impl Flower {
         path.to_str().expect("UTF-8").to_owned()
     }
 
-    fn in_own_environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+    pub fn in_own_environment<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         command
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -92,7 +130,7 @@ impl Flower {
 
     /// The program, in the repository.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flower"));
+        let mut command = Command::new(&self.program);
         self.in_own_environment(command.args(args).current_dir(&self.repo)).stdin(Stdio::null());
         command
     }
@@ -234,6 +272,11 @@ impl From<std::process::Output> for Output {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+}
+
+/// Whether every user can run it.
+fn is_for_everybody(program: &Path) -> bool {
+    program.ancestors().all(|part| fs::metadata(part).is_ok_and(|found| found.permissions().mode() & 0o001 != 0))
 }
 
 pub fn finish(mut command: Command) -> Output {
