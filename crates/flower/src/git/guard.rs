@@ -165,7 +165,8 @@ async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, G
             }
             let named = resolved(&file, value.get(1..).unwrap_or_default());
             let too_many = all.len() >= MOST_FILES;
-            let path = named.filter(|_| !too_many).ok_or_else(|| GitError::Include { file: file.display().to_string() })?;
+            let path =
+                named.filter(|_| !too_many).ok_or_else(|| GitError::Include { file: file.display().to_string() })?;
             if !all.contains(&path) {
                 all.push(path);
             }

@@ -208,7 +208,8 @@ fn of_many_at_once_each_is_made() {
     assert_eq!(flower.json(&["worktree"]).as_array().map(Vec::len), Some(6));
     // Of several that want the same name, one gets it.
     let made = std::thread::scope(|scope| {
-        let tries: Vec<_> = (0..4).map(|_| scope.spawn(|| flower.run(&["worktree", "new", "same", "--json"]))).collect();
+        let tries: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| flower.run(&["worktree", "new", "same", "--json"]))).collect();
         tries.into_iter().map(|attempt| attempt.join().unwrap().code).collect::<Vec<_>>()
     });
     assert_eq!(made.iter().filter(|code| **code == 0).count(), 1, "{made:?}");

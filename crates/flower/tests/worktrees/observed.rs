@@ -116,7 +116,9 @@ fn a_dot_git_that_leads_elsewhere_is_put_right_and_kept() {
         let right = fs::read_to_string(&dot_git).unwrap();
         let other = flower.make_repository("other");
         let wrongs: [(&str, &dyn Fn()); 4] = [
-            ("leads to another repository", &|| fs::write(&dot_git, format!("gitdir: {}/.git\n", other.display())).unwrap()),
+            ("leads to another repository", &|| {
+                fs::write(&dot_git, format!("gitdir: {}/.git\n", other.display())).unwrap()
+            }),
             ("leads to MAIN", &|| fs::write(&dot_git, format!("gitdir: {}/.git\n", flower.repo.display())).unwrap()),
             ("is a repository", &|| {
                 fs::remove_file(&dot_git).unwrap();

@@ -26,9 +26,13 @@ const MESS: &str = r#"
 "#;
 
 fn messy(flower: &Flower, seal: &str) {
-    for (path, content) in
-        [("gone", "g"), ("old/file", "o"), ("untracked-again", "u"), ("moded", "m"), (".gitignore", ".env\nignored.d\n*.big\n")]
-    {
+    for (path, content) in [
+        ("gone", "g"),
+        ("old/file", "o"),
+        ("untracked-again", "u"),
+        ("moded", "m"),
+        (".gitignore", ".env\nignored.d\n*.big\n"),
+    ] {
         commit_in_main(flower, path, content);
     }
     new(flower, "one", &[seal]);
@@ -41,7 +45,8 @@ fn whatever_is_not_committed_comes_back_as_it_was() {
         for seal in ["--sealed", "--linked"] {
             messy(flower, seal);
             let dir = tree(flower, "one");
-            let state = "git status --porcelain=v2 -z --untracked-files=all --ignored | tr '\\0' '\\n'; git diff --cached";
+            let state =
+                "git status --porcelain=v2 -z --untracked-files=all --ignored | tr '\\0' '\\n'; git diff --cached";
             let (before, seen) = (snapshot(&dir), inside_ok(flower, "one", state));
             remove(flower, "one");
             assert!(!dir.exists());
@@ -49,7 +54,10 @@ fn whatever_is_not_committed_comes_back_as_it_was() {
             flower.ok(&["worktree", "restore", "one"]);
             assert_eq!(differences(&before, &snapshot(&dir)), [""; 0], "{seal}");
             assert_eq!(inside_ok(flower, "one", state), seen, "{seal}");
-            assert_eq!(inside_ok(flower, "one", "git -C nested status --porcelain; git -C nested log --format=%s"), "nested");
+            assert_eq!(
+                inside_ok(flower, "one", "git -C nested status --porcelain; git -C nested log --format=%s"),
+                "nested"
+            );
             assert_eq!(flower.json(&["worktree", "archive"]), json!([]), "what was restored is kept no longer");
             // And again, from what was restored.
             remove(flower, "one");
@@ -119,7 +127,13 @@ fn a_branch_goes_only_when_its_work_is_in_main() {
         let found = all.as_array().unwrap().iter().find(|kept| kept["name"] == name).cloned().unwrap();
         found["branch_kept"].as_bool().unwrap()
     };
-    let work = |name: &str| inside_ok(&flower, name, &format!("echo {name} > {name}; git add .; git commit -qm 1; echo 2 >> {name}; git commit -qam 2"));
+    let work = |name: &str| {
+        inside_ok(
+            &flower,
+            name,
+            &format!("echo {name} > {name}; git add .; git commit -qm 1; echo 2 >> {name}; git commit -qam 2"),
+        )
+    };
     for name in ["untouched", "merged", "squashed", "undone", "unmerged"] {
         new(&flower, name, &[]);
     }
@@ -192,8 +206,13 @@ fn a_name_can_be_used_again_and_each_of_its_lives_restored() {
     new(&flower, "one", &["--linked"]);
     inside_ok(&flower, "one", "echo second > life");
     remove(&flower, "one");
-    let numbers: Vec<u64> =
-        flower.json(&["worktree", "archive"]).as_array().unwrap().iter().map(|kept| kept["number"].as_u64().unwrap()).collect();
+    let numbers: Vec<u64> = flower
+        .json(&["worktree", "archive"])
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|kept| kept["number"].as_u64().unwrap())
+        .collect();
     assert_eq!(numbers.len(), 2);
     let life = || std::fs::read_to_string(tree(&flower, "one").join("life")).unwrap();
     flower.ok(&["worktree", "restore", "one", "--number", "1"]);
@@ -253,7 +272,8 @@ fn a_second_removal_never_takes_the_next_worktree_of_that_name() {
     let flower = with_one(&[]);
     for round in 0..5 {
         let codes = std::thread::scope(|scope| {
-            let tries: Vec<_> = (0..3).map(|_| scope.spawn(|| flower.run(&["worktree", "remove", "one", "--json"]).code)).collect();
+            let tries: Vec<_> =
+                (0..3).map(|_| scope.spawn(|| flower.run(&["worktree", "remove", "one", "--json"]).code)).collect();
             tries.into_iter().map(|attempt| attempt.join().unwrap()).collect::<Vec<_>>()
         });
         assert!(codes.contains(&0) && codes.iter().all(|code| [0, 3].contains(code)), "{codes:?}");
@@ -276,7 +296,24 @@ fn main_is_never_removed() {
         let root = flower.repo.to_str().unwrap();
         let slash = format!("{root}/");
         let up = format!("../../../{}", flower.repo.file_name().unwrap().to_str().unwrap());
-        let names = ["main", "MAIN", "Main", ".", "..", "./", "repo", "REPO", root, &slash, link.to_str().unwrap(), &up, "", "/", "one/..", "one/"];
+        let names = [
+            "main",
+            "MAIN",
+            "Main",
+            ".",
+            "..",
+            "./",
+            "repo",
+            "REPO",
+            root,
+            &slash,
+            link.to_str().unwrap(),
+            &up,
+            "",
+            "/",
+            "one/..",
+            "one/",
+        ];
         for name in names {
             let output = flower.run(&["worktree", "remove", name, "--json"]);
             assert!([2, 3].contains(&output.code), "{name}: {output:?}");

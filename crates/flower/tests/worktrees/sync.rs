@@ -70,7 +70,10 @@ fn a_conflict_names_its_paths_and_changes_nothing() {
         assert_eq!(differences(&before, &snapshot(&dir)), [""; 0], "{seal}");
         assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), head);
         assert_eq!(git(&flower, &dir, &["status", "--porcelain"]), "", "{seal}");
-        assert_eq!(inside_ok(&flower, "one", "git status --porcelain; test ! -e .git/MERGE_HEAD; git rev-parse HEAD"), head);
+        assert_eq!(
+            inside_ok(&flower, "one", "git status --porcelain; test ! -e .git/MERGE_HEAD; git rev-parse HEAD"),
+            head
+        );
         assert_main_is_whole(&flower);
     }
 }

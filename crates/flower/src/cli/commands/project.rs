@@ -19,7 +19,9 @@ pub(crate) struct ProjectArgs {
 #[derive(Subcommand)]
 enum Verb {
     /// Give a repository back as it was; briefs, their trace and what is kept of worktrees stay
-    Remove { name: String },
+    Remove {
+        name: String,
+    },
     Approve(approve::ApproveArgs),
 }
 

@@ -82,12 +82,7 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
 }
 
 /// Shows the output of the setup commands while they run.
-async fn follow_setup(
-    context: &Context,
-    client: &Client,
-    name: &str,
-    seen: &mut usize,
-) -> std::convert::Infallible {
+async fn follow_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) -> std::convert::Infallible {
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
         show_setup(context, client, name, seen).await;
