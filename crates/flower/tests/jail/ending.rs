@@ -1,7 +1,7 @@
 //! Everything inside ends: with the command, with the outer process, with the lifeline.
 
 use crate::common::eventually;
-use crate::world::World;
+use crate::world::{Running, World};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -25,9 +25,9 @@ fn running(marker: &str) -> usize {
 }
 
 /// Starts daemons inside and waits until they run. `then` is what the command does after that.
-fn start(mut command: Command, marker: &str, then: &str) -> Child {
+fn start(mut command: Command, marker: &str, then: &str) -> Running {
     let child = command.args(["sh", "-c", &format!("{DAEMONS}; {then}"), marker]).stdout(Stdio::null()).spawn();
-    let child = child.expect("flower runs");
+    let child = Running(child.expect("flower runs"));
     eventually("the daemons run", || (running(marker) >= 4).then_some(()));
     child
 }
@@ -78,7 +78,7 @@ as_both!(who_does_not_listen_is_killed, |world| {
 
 as_both!(the_end_is_announced, |world| {
     let script = "trap 'echo goodbye > farewell; exit 4' TERM; echo ready > started; while :; do sleep 0.05; done";
-    let mut child = world.jail(&["sh", "-c", script]).spawn().expect("flower runs");
+    let mut child = Running(world.jail(&["sh", "-c", script]).spawn().expect("flower runs"));
     eventually("it runs", || world.path("worktree/started").exists().then_some(()));
     kill_process(pid(&child), Signal::TERM).expect("sent");
     assert_eq!(child.wait().expect("ended").code(), Some(4));

@@ -1,13 +1,13 @@
 //! At a terminal: job control works, and nothing types for the operator.
 
 use crate::common::PATIENCE;
-use crate::world::{Who, World};
+use crate::world::{Running, Who, World};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 struct Session {
     keyboard: File,
     screen: Arc<Mutex<String>>,
-    child: Child,
+    child: Running,
     read: usize,
 }
 
@@ -32,6 +32,7 @@ impl Session {
         let mut command = world.command("setsid");
         command.args(["--ctty", "--wait"]).args(args).env("TERM", "dumb").env("PS1", "outer> ");
         let child = command.stdin(stream()).stdout(stream()).stderr(stream()).spawn().expect("setsid runs");
+        let child = Running(child);
         drop(slave);
         let keyboard = File::from(master);
         let screen = Arc::new(Mutex::new(String::new()));
@@ -72,13 +73,6 @@ impl Session {
             assert!(start.elapsed() < PATIENCE / 3, "it does not end:\n{}", self.screen.lock().expect("whole"));
             std::thread::sleep(Duration::from_millis(10));
         }
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use tempfile::TempDir;
 
 /// Makes two tests of one body: inside a jail of root, and of an ordinary user.
@@ -186,6 +186,30 @@ impl World {
             (path, format!("{about:?} {:?} {:?}", names.get(..length), String::from_utf8_lossy(&content)))
         };
         everything(&self.path(name)).into_iter().map(describe).collect()
+    }
+}
+
+/// Does not outlive its test, whatever becomes of that.
+pub struct Running(pub Child);
+
+impl std::ops::Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
