@@ -60,6 +60,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_made_bounds_a_process_and_is_removed() {
+        let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&sleeper);
+        let made = candidates(&own).iter().find_map(|parent| Cgroup::below(parent, pid, 7));
+        let folder = made.as_ref().map(|cgroup| cgroup.folder.clone());
+        let bound = folder.as_ref().map(|folder| fs::read_to_string(folder.join("pids.max")).unwrap());
+        let inside = folder.as_ref().map(|folder| fs::read_to_string(folder.join("cgroup.procs")).unwrap());
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        let Some(folder) = folder else { return eprintln!("skipped: no cgroup can be made here") };
+        assert_eq!(bound.as_deref(), Some("7\n"));
+        assert_eq!(inside, Some(format!("{}\n", pid.as_raw_pid())));
+        drop(made);
+        assert!(!folder.exists());
+    }
+
+    #[test]
     fn it_is_a_child_in_the_first_version_and_a_sibling_in_the_second() {
         let first = "9:pids:/user/me\n3:cpu,cpuacct:/\n1:name=systemd:/user\n";
         assert_eq!(candidates(first), [PathBuf::from("/sys/fs/cgroup/pids/user/me")]);

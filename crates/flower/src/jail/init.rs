@@ -6,7 +6,7 @@ use super::root::Surroundings;
 use super::spec::{Network, Spec};
 use super::sys;
 use super::terminal::Terminal;
-use super::{FAILED, limits, privileges, root, rules, syscalls};
+use super::{FAILED, limits, privileges, root, rules, support, syscalls};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::ffi::OsString;
 use std::fs;
@@ -48,7 +48,7 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
         rustix::process::setsid().during("session")?;
     }
     if setting.own_user_namespace {
-        map_user(setting.user).during("user namespace")?;
+        map_user(setting.user).map_err(support::no_namespaces)?;
     }
     let places: Places = places::of(spec)?;
     let surroundings = Surroundings {

@@ -74,7 +74,7 @@ pub(super) struct Surroundings<'a> {
 /// Makes the root and enters it.
 pub(super) fn build(places: &Places, surroundings: &Surroundings<'_>) -> Step<()> {
     // Nothing that is mounted here may reach the host, and nothing of the host appears here later.
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).during("private mounts")?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC).map_err(support::no_namespaces)?;
     let root = Root::mount()?;
     for (at, place) in places {
         root.put(at, place, surroundings).map_err(|why| Failure::new(at.display().to_string(), why))?;

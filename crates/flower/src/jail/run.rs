@@ -64,7 +64,7 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     let own_user_namespace = !may_make_namespaces();
     let (ready, go) = pipe_with(PipeFlags::CLOEXEC).during("pipe")?;
     let forked = sys::fork_into(namespaces(spec.network, own_user_namespace));
-    let init = match forked.map_err(|error| no_namespaces(&error))? {
+    let init = match forked.map_err(support::no_namespaces)? {
         Forked::Child => {
             drop(go);
             let setting = Setting { own_user_namespace, scopes, terminal, ready, user };
@@ -101,15 +101,6 @@ fn namespaces(network: Network, own_user_namespace: bool) -> i32 {
         namespaces |= libc::CLONE_NEWUSER;
     }
     namespaces
-}
-
-fn no_namespaces(error: &std::io::Error) -> Failure {
-    match error.raw_os_error() {
-        Some(libc::EPERM | libc::ENOSPC | libc::ENOSYS | libc::EINVAL | libc::EACCES) => {
-            Failure::new("namespaces", format!("{error}: {}", support::why_no_namespaces()))
-        }
-        _ => Failure::new("namespaces", error),
-    }
 }
 
 /// Otherwise a user namespace gives the right to.

@@ -1,7 +1,8 @@
 //! What this kernel has, and in words what it lacks.
 
+use super::failure::Failure;
 use super::sys;
-use std::fs;
+use std::{fs, io};
 
 /// The version of Landlock that knows all ways to change a file (Linux 6.2).
 pub(super) const FILES: i32 = 3;
@@ -31,8 +32,19 @@ pub(super) fn require_landlock(needed: i32) -> Result<(), String> {
     Err(format!("Landlock has version {found}, but {needed} is needed: use Linux {kernel} or newer"))
 }
 
-/// Why namespaces are refused, as far as the machine says it.
-pub(super) fn why_no_namespaces() -> String {
+/// A step of making namespaces failed: some machines refuse them at once, others let them be made but not be used.
+pub(super) fn no_namespaces(error: impl Into<io::Error>) -> Failure {
+    let error = error.into();
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES | libc::ENOSPC | libc::ENOSYS | libc::EINVAL) => {
+            Failure::new("namespaces", format!("{error}: {}", why_no_namespaces()))
+        }
+        _ => Failure::new("namespaces", error),
+    }
+}
+
+/// As far as the machine says it.
+fn why_no_namespaces() -> String {
     let switch = |name: &str| fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default().trim().to_owned();
     if switch("kernel/unprivileged_userns_clone") == "0" {
         return "user namespaces are switched off: `sysctl kernel.unprivileged_userns_clone=1`".into();
