@@ -57,6 +57,8 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     }
     let attended: Vec<i32> = ending.iter().copied().chain([libc::SIGCHLD]).collect();
     sys::block_signals(&attended).during("signals")?;
+    // Ignored by a caller, it would also take away how the child ended.
+    sys::restore_signal(libc::SIGCHLD).during("signals")?;
     let foreground = Foreground::note();
     let has_terminal = terminal.is_some();
 

@@ -128,11 +128,15 @@ pub(super) fn ignore_signal(signal: i32) -> io::Result<()> {
     disposition(signal, libc::SIG_IGN)
 }
 
+pub(super) fn restore_signal(signal: i32) -> io::Result<()> {
+    disposition(signal, libc::SIG_DFL)
+}
+
 /// As for a process that a login shell starts.
 pub(super) fn default_signals() {
     for signal in 1..=64 {
         // Some cannot be changed; these are at their default.
-        let _ = disposition(signal, libc::SIG_DFL);
+        let _ = restore_signal(signal);
     }
     let _ = block_signals(&[]);
 }

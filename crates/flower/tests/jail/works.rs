@@ -21,6 +21,15 @@ as_both!(exit_codes_are_those_of_the_command, |world| {
     }
 });
 
+as_both!(what_the_caller_ignores_the_command_does_not, |world| {
+    let mut command = world.command("env");
+    command.args(["--ignore-signal=INT,TERM,HUP,CHLD,PIPE", "--block-signal=USR1"]).args(world.prefix());
+    let script = "sh -c 'kill -INT $$'; echo $?; sh -c 'kill -USR1 $$'; echo $?; kill -TERM $$";
+    let output = command.args(["sh", "-c", script]).output().expect("env runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "130\n138\n");
+    assert_eq!(output.status.code(), Some(143));
+});
+
 as_both!(pipes_and_arguments_pass_through, |world| {
     let mut child = world
         .jail(&["sh", "-c", "cat; echo err >&2; printf '[%s]' \"$@\"", "sh", "a b", "", "--json", "-y", "ü"])
