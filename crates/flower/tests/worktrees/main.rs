@@ -2,10 +2,15 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod attacks_on_main;
+mod hostile_linked;
+mod hostile_private;
 mod life;
 mod observed;
 mod ordinary_git;
 mod removal;
+mod secrets;
+mod setup;
 mod sync;
 
 use common::{Flower, Output, eventually};
@@ -19,14 +24,15 @@ use std::process::{Child, Command, Stdio};
 
 /// A served repository whose commits have an author.
 fn served() -> Flower {
-    prepared(Flower::new())
+    let flower = Flower::new();
+    prepare(&flower);
+    flower
 }
 
-fn prepared(flower: Flower) -> Flower {
+fn prepare(flower: &Flower) {
     flower.git(&flower.repo, &["config", "user.name", "Tester"]);
     flower.git(&flower.repo, &["config", "user.email", "tester@example.com"]);
     flower.start();
-    flower
 }
 
 /// With one worktree, called `one`.
@@ -38,8 +44,16 @@ fn with_one(more: &[&str]) -> Flower {
 
 /// The test as whoever runs it and, if that is root, again as an ordinary user.
 fn as_each_user(test: impl Fn(&Flower)) {
+    as_each_user_unserved(|flower| {
+        prepare(flower);
+        test(flower);
+    });
+}
+
+/// Before flower has seen the repository.
+fn as_each_user_unserved(test: impl Fn(&Flower)) {
     for flower in std::iter::once(Flower::new()).chain(Flower::of_ordinary_user()) {
-        test(&prepared(flower));
+        test(&flower);
     }
 }
 
@@ -146,6 +160,16 @@ fn settled(flower: &Flower) -> Value {
         (!busy).then_some(())
     });
     flower.json(&["worktree", "archive"])
+}
+
+/// Drops every archive and every branch of flower's, for the next round.
+fn forget(flower: &Flower) {
+    for kept in flower.json(&["worktree", "archive"]).as_array().expect("a list") {
+        flower.ok(&["worktree", "archive", "--drop", &kept["number"].to_string()]);
+    }
+    for branch in git(flower, &flower.repo, &["for-each-ref", "--format=%(refname)", "refs/heads/flower"]).lines() {
+        flower.git(&flower.repo, &["update-ref", "-d", branch]);
+    }
 }
 
 /// MAIN is as it was committed, and its repository is sound.
