@@ -23,13 +23,14 @@ pub async fn run_logged(
     log: &File,
     deadline: Duration,
 ) -> io::Result<i32> {
-    // The jail's lifeline is standard input, which the command itself must not see.
-    let inner = ["sh", "-c", "exec sh -c \"$1\" </dev/null", "sh", command].map(OsString::from);
-    let mut words = launcher.to_vec();
-    if let Some(end) = words.iter().position(|word| word == "--") {
-        words.splice(end..end, ["--lifeline".into(), "0".into()]);
+    // The lifeline is a pipe. It comes as standard input, which is the command's own, and moves out of its way.
+    let mut words = ["sh", "-c", "exec \"$@\" 3<&0 </dev/null", "sh"].map(OsString::from).to_vec();
+    words.extend_from_slice(launcher);
+    if let Some(end) = launcher.iter().position(|word| word == "--") {
+        let end = words.len() - launcher.len() + end;
+        words.splice(end..end, ["--lifeline".into(), "3".into()]);
     }
-    words.extend(inner);
+    words.extend(["sh", "-c", command].map(OsString::from));
     let mut child = Command::new(&words[0])
         .args(&words[1..])
         .current_dir(dir)
