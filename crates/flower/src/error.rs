@@ -160,6 +160,10 @@ impl From<GitError> for Problem {
             GitError::Failed { ref stderr, .. } if stderr.contains("No space left on device") => {
                 Problem::new(ProblemKind::NoSpace, message, "free some space and try again")
             }
+            // A checkout says no more than this of a full disk.
+            GitError::Failed { ref stderr, .. } if stderr.contains("unable to write file") => {
+                Problem::new(ProblemKind::NoSpace, message, "is the disk full? free some space and try again")
+            }
             GitError::Failed { ref stderr, .. } if stderr.contains("Read-only file system") => {
                 Problem::unreachable(message, "make the repository's file system writable, then try again")
             }

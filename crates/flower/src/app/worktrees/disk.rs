@@ -79,19 +79,25 @@ pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Renames, also a directory that forbids it: to move to another parent its own entry `..` is written.
+/// Renames, also where a directory forbids it: the one that it leaves, the one that it goes to, or it itself, whose entry
+/// `..` is written when it moves. Their permissions are the same afterwards.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            let found = fs::symlink_metadata(from)?;
-            if !found.is_dir() {
-                return Err(error);
+            let around = [from.parent(), to.parent()].into_iter().flatten();
+            let own = is_dir(from).then_some(from);
+            let mut before = Vec::new();
+            for dir in around.chain(own) {
+                let permissions = fs::symlink_metadata(dir)?.permissions();
+                // Another user's directory stays as it is, and the attempt says so.
+                let _ = fs::set_permissions(dir, fs::Permissions::from_mode(permissions.mode() | 0o700));
+                before.push((dir, permissions));
             }
-            let mode = found.permissions().mode();
-            fs::set_permissions(from, fs::Permissions::from_mode(mode | 0o700))?;
             let renamed = fs::rename(from, to);
-            let now = if renamed.is_ok() { to } else { from };
-            fs::set_permissions(now, found.permissions())?;
+            for (dir, permissions) in before {
+                let now = if renamed.is_ok() && dir == from { to } else { dir };
+                let _ = fs::set_permissions(now, permissions);
+            }
             renamed
         }
         done => done,
@@ -139,8 +145,11 @@ fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
 /// A path that was written down in a file, which must stay inside of the directory it is relative to.
 pub(super) fn inside(raw: &str) -> Option<PathBuf> {
     let path = Path::new(raw.trim_end_matches('/'));
+    if path.as_os_str().is_empty() {
+        return None;
+    }
     let plain = path.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
-    (plain && !raw.is_empty() && !raw.contains('\0')).then(|| path.to_owned())
+    (plain && !raw.contains('\0')).then(|| path.to_owned())
 }
 
 /// `path` below `root`, if it is there and no symbolic link on the way to it leads anywhere: whoever works in a directory
@@ -172,7 +181,7 @@ mod tests {
         for good in ["target", "node_modules/", "a/b.md", ".claude"] {
             assert!(inside(good).is_some(), "{good}");
         }
-        for bad in ["", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
+        for bad in ["", "/", "//", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
             assert!(inside(bad).is_none(), "{bad:?}");
         }
     }

@@ -37,7 +37,18 @@ impl Facts {
         let own = questions.commit(&format!("refs/heads/{branch}"));
         let given = from.map(|from| flower_core::text::line("base", from, 250)).transpose()?;
         let bases: Vec<Base> = wanted.iter().chain(&given).map(|name| questions.base(name)).collect();
-        let answers = questions.ask(repository).await?;
+        let no_such = |from: &str| {
+            Problem::new(
+                ProblemKind::NotFound,
+                format!("`{from}` is no commit, branch or tag of {}", repository.root.display()),
+                "`git branch -a` and `git tag` list what there is",
+            )
+        };
+        let answers = match (questions.ask(repository).await, &given) {
+            // Over some names, as of an upstream that is not set, git gives up altogether.
+            (Err(problem), Some(given)) if problem.kind == ProblemKind::Refused => return Err(no_such(given)),
+            (answers, _) => answers?,
+        };
 
         let Some(found) = mains.iter().position(|&main| answers.get(main).is_some()) else {
             return Err(Problem::new(
@@ -69,11 +80,7 @@ impl Facts {
         }
         let from = given.unwrap_or_else(|| main.trim_start_matches("refs/heads/").to_owned());
         let Some((commit, attributes, submodules)) = seen else {
-            return Err(Problem::new(
-                ProblemKind::NotFound,
-                format!("`{from}` is no commit, branch or tag of {}", repository.root.display()),
-                "`git branch -a` and `git tag` list what there is",
-            ));
+            return Err(no_such(&from));
         };
         Ok(Facts {
             main_branch: main.trim_start_matches("refs/heads/").to_owned(),

@@ -284,6 +284,7 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
         }
     }
     plan = measured(tree, plan);
+    ignored.extend(filled_submodules(place, &admin, tree).await?);
     // The smallest first: settings and secrets are small, build output is not.
     let mut sized: Vec<(u64, u64, PathBuf)> = ignored
         .into_iter()
@@ -310,6 +311,16 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
         }
     }
     Ok(plan)
+}
+
+/// What was changed in the files of a submodule is nowhere else, and git does not look into it.
+async fn filled_submodules(place: &Place, admin: &Path, tree: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let args = ["ls-files", "--stage", "--full-name", "-z", "--", ":/"];
+    let output = git::in_linked(&place.repository, admin, tree).args(args).run().await?;
+    let links = output.items().filter(|item| item.starts_with(b"160000 "));
+    let paths = links.filter_map(|item| item.splitn(2, |&byte| byte == b'\t').nth(1)).map(OsStr::from_bytes);
+    let is_filled = |path: &Path| fs::read_dir(tree.join(path)).is_ok_and(|mut entries| entries.next().is_some());
+    Ok(paths.map(PathBuf::from).filter(|path| is_filled(path)).collect())
 }
 
 fn measured(tree: &Path, mut plan: Plan) -> Plan {

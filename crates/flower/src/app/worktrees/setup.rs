@@ -135,6 +135,14 @@ pub(super) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem>
     }
 }
 
+/// The listed places without those that lie inside of another one.
+fn outermost(listed: &[String]) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = listed.iter().filter_map(|raw| disk::inside(raw)).collect();
+    all.sort();
+    all.dedup_by(|inner, outer| inner.starts_with(outer));
+    all
+}
+
 /// Links the house rules and the project's playbooks in. Gives the lines that keep them out of git.
 pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
     let copies = home.playbooks().join(&place.project);
@@ -149,7 +157,7 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
         std::os::unix::fs::symlink(&rules, folder.join("house-rules.md"))?;
         lines.push(format!("/{FOLDER}/"));
     }
-    for path in settings.playbooks.iter().filter_map(|raw| disk::inside(raw)) {
+    for path in outermost(&settings.playbooks) {
         let (Some(source), Some(target)) =
             (disk::beneath(&place.repository.root, &path), disk::place(&place.tree, &path))
         else {
@@ -249,8 +257,8 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
 
 /// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
 pub(super) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
-    let wanted = settings.carry.iter().filter_map(|raw| disk::inside(raw));
-    let pairs: Vec<(PathBuf, PathBuf)> = wanted
+    let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
+        .into_iter()
         .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
         .filter(|(_, to)| fs::symlink_metadata(to).is_err())
         .collect();
@@ -279,7 +287,8 @@ pub(super) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Probl
         if !git_dir.join("HEAD").is_file() || !fs::symlink_metadata(&tree).is_ok_and(|found| found.is_dir()) {
             continue;
         }
-        let entry = git::in_main(&place.repository).args(["ls-tree", "-z", &facts.base, "--", &path]).run().await?;
+        let args = ["ls-tree", "--full-tree", "-z", &facts.base, "--", &path];
+        let entry = git::in_main(&place.repository).args(args).run().await?;
         let line = entry.line();
         let Some(commit) = line.strip_prefix("160000 commit ").and_then(|rest| rest.split('\t').next()) else {
             continue;
@@ -330,6 +339,12 @@ mod tests {
             assert_eq!(split_exclude(&more).0, format!("{before}later\n"));
         }
         assert_eq!(split_exclude("no newline").0, "no newline\n");
+    }
+
+    #[test]
+    fn what_is_listed_twice_is_taken_once() {
+        let listed = ["b/c", "a/b", "a", "a.d", "b/c/d", "a/x/y", "b/cc"].map(str::to_owned);
+        assert_eq!(outermost(&listed), ["a", "a.d", "b/c", "b/cc"].map(PathBuf::from));
     }
 
     #[test]

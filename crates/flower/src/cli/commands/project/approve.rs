@@ -33,8 +33,7 @@ pub(super) async fn run(context: &Context, args: ApproveArgs) -> Result<(), Prob
         });
     }
     if !context.yes {
-        eprint!("{}", listed(&found));
-        require_yes(&found)?;
+        require_yes(context, &found)?;
     }
     let approved: CommandsView = client.post(&address, &Approve { sha256: found.sha256 }).await?;
     context.answer(&approved, |approved| {
@@ -56,9 +55,12 @@ fn listed(found: &CommandsView) -> String {
     format!("commands of `{}`:\n{}", found.project, lines.collect::<String>())
 }
 
-fn require_yes(found: &CommandsView) -> Result<(), Problem> {
+fn require_yes(context: &Context, found: &CommandsView) -> Result<(), Problem> {
     let hint = format!("approve them: `flower project approve {} --yes`", found.project);
-    if !std::io::stdin().is_terminal() {
+    if !context.json {
+        eprint!("{}", listed(found));
+    }
+    if context.json || !std::io::stdin().is_terminal() {
         return Err(Problem::usage("nobody is there to ask whether they may run", hint));
     }
     eprint!("let them run in every new worktree? [y/N] ");
