@@ -1,11 +1,15 @@
 //! Worktrees with a real git, a real daemon and a real jail: their life, what they keep, and the attacks that must fail.
 
+mod attacks_on_main;
+mod bad_input;
 #[path = "../common/mod.rs"]
 mod common;
-mod attacks_on_main;
+mod disk;
 mod hostile_linked;
 mod hostile_private;
 mod life;
+#[path = "../reliability/namespace.rs"]
+mod namespace;
 mod observed;
 mod ordinary_git;
 mod removal;

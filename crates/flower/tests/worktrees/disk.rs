@@ -1,0 +1,84 @@
+//! A disk that is full or cannot be written: what was begun is taken back, and what was there stays.
+
+use super::namespace::{mount_tmpfs, remount, with_mounts};
+use super::*;
+
+#[test]
+fn a_full_disk_leaves_nothing_half_made_and_loses_nothing() {
+    with_mounts("disk::a_full_disk_leaves_nothing_half_made_and_loses_nothing", || {
+        let flower = Flower::new();
+        fs::create_dir(&flower.home).unwrap();
+        mount_tmpfs(&flower.home, 12 * 1024);
+        prepare(&flower);
+        for n in 0..8 {
+            let content: Vec<u8> = (0..256 * 1024_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> (8 + n)) as u8).collect();
+            put(&flower, &flower.repo.join(format!("large{n}")), content);
+        }
+        flower.git(&flower.repo, &["add", "."]);
+        flower.git(&flower.repo, &["commit", "--quiet", "--message", "large"]);
+        new(&flower, "before", &[]);
+        inside_ok(&flower, "before", "echo kept > kept");
+        // Room for events, not for another checkout of two megabytes.
+        let ballast = flower.home.join("ballast");
+        let used = Command::new("df").args(["--output=avail", "-k"]).arg(&flower.home).output().unwrap();
+        let free: u64 = String::from_utf8_lossy(&used.stdout).lines().nth(1).unwrap().trim().parse().unwrap();
+        fs::write(&ballast, vec![b'x'; usize::try_from((free - 1500) * 1024).unwrap()]).unwrap();
+        let before = traces(&flower);
+        let error = flower.fails(&["worktree", "new", "one"], 5);
+        assert_eq!(error["kind"], "no_space", "{error}");
+        says(&error["hints"], "free some space");
+        // Events still fit, so the daemon works on.
+        assert_eq!(show(&flower, "before")["state"], "ready");
+        eventually("nothing is left", || (traces(&flower) == before).then_some(()));
+        assert_eq!(fs::read_to_string(tree(&flower, "before").join("kept")).unwrap(), "kept\n");
+        fs::remove_file(&ballast).unwrap();
+        new(&flower, "one", &[]);
+        remove(&flower, "before");
+        flower.ok(&["worktree", "restore", "before"]);
+        assert_eq!(inside_ok(&flower, "before", "cat kept"), "kept");
+        assert_main_is_whole(&flower);
+        flower.ok(&["down"]);
+        let _ = Command::new("umount").arg("--lazy").arg(&flower.home).status();
+    });
+}
+
+#[test]
+fn a_repository_that_cannot_be_written_is_said() {
+    with_mounts("disk::a_repository_that_cannot_be_written_is_said", || {
+        let flower = served();
+        let refs = flower.repo.join(".git/refs");
+        assert!(Command::new("mount").arg("--bind").args([&refs, &refs]).status().unwrap().success());
+        remount(&refs, "ro");
+        let before = traces(&flower);
+        let error = flower.fails(&["worktree", "new", "one"], 5);
+        says(&error["message"], "Read-only file system");
+        says(&error["hints"], "writable");
+        assert_eq!(traces(&flower), before);
+        remount(&refs, "rw");
+        new(&flower, "one", &[]);
+        assert_main_is_whole(&flower);
+        flower.ok(&["down"]);
+        let _ = Command::new("umount").arg("--lazy").arg(&refs).status();
+    });
+}
+
+#[test]
+fn a_home_that_forbids_it_is_said() {
+    let Some(flower) = Flower::of_ordinary_user() else { return };
+    prepare(&flower);
+    new(&flower, "before", &[]);
+    for folder in ["worktrees/repo", "seals/repo"] {
+        let path = flower.home.join(folder);
+        let free = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o555)).unwrap();
+        let before = traces(&flower);
+        let output = flower.run(&["worktree", "new", "one", "--json"]);
+        let error = output.error(output.code);
+        assert!([1, 5].contains(&output.code), "{folder}: {error}");
+        says(&error["message"], "ermission denied");
+        eventually("nothing is left", || (traces(&flower) == before).then_some(()));
+        fs::set_permissions(&path, free).unwrap();
+    }
+    new(&flower, "one", &[]);
+    assert_main_is_whole(&flower);
+}
