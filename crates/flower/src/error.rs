@@ -147,6 +147,12 @@ impl From<StoreError> for Problem {
     }
 }
 
+/// git's words for it; not all of its messages say why.
+fn cannot_write(stderr: &str) -> bool {
+    let signs = ["Read-only file system", "Permission denied", "unable to create directory", "could not create directory"];
+    signs.iter().any(|sign| stderr.contains(sign))
+}
+
 impl From<GitError> for Problem {
     fn from(error: GitError) -> Problem {
         let message = error.to_string();
@@ -164,8 +170,8 @@ impl From<GitError> for Problem {
             GitError::Failed { ref stderr, .. } if stderr.contains("unable to write file") => {
                 Problem::new(ProblemKind::NoSpace, message, "is the disk full? free some space and try again")
             }
-            GitError::Failed { ref stderr, .. } if stderr.contains("Read-only file system") => {
-                Problem::unreachable(message, "make the repository's file system writable, then try again")
+            GitError::Failed { ref stderr, .. } if cannot_write(stderr) => {
+                Problem::unreachable(message, "make the repository and FLOWER_HOME writable for you, then try again")
             }
             GitError::Failed { ref stderr, .. } if stderr.contains(".lock': File exists") => Problem::new(
                 ProblemKind::Conflict,
