@@ -75,6 +75,17 @@ pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
             delete(to)?;
             rename(from, to)
         }
+        // The repository need not lie on the file system of FLOWER_HOME.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let mut draft = to.as_os_str().to_owned();
+            draft.push(".draft");
+            let draft = PathBuf::from(draft);
+            delete(&draft)?;
+            copy(from, &draft)?;
+            delete(to)?;
+            fs::rename(&draft, to)?;
+            delete(from)
+        }
         done => done,
     }
 }
