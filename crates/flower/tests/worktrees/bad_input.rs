@@ -23,10 +23,11 @@ fn row_20_names_that_are_none_are_refused() {
         ];
         let before = traces(flower);
         for name in names {
-            // Without any name it is no address of a worktree at all.
-            let code = |verb: &str| if name.is_empty() && verb != "new" { 3 } else { 2 };
             for verb in ["new", "remove", "restore"] {
-                flower.run(&["worktree", verb, "--json", "--", name]).error(code(verb));
+                let output = flower.run(&["worktree", verb, "--json", "--", name]);
+                // Without any name it is no address of a worktree at all.
+                let code = if name.is_empty() && verb == "remove" { 3 } else { 2 };
+                output.error(code);
             }
             for verb in ["show", "path", "sync"] {
                 assert_eq!(flower.run(&["worktree", verb, "--json", "--", name]).code, 3, "{verb} {name:?}");

@@ -111,12 +111,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Asked, not killed, so that what it has started ends with it.
-        let pid = i32::try_from(self.0.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a process");
-        for child in children(self.0.id()) {
-            let _ = rustix::process::kill_process(child, rustix::process::Signal::TERM);
+        // What it waits for is asked to end, and ends with everything that it has started; then it ends by itself.
+        let children = children(self.0.id());
+        for child in &children {
+            let _ = rustix::process::kill_process(*child, rustix::process::Signal::TERM);
         }
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        if children.is_empty() {
+            let _ = self.0.kill();
+        }
         let _ = self.0.wait();
     }
 }
@@ -158,7 +160,7 @@ fn remove(flower: &Flower, name: &str) {
 
 /// Waits until no removal is under way, and gives what is kept.
 fn settled(flower: &Flower) -> Value {
-    eventually("the removal ends", || {
+    eventually(&format!("the removal ends, see {}", flower.home.join("daemon.log").display()), || {
         let live = flower.json(&["worktree"]);
         let busy = live.as_array().expect("a list").iter().any(|worktree| worktree["state"] == "removing");
         (!busy).then_some(())
