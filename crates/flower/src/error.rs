@@ -149,7 +149,8 @@ impl From<StoreError> for Problem {
 
 /// git's words for it; not all of its messages say why.
 fn cannot_write(stderr: &str) -> bool {
-    let signs = ["Read-only file system", "Permission denied", "unable to create directory", "could not create directory"];
+    let signs =
+        ["Read-only file system", "Permission denied", "unable to create directory", "could not create directory"];
     signs.iter().any(|sign| stderr.contains(sign))
 }
 

@@ -108,10 +108,24 @@ fn everything(root: &Path) -> BTreeMap<OsString, String> {
         if found.is_dir() {
             waiting.extend(fs::read_dir(&path).expect("readable").flatten().map(|entry| entry.path()));
         }
-        let content = if found.is_file() { flower_core::chain::sha256(&fs::read(&path).expect("readable")) } else { String::new() };
+        let content = if found.is_file() {
+            flower_core::chain::sha256(&fs::read(&path).expect("readable"))
+        } else {
+            String::new()
+        };
         let mut names = vec![0; 1024];
         let count = rustix::fs::llistxattr(&path, &mut names[..]).unwrap_or(0);
-        let facts = (found.mode(), found.uid(), found.gid(), found.nlink(), found.ino(), found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec());
+        let facts = (
+            found.mode(),
+            found.uid(),
+            found.gid(),
+            found.nlink(),
+            found.ino(),
+            found.mtime(),
+            found.mtime_nsec(),
+            found.ctime(),
+            found.ctime_nsec(),
+        );
         all.insert(path.into(), format!("{facts:?} {count} {content}"));
     }
     all
@@ -131,11 +145,15 @@ fn rows_38_and_39_every_attack_on_main_fails() {
         let before: Vec<_> = others.iter().map(|place| everything(place)).collect();
         let mut script = format!("M={} W=$PWD H={}\n", flower.repo.display(), flower.home.display());
         for attack in ATTACKS {
-            script.push_str(&format!("if ( {attack} ) >/dev/null 2>&1 </dev/null; then echo 'SUCCEEDED: {}'; fi\n", attack.replace('\'', "\"")));
+            script.push_str(&format!(
+                "if ( {attack} ) >/dev/null 2>&1 </dev/null; then echo 'SUCCEEDED: {}'; fi\n",
+                attack.replace('\'', "\"")
+            ));
             // What an attack leaves in its own worktree is not the next one's concern.
             script.push_str("git checkout -q -- . 2>/dev/null; git clean -qfdx 2>/dev/null\n");
         }
-        let home: Vec<_> = IN_VAIN.iter().map(|file| (flower.home.join(file), fs::read(flower.home.join(file)).unwrap())).collect();
+        let home: Vec<_> =
+            IN_VAIN.iter().map(|file| (flower.home.join(file), fs::read(flower.home.join(file)).unwrap())).collect();
         for file in IN_VAIN {
             script.push_str(&format!("( rm -f $H/{file}; echo x > $H/{file} ) 2>/dev/null\n"));
         }

@@ -18,8 +18,36 @@ fn row_20_names_that_are_none_are_refused() {
     as_each_user(|flower| {
         let long = "x".repeat(42);
         let names = [
-            "", "../../etc", "a/../../b", "/abs", "new\nline", ".git", ".", "..", "CON", "\u{202e}x", "é", "e\u{301}", "A", "a b",
-            "a.b", "a_b", "main", "MAIN", "$(id)", "`id`", "a;id", "refs/heads/main", "a/b", "a\\b", "x.lock", "@{u}", "~", &long, "x\ty", "*",
+            "",
+            "../../etc",
+            "a/../../b",
+            "/abs",
+            "new\nline",
+            ".git",
+            ".",
+            "..",
+            "CON",
+            "\u{202e}x",
+            "é",
+            "e\u{301}",
+            "A",
+            "a b",
+            "a.b",
+            "a_b",
+            "main",
+            "MAIN",
+            "$(id)",
+            "`id`",
+            "a;id",
+            "refs/heads/main",
+            "a/b",
+            "a\\b",
+            "x.lock",
+            "@{u}",
+            "~",
+            &long,
+            "x\ty",
+            "*",
         ];
         let before = traces(flower);
         for name in names {
@@ -35,7 +63,11 @@ fn row_20_names_that_are_none_are_refused() {
         }
         for option in ["-x", "--upload-pack=touch x", "--help=x"] {
             assert_eq!(flower.fails(&["worktree", "new", option], 2)["kind"], "usage", "{option}");
-            assert_eq!(flower.run(&["worktree", "new", "--json", "--", option]).error(2)["kind"], "invalid", "{option}");
+            assert_eq!(
+                flower.run(&["worktree", "new", "--json", "--", option]).error(2)["kind"],
+                "invalid",
+                "{option}"
+            );
         }
         assert_eq!(traces(flower), before);
         assert_main_is_whole(flower);
@@ -142,7 +174,11 @@ fn a_repository_in_an_odd_state_has_worktrees_all_the_same() {
     assert_eq!((&deep["project"], &deep["base"]), (&serde_json::json!("repo"), &serde_json::json!(tip)));
     for name in ["dirty", "detached", "other", "deep"] {
         let one = show(&flower, name);
-        assert_eq!((&one["notes"], &one["ahead"], &one["behind"]), (&serde_json::json!([]), &serde_json::json!(0), &serde_json::json!(0)), "{name}");
+        assert_eq!(
+            (&one["notes"], &one["ahead"], &one["behind"]),
+            (&serde_json::json!([]), &serde_json::json!(0), &serde_json::json!(0)),
+            "{name}"
+        );
     }
     assert_main_is_whole(&flower);
 }

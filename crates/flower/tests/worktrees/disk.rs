@@ -11,7 +11,8 @@ fn a_full_disk_leaves_nothing_half_made_and_loses_nothing() {
         mount_tmpfs(&flower.home, 12 * 1024);
         prepare(&flower);
         for n in 0..8 {
-            let content: Vec<u8> = (0..256 * 1024_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> (8 + n)) as u8).collect();
+            let content: Vec<u8> =
+                (0..256 * 1024_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> (8 + n)) as u8).collect();
             put(&flower, &flower.repo.join(format!("large{n}")), content);
         }
         flower.git(&flower.repo, &["add", "."]);

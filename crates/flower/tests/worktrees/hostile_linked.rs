@@ -47,9 +47,24 @@ pub(super) const ATTRIBUTES: &str = "*.txt filter=trap diff=trap merge=trap\n*.l
 /// Every hook, as `core.hooksPath` and `.git/hooks` would have them.
 pub(super) fn plant_hooks(flower: &Flower, trap: &Trap, at: &Path) {
     for hook in [
-        "post-checkout", "reference-transaction", "post-index-change", "pre-commit", "commit-msg", "post-commit", "post-merge",
-        "pre-merge-commit", "prepare-commit-msg", "post-rewrite", "pre-auto-gc", "fsmonitor-watchman", "pre-push", "update",
-        "pre-receive", "post-receive", "post-update", "pre-rebase",
+        "post-checkout",
+        "reference-transaction",
+        "post-index-change",
+        "pre-commit",
+        "commit-msg",
+        "post-commit",
+        "post-merge",
+        "pre-merge-commit",
+        "prepare-commit-msg",
+        "post-rewrite",
+        "pre-auto-gc",
+        "fsmonitor-watchman",
+        "pre-push",
+        "update",
+        "pre-receive",
+        "post-receive",
+        "post-update",
+        "pre-rebase",
     ] {
         put(flower, &at.join(hook), fs::read(&trap.program).unwrap());
         fs::set_permissions(at.join(hook), fs::Permissions::from_mode(0o755)).unwrap();
@@ -66,55 +81,102 @@ type Plant = fn(&Flower, &Trap, &Path);
 
 /// What it is, how it is planted in the worktree `one`, and whether the operator's own `git status` there would fall for it.
 const PLANTS: &[(&str, Plant, bool)] = &[
-    ("26: .git is a repository of its own", |flower, trap, dir| {
-        fs::remove_file(dir.join(".git")).unwrap();
-        git(flower, dir, &["init", "--quiet"]);
-        append(&dir.join(".git/config"), armed(trap));
-    }, true),
-    ("26: .git leads to a repository of its own", |flower, trap, dir| {
-        let own = flower.make_repository("own");
-        append(&own.join(".git/config"), armed(trap));
-        fs::write(dir.join(".git"), format!("gitdir: {}/.git\n", own.display())).unwrap();
-    }, true),
-    ("27: commondir leads to a repository of its own", |flower, trap, _| {
-        let own = flower.make_repository("own");
-        append(&own.join(".git/config"), armed(trap));
-        fs::write(flower.repo.join(".git/worktrees/one/commondir"), format!("{}/.git\n", own.display())).unwrap();
-    }, false),
-    ("28: filters and everything else in MAIN's configuration", |flower, trap, _| {
-        append(&flower.repo.join(".git/config"), armed(trap));
-    }, true),
-    ("28: a filter in a file that is included", |flower, trap, _| {
-        fs::write(flower.dir().join("included"), armed(trap)).unwrap();
-        append(&flower.repo.join(".git/config"), "[include]\n\tpath = ../../included\n");
-    }, true),
-    ("28: a filter in a file that is included in this worktree only", |flower, trap, _| {
-        fs::write(flower.dir().join("included"), armed(trap)).unwrap();
-        append(&flower.repo.join(".git/config"), "[includeIf \"gitdir:**/worktrees/one\"]\n\tpath = ../../included\n");
-    }, true),
-    ("28: a filter in a file that is included on this branch only", |flower, trap, _| {
-        fs::write(flower.dir().join("included"), armed(trap)).unwrap();
-        append(&flower.repo.join(".git/config"), "[includeIf \"onbranch:flower/**\"]\n\tpath = ../../included\n");
-    }, true),
-    ("28: a filter whose name is no UTF-8", |flower, trap, dir| {
-        let mut section = b"[filter \"\xff\xfe\"]\n\tclean = ".to_vec();
-        section.extend_from_slice(trap.program.as_os_str().as_bytes());
-        append(&flower.repo.join(".git/config"), section);
-        append(&dir.join(".gitattributes"), b"*.txt filter=\xff\xfe\n");
-    }, true),
-    ("28: attributes in MAIN's repository", |flower, trap, dir| {
-        fs::remove_file(dir.join(".gitattributes")).unwrap();
-        append(&flower.repo.join(".git/config"), armed(trap));
-        fs::create_dir_all(flower.repo.join(".git/info")).unwrap();
-        append(&flower.repo.join(".git/info/attributes"), ATTRIBUTES);
-    }, true),
-    ("29: config.worktree", |flower, trap, _| {
-        append(&flower.repo.join(".git/config"), "[extensions]\n\tworktreeConfig = true\n");
-        fs::write(flower.repo.join(".git/worktrees/one/config.worktree"), armed(trap)).unwrap();
-    }, true),
-    ("hooks in MAIN's repository", |flower, trap, _| {
-        plant_hooks(flower, trap, &flower.repo.join(".git/hooks"));
-    }, false),
+    (
+        "26: .git is a repository of its own",
+        |flower, trap, dir| {
+            fs::remove_file(dir.join(".git")).unwrap();
+            git(flower, dir, &["init", "--quiet"]);
+            append(&dir.join(".git/config"), armed(trap));
+        },
+        true,
+    ),
+    (
+        "26: .git leads to a repository of its own",
+        |flower, trap, dir| {
+            let own = flower.make_repository("own");
+            append(&own.join(".git/config"), armed(trap));
+            fs::write(dir.join(".git"), format!("gitdir: {}/.git\n", own.display())).unwrap();
+        },
+        true,
+    ),
+    (
+        "27: commondir leads to a repository of its own",
+        |flower, trap, _| {
+            let own = flower.make_repository("own");
+            append(&own.join(".git/config"), armed(trap));
+            fs::write(flower.repo.join(".git/worktrees/one/commondir"), format!("{}/.git\n", own.display())).unwrap();
+        },
+        false,
+    ),
+    (
+        "28: filters and everything else in MAIN's configuration",
+        |flower, trap, _| {
+            append(&flower.repo.join(".git/config"), armed(trap));
+        },
+        true,
+    ),
+    (
+        "28: a filter in a file that is included",
+        |flower, trap, _| {
+            fs::write(flower.dir().join("included"), armed(trap)).unwrap();
+            append(&flower.repo.join(".git/config"), "[include]\n\tpath = ../../included\n");
+        },
+        true,
+    ),
+    (
+        "28: a filter in a file that is included in this worktree only",
+        |flower, trap, _| {
+            fs::write(flower.dir().join("included"), armed(trap)).unwrap();
+            append(
+                &flower.repo.join(".git/config"),
+                "[includeIf \"gitdir:**/worktrees/one\"]\n\tpath = ../../included\n",
+            );
+        },
+        true,
+    ),
+    (
+        "28: a filter in a file that is included on this branch only",
+        |flower, trap, _| {
+            fs::write(flower.dir().join("included"), armed(trap)).unwrap();
+            append(&flower.repo.join(".git/config"), "[includeIf \"onbranch:flower/**\"]\n\tpath = ../../included\n");
+        },
+        true,
+    ),
+    (
+        "28: a filter whose name is no UTF-8",
+        |flower, trap, dir| {
+            let mut section = b"[filter \"\xff\xfe\"]\n\tclean = ".to_vec();
+            section.extend_from_slice(trap.program.as_os_str().as_bytes());
+            append(&flower.repo.join(".git/config"), section);
+            append(&dir.join(".gitattributes"), b"*.txt filter=\xff\xfe\n");
+        },
+        true,
+    ),
+    (
+        "28: attributes in MAIN's repository",
+        |flower, trap, dir| {
+            fs::remove_file(dir.join(".gitattributes")).unwrap();
+            append(&flower.repo.join(".git/config"), armed(trap));
+            fs::create_dir_all(flower.repo.join(".git/info")).unwrap();
+            append(&flower.repo.join(".git/info/attributes"), ATTRIBUTES);
+        },
+        true,
+    ),
+    (
+        "29: config.worktree",
+        |flower, trap, _| {
+            append(&flower.repo.join(".git/config"), "[extensions]\n\tworktreeConfig = true\n");
+            fs::write(flower.repo.join(".git/worktrees/one/config.worktree"), armed(trap)).unwrap();
+        },
+        true,
+    ),
+    (
+        "hooks in MAIN's repository",
+        |flower, trap, _| {
+            plant_hooks(flower, trap, &flower.repo.join(".git/hooks"));
+        },
+        false,
+    ),
 ];
 
 #[test]

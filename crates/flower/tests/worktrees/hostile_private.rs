@@ -44,11 +44,23 @@ const PROGRAMS: &str = r#"
 
 /// Damage and lies, each by itself.
 const LIES: &[(&str, &str)] = &[
-    ("its hooks are elsewhere", "mkdir -p hooks; cp $trap hooks/reference-transaction; git config core.hooksPath $PWD/hooks"),
-    ("it borrows from elsewhere", "echo /proc/1/root/etc >> $git/objects/info/alternates; echo ../../../../.. >> $git/objects/info/alternates"),
+    (
+        "its hooks are elsewhere",
+        "mkdir -p hooks; cp $trap hooks/reference-transaction; git config core.hooksPath $PWD/hooks",
+    ),
+    (
+        "it borrows from elsewhere",
+        "echo /proc/1/root/etc >> $git/objects/info/alternates; echo ../../../../.. >> $git/objects/info/alternates",
+    ),
     ("its config is a link", "mv $git/config $git/c; ln -s c $git/config"),
-    ("its branch is a link to MAIN's", "rm -f $git/refs/heads/flower/one; ln -s $MAIN/.git/refs/heads/main $git/refs/heads/flower/one"),
-    ("its branch is another's", "git update-ref refs/heads/evil HEAD; git symbolic-ref refs/heads/flower/one refs/heads/evil"),
+    (
+        "its branch is a link to MAIN's",
+        "rm -f $git/refs/heads/flower/one; ln -s $MAIN/.git/refs/heads/main $git/refs/heads/flower/one",
+    ),
+    (
+        "its branch is another's",
+        "git update-ref refs/heads/evil HEAD; git symbolic-ref refs/heads/flower/one refs/heads/evil",
+    ),
     ("its branch is rubbish", "echo rubbish > $git/refs/heads/flower/one"),
     ("its branch is gone", "rm -f $git/refs/heads/flower/one $git/packed-refs"),
     ("it claims to be shallow", "git rev-parse HEAD > $git/shallow"),
@@ -137,7 +149,10 @@ fn only_its_own_branch_comes_out() {
     );
     show(&flower, "one");
     assert_eq!(show(&flower, "one")["ahead"], 1);
-    assert_eq!(git(&flower, &flower.repo, &["for-each-ref", "refs/heads/main", "refs/heads/flower/two", "refs/tags"]), before);
+    assert_eq!(
+        git(&flower, &flower.repo, &["for-each-ref", "refs/heads/main", "refs/heads/flower/two", "refs/tags"]),
+        before
+    );
     assert_eq!(git(&flower, &flower.repo, &["for-each-ref", "refs/replace", "refs/flower/keep/two/evil"]), "");
     assert_main_is_whole(&flower);
 }

@@ -138,7 +138,10 @@ fn a_dot_git_that_leads_elsewhere_is_put_right_and_kept() {
         // A repository that somebody made there, with commits that are nowhere else, is not lost by removing it.
         fs::remove_file(&dot_git).unwrap();
         flower.git(&tree(&flower, "one"), &["init", "--quiet"]);
-        flower.git(&tree(&flower, "one"), &["-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", "only here"]);
+        flower.git(
+            &tree(&flower, "one"),
+            &["-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", "only here"],
+        );
         let only = git(&flower, &tree(&flower, "one"), &["rev-parse", "HEAD"]);
         remove(&flower, "one");
         flower.ok(&["worktree", "restore", "one"]);

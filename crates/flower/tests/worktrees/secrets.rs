@@ -50,7 +50,9 @@ fn row_43_no_secret_is_seen_from_inside() {
         // In the environment of the daemon, and of whoever enters.
         let with_secrets = |mut command: Command| {
             command.env("GITHUB_TOKEN", format!("{CANARY}-env")).env("AWS_SECRET_ACCESS_KEY", format!("{CANARY}-aws"));
-            command.env("FLOWER_TEST_SECRET", format!("{CANARY}-own")).env("SSH_AUTH_SOCK", format!("/tmp/{CANARY}-agent"));
+            command
+                .env("FLOWER_TEST_SECRET", format!("{CANARY}-own"))
+                .env("SSH_AUTH_SOCK", format!("/tmp/{CANARY}-agent"));
             super::common::finish(command)
         };
         assert_eq!(with_secrets(flower.command(&["up"])).code, 0);

@@ -12,17 +12,27 @@ fn with_settings(text: &str) -> Flower {
 #[test]
 fn playbooks_are_there_to_read_and_not_for_git() {
     for seal in ["--sealed", "--linked"] {
-        let flower = with_settings("[worktree]\nplaybooks = [\"notes.md\", \"books\", \"README.md\", \"missing.md\"]\n");
+        let flower =
+            with_settings("[worktree]\nplaybooks = [\"notes.md\", \"books\", \"README.md\", \"missing.md\"]\n");
         fs::write(flower.repo.join(".git/info/exclude"), "# mine\nnotes.md\nbooks\n").unwrap();
         put(&flower, &flower.repo.join("notes.md"), "read this");
         put(&flower, &flower.repo.join("books/deep/one.md"), "one");
         new(&flower, "one", &[seal]);
-        assert_eq!(inside_ok(&flower, "one", "cat notes.md; echo; cat books/deep/one.md; test -s .flower/house-rules.md"), "read this\none");
+        assert_eq!(
+            inside_ok(&flower, "one", "cat notes.md; echo; cat books/deep/one.md; test -s .flower/house-rules.md"),
+            "read this\none"
+        );
         assert_eq!(inside_ok(&flower, "one", "git status --porcelain; cat README.md"), "hello", "{seal}");
         assert_eq!(git(&flower, &tree(&flower, "one"), &["status", "--porcelain"]), "", "{seal}");
         assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "", "{seal}");
         if seal == "--sealed" {
-            for write in ["echo x > notes.md", "echo x > books/deep/one.md", "echo x > books/new", "rm books/deep/one.md", "echo x > .flower/house-rules.md"] {
+            for write in [
+                "echo x > notes.md",
+                "echo x > books/deep/one.md",
+                "echo x > books/new",
+                "rm books/deep/one.md",
+                "echo x > .flower/house-rules.md",
+            ] {
                 assert_ne!(inside(&flower, "one", write).code, 0, "{write}");
             }
             assert_eq!(inside_ok(&flower, "one", "cat notes.md"), "read this");
@@ -44,7 +54,18 @@ fn row_24_nothing_outside_of_the_repository_is_linked_or_carried() {
     put(&flower, &flower.dir().join("user/.ssh/id_rsa"), "secret");
     let absolute = flower.dir().join("user/.ssh/id_rsa");
     for list in ["playbooks", "carry"] {
-        for path in ["../../.ssh/id_rsa", "../user/.ssh/id_rsa", absolute.to_str().unwrap(), "a/../../user/.ssh", ".git/config", ".git", "~/../x/..", "", "/", "./x/../../y"] {
+        for path in [
+            "../../.ssh/id_rsa",
+            "../user/.ssh/id_rsa",
+            absolute.to_str().unwrap(),
+            "a/../../user/.ssh",
+            ".git/config",
+            ".git",
+            "~/../x/..",
+            "",
+            "/",
+            "./x/../../y",
+        ] {
             commit_in_main(&flower, "flower.toml", &format!("[worktree]\n{list} = [\"{path}\"]\n"));
             let before = traces(&flower);
             let error = flower.fails(&["worktree", "new", "one"], 1);
@@ -111,7 +132,8 @@ fn what_is_carried_keeps_its_times_and_is_a_copy() {
     fs::set_permissions(flower.repo.join("target/tool"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     new(&flower, "one", &[]);
     for path in ["target/debug/built", "target/debug", "target/tool"] {
-        let (old, new) = (fs::metadata(flower.repo.join(path)).unwrap(), fs::metadata(tree(&flower, "one").join(path)).unwrap());
+        let (old, new) =
+            (fs::metadata(flower.repo.join(path)).unwrap(), fs::metadata(tree(&flower, "one").join(path)).unwrap());
         assert_eq!((old.mode(), old.modified().unwrap()), (new.mode(), new.modified().unwrap()), "{path}");
         assert_ne!((old.dev(), old.ino()), (new.dev(), new.ino()), "{path}");
     }
@@ -165,7 +187,9 @@ fn setup_commands_wait_for_approval_and_again_when_they_change() {
 #[test]
 fn setup_that_fails_leaves_the_worktree_and_shows_its_output() {
     for seal in ["--sealed", "--linked"] {
-        let flower = with_settings("[worktree]\nsetup = [\"echo first\", \"echo to-stdout; echo to-stderr >&2; exit 9\", \"touch never\"]\n");
+        let flower = with_settings(
+            "[worktree]\nsetup = [\"echo first\", \"echo to-stdout; echo to-stderr >&2; exit 9\", \"touch never\"]\n",
+        );
         flower.ok(&["project", "approve", "--yes"]);
         let output = flower.run(&["worktree", "new", "one", seal]);
         assert_eq!(output.code, 1, "{output:?}");
@@ -174,7 +198,10 @@ fn setup_that_fails_leaves_the_worktree_and_shows_its_output() {
         }
         assert_eq!(output.stderr.matches("to-stdout").count(), 2, "once as output, once in the command: {output:?}");
         let one = show(&flower, "one");
-        assert_eq!((&one["state"], &one["setup"]["state"], &one["setup"]["code"]), (&json!("ready"), &json!("failed"), &json!(9)));
+        assert_eq!(
+            (&one["state"], &one["setup"]["state"], &one["setup"]["code"]),
+            (&json!("ready"), &json!("failed"), &json!(9))
+        );
         assert!(!tree(&flower, "one").join("never").exists());
         assert_eq!(inside(&flower, "one", "true").code, 0);
     }
