@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The kernel refuses less.
+/// The kernel keeps the first 300 numbers for itself, and refuses a bound below them.
 const FEWEST_PROCESSES: u32 = 400;
 /// Lets the operator's own work go first.
 const NICENESS: i32 = 5;
