@@ -135,7 +135,7 @@ fn a_repository_that_cannot_have_worktrees_says_why() {
     let bare = flower.dir().join("bare.git");
     git(&flower, flower.dir(), &["clone", "--quiet", "--bare", "repo", "bare.git"]);
     let error = flower.run_in(&bare, &["init", "--json"]).error(1);
-    says(&error["message"], "not inside a git repository");
+    says(&error["message"], "is a bare repository");
     refused(&flower, &["worktree", "new", "one", "--from", "nowhere"], 3, "no commit, branch or tag");
     flower.git(&flower.repo, &["branch", "flower/one"]);
     refused(&flower, &["worktree", "new", "one"], 4, "there is a branch `flower/one` already");
