@@ -4,6 +4,7 @@ mod attacks_on_main;
 mod bad_input;
 #[path = "../common/mod.rs"]
 mod common;
+mod crashes;
 mod disk;
 mod hostile_linked;
 mod hostile_private;

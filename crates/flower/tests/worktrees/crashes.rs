@@ -1,0 +1,95 @@
+//! The daemon is killed in the middle of something: the next one takes it back or finishes it.
+
+use super::*;
+use serde_json::json;
+use std::os::unix::fs::PermissionsExt;
+
+/// A daemon whose git, when its arguments contain `at`, does its work and then stays until it is killed.
+fn with_git_that_stays(flower: &Flower, at: &str) {
+    let (bin, reached) = (flower.dir().join("bin"), flower.dir().join("reached"));
+    let real =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*'{at}'*) {real} \"$@\"; echo $$ > {reached}; exec sleep 600;;\n*) exec {real} \"$@\";;\nesac\n",
+        real = real.expect("git").display(),
+        reached = reached.display(),
+    );
+    let _ = fs::remove_file(&reached);
+    put(flower, &bin.join("git"), script);
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    flower.ok(&["down"]);
+    let mut up = flower.command(&["up"]);
+    up.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
+    assert_eq!(super::common::finish(up).code, 0);
+}
+
+/// Kills the daemon, and the git that stays, once that is reached; then starts it with the real one.
+fn crash(flower: &Flower) {
+    let reached = flower.dir().join("reached");
+    let staying = eventually("it is reached", || {
+        fs::read_to_string(&reached).ok().and_then(|pid| pid.trim().parse::<i32>().ok())
+    });
+    let daemon = i32::try_from(flower.pid()).unwrap();
+    for pid in [daemon, staying] {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        eventually("it is gone", || (!Path::new(&format!("/proc/{pid}/exe")).exists()).then_some(()));
+    }
+    flower.start();
+}
+
+#[test]
+fn a_worktree_that_was_being_made_is_taken_back() {
+    for at in ["worktree add", "update-ref refs/flower/keep"] {
+        let flower = served();
+        let before = traces(&flower);
+        with_git_that_stays(&flower, at);
+        std::thread::scope(|scope| {
+            let making = scope.spawn(|| flower.run(&["worktree", "new", "one", "--json"]));
+            crash(&flower);
+            assert_ne!(making.join().unwrap().code, 0);
+        });
+        eventually("it is taken back", || (flower.json(&["worktree"]) == json!([])).then_some(()));
+        eventually("nothing is left", || (traces(&flower) == before).then_some(()));
+        new(&flower, "one", &[]);
+        assert_eq!(inside_ok(&flower, "one", "git status --porcelain; cat README.md"), "hello", "{at}");
+        assert_main_is_whole(&flower);
+    }
+}
+
+#[test]
+fn a_removal_goes_on_where_it_was() {
+    for at in ["status --porcelain=v1", "update-ref --stdin", "merge-base --is-ancestor"] {
+        let flower = with_one(&[]);
+        inside_ok(&flower, "one", "echo u > u; echo x > x; git add x; git commit -qm x; echo y >> x; rm README.md");
+        let before = snapshot(&tree(&flower, "one"));
+        with_git_that_stays(&flower, at);
+        flower.ok(&["worktree", "remove", "one"]);
+        crash(&flower);
+        settled(&flower);
+        assert!(!tree(&flower, "one").exists());
+        flower.ok(&["worktree", "restore", "one"]);
+        assert_eq!(differences(&before, &snapshot(&tree(&flower, "one"))), [""; 0], "{at}");
+        assert_main_is_whole(&flower);
+    }
+}
+
+#[test]
+fn a_restore_goes_on_where_it_was() {
+    for at in ["worktree add", "update-ref --stdin"] {
+        let flower = with_one(&[]);
+        inside_ok(&flower, "one", "echo u > u; echo x > x; git add x; git commit -qm x; echo y >> x; rm README.md");
+        let before = snapshot(&tree(&flower, "one"));
+        remove(&flower, "one");
+        with_git_that_stays(&flower, at);
+        std::thread::scope(|scope| {
+            let restoring = scope.spawn(|| flower.run(&["worktree", "restore", "one", "--json"]));
+            crash(&flower);
+            assert_ne!(restoring.join().unwrap().code, 0);
+        });
+        eventually("it is ready", || (show(&flower, "one")["state"] == "ready").then_some(()));
+        assert_eq!(differences(&before, &snapshot(&tree(&flower, "one"))), [""; 0], "{at}");
+        assert_eq!(inside_ok(&flower, "one", "git status --porcelain"), " D README.md\n M x\n?? u", "{at}");
+        assert_main_is_whole(&flower);
+    }
+}
