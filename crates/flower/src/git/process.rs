@@ -58,7 +58,9 @@ impl Run {
     /// The words of the command without what leads to it, for errors.
     fn name(&self) -> String {
         let own = self.args.iter().rposition(|arg| arg == "git").map_or(0, |at| at + 1);
-        let words = self.args[own..].iter().take(3).map(|arg| arg.to_string_lossy().into_owned());
+        // What is set for this one call says nothing about what it is.
+        let set = self.args[own..].chunks(2).take_while(|pair| pair[0] == "-c").count() * 2;
+        let words = self.args[own..].iter().skip(set).take(3).map(|arg| arg.to_string_lossy().into_owned());
         words.collect::<Vec<_>>().join(" ")
     }
 

@@ -159,6 +159,7 @@ impl App {
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
             private::take_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;
+            super::mirror::note_mirrored(place, &worktree.base).map_err(io)?;
         }
         setup::submodules(place, facts).await?;
         setup::carry(place, &facts.settings.worktree).await.map_err(io)

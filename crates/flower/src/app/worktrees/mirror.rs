@@ -57,41 +57,52 @@ impl App {
         let turn = self.worktrees.turn(&place.folder);
         let _turn = turn.lock().await;
         let now = stamp(place);
-        if fs::read_to_string(place.mirrored()).is_ok_and(|before| before == now) {
+        let before = fs::read_to_string(place.mirrored()).unwrap_or_default();
+        let (seen, mirrored) = before.split_once('\n').unwrap_or((&before, ""));
+        if seen == now {
             return Ok(());
         }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let old = tip(&place.repository, &place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let branch = place.full_branch();
+        let fresh = format!("refs/flower/fresh/{}", place.name);
         let fetched = git::in_main(&place.repository)
             .args(["-c", "fetch.fsckObjects=true", "-c", "transfer.maxPackSize=0", "fetch", "--quiet", "--no-tags"])
-            .args(["--no-write-fetch-head", "--update-head-ok", "--no-auto-maintenance", "--no-recurse-submodules"])
+            .args(["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"])
             .args([OsString::from("--upload-pack"), upload_pack(&launcher), place.private().into()])
-            .args([format!("+{branch}:{branch}")])
+            .args([format!("+{branch}:{fresh}")])
             .env("GIT_ALLOW_PROTOCOL", "file")
             .deadline(TRANSFER)
             .run()
             .await;
-        fetched?;
-        let new = tip(&place.repository, &branch).await?;
-        if let (Some(old), Some(new)) = (&old, &new)
-            && old != new
-        {
-            self.keep_if_left_behind(place, old, new).await?;
+        fetched.map_err(|error| no_branch(place, error))?;
+        let Some(new) = tip(&place.repository, &fresh).await? else {
+            return Err(Problem::bug("git fetched a branch which is not there"));
+        };
+        let mut lines = vec![format!("delete {fresh}")];
+        // What the operator committed here stays, as long as nothing was committed inside meanwhile.
+        let operators_turn = old.as_deref().is_some_and(|old| old != mirrored) && new == mirrored;
+        let moves = old.as_deref() != Some(new.as_str()) && !operators_turn;
+        if moves {
+            // Only if it still is where it was: the operator may be committing at this moment.
+            lines.push(match &old {
+                Some(old) => format!("update {branch} {new} {old}"),
+                None => format!("create {branch} {new}"),
+            });
+        }
+        if let (true, Some(old)) = (moves, &old) {
+            // The private repository may have dropped its own copy of whatever MAIN's once had, so that stays.
+            let is_ancestor = ["merge-base", "--is-ancestor", old, &new];
+            if !git::in_main(&place.repository).args(is_ancestor).succeeds().await? {
+                lines.push(format!("update {}{old} {old}", place.keep()));
+            }
+        }
+        super::remove::update_refs(&place.repository, lines).await?;
+        if moves {
             self.move_operators_index(place).await?;
         }
-        fs::write(place.mirrored(), now).map_err(io)
-    }
-
-    /// The private repository may have dropped its own copy of whatever MAIN's once had, so that stays.
-    async fn keep_if_left_behind(&self, place: &Place, old: &str, new: &str) -> Result<(), Problem> {
-        let is_ancestor = ["merge-base", "--is-ancestor", old, new];
-        if !git::in_main(&place.repository).args(is_ancestor).succeeds().await? {
-            let keep = format!("{}{old}", place.keep());
-            git::in_main(&place.repository).args(["update-ref", &keep, old]).run().await?;
-        }
-        Ok(())
+        fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
@@ -156,6 +167,23 @@ impl App {
             ),
         ))
     }
+}
+
+/// Whoever works inside can rename or delete the branch; then there is nothing to mirror.
+fn no_branch(place: &Place, error: git::GitError) -> Problem {
+    match &error {
+        git::GitError::Failed { stderr, .. } if stderr.contains("couldn't find remote ref") => Problem::new(
+            ProblemKind::Refused,
+            format!("inside there is no branch `{}` any more", place.branch),
+            format!("make it again: `flower worktree shell {} -- git branch {}`", place.name, place.branch),
+        ),
+        _ => error.into(),
+    }
+}
+
+/// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
+pub(super) fn note_mirrored(place: &Place, commit: &str) -> std::io::Result<()> {
+    fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
 }
 
 /// The lines in which git names what does not merge.
