@@ -169,6 +169,54 @@ fn what_runs_inside_ends_with_its_shell() {
 }
 
 #[test]
+fn what_runs_inside_ends_with_the_command_however_that_ends() {
+    let flower = with_one(&[]);
+    let mut running = Running::inside(&flower, "one");
+    let jails = children(running.0.id());
+    assert_eq!(jails.len(), 1);
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    eventually("the jail ends", || (!Path::new(&format!("/proc/{}/exe", jails[0])).exists()).then_some(()));
+    remove(&flower, "one");
+}
+
+/// The directory is an ordinary worktree to the operator, who may commit in it.
+#[test]
+fn what_the_operator_commits_there_stays() {
+    let flower = with_one(&[]);
+    let dir = tree(&flower, "one");
+    let commit = |name: &str| {
+        fs::write(dir.join(name), name).unwrap();
+        flower.git(&dir, &["add", name]);
+        flower.git(&dir, &["-c", "maintenance.auto=false", "commit", "--quiet", "--message", name]);
+        git(&flower, &dir, &["rev-parse", "HEAD"])
+    };
+    let first = commit("first");
+    assert_eq!(show(&flower, "one")["ahead"], 1);
+    // Nor does anything that is done inside without a commit take it away.
+    inside_ok(&flower, "one", "git switch -q -c other; git switch -q -; git gc -q; git pack-refs --all");
+    show(&flower, "one");
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), first);
+    assert_eq!(git(&flower, &dir, &["status", "--porcelain"]), "");
+    // Once both have committed, the inside counts, and the operator's is kept.
+    let head = inside_ok(&flower, "one", "echo in > in; git add in; git commit -qm in; git rev-parse HEAD");
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), head);
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", &format!("refs/flower/keep/one/{first}")]), first);
+    assert_eq!(git(&flower, &flower.repo, &["for-each-ref", "refs/flower/fresh"]), "");
+}
+
+#[test]
+fn a_branch_that_is_gone_inside_is_said() {
+    let flower = with_one(&[]);
+    inside_ok(&flower, "one", "git branch -m renamed; echo x > x; git add x; git commit -qm x");
+    let one = show(&flower, "one");
+    says(&one["notes"], "inside there is no branch `flower/one` any more");
+    inside_ok(&flower, "one", "git branch -m flower/one");
+    let one = show(&flower, "one");
+    assert_eq!((&one["ahead"], &one["notes"]), (&json!(1), &json!([])));
+}
+
+#[test]
 fn worktrees_of_one_name_in_two_projects_are_two() {
     let flower = with_one(&[]);
     let other = flower.make_repository("elsewhere/repo");
