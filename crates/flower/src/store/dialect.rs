@@ -101,17 +101,14 @@ impl Conn {
         Ok(())
     }
 
-    /// Moves what has gathered in SQLite's write-ahead log into the database, so that the log stays small: soon if nobody
-    /// waits, later if somebody does. What readers still need waits for the next time.
-    pub fn checkpoint(&mut self, idle: bool) -> Result<(), StoreError> {
-        /// Pages, of 4 KB each.
-        const WORTH_IT: u64 = 1_000;
-        const TOO_MANY: u64 = 10_000;
+    /// Moves what has gathered in SQLite's write-ahead log into the database once it is `pages` or more, so that the log
+    /// stays small. What readers still need waits for the next time.
+    pub fn checkpoint(&mut self, pages: u64) -> Result<(), StoreError> {
         if let Conn::Sqlite(_) = self {
             // Columns: busy, pages in the log, pages of these that were moved; -1 while there is no log.
             let state = self.row("PRAGMA wal_checkpoint(NOOP)", &[])?;
             let waiting = state.map_or(0, |row| row.int(1).unwrap_or(0).saturating_sub(row.int(2).unwrap_or(0)));
-            if waiting >= if idle { WORTH_IT } else { TOO_MANY } {
+            if waiting >= pages {
                 self.row("PRAGMA wal_checkpoint(PASSIVE)", &[])?;
             }
         }

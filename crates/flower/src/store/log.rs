@@ -12,7 +12,7 @@ const PAGE_BYTES: usize = 4 * 1024 * 1024;
 const COLUMNS: &str = "seq, stream, version, kind, schema, actor_type, actor_name, door, at, brief, body, prev, hash";
 
 /// The end of the log: the last event's number and hash.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tail {
     pub seq: u64,
     pub hash: String,
@@ -28,15 +28,15 @@ impl Tail {
     }
 }
 
-/// Appends what was decided, inside the caller's transaction, and moves `tail` on.
+/// Appends what was decided, inside the caller's transaction, and moves `tail` and the `versions` of streams on.
 pub fn append(
     conn: &mut Conn,
     tail: &mut Tail,
+    versions: &mut HashMap<String, u64>,
     caller: &Caller,
     at: &str,
     drafts: &[Draft],
 ) -> Result<Vec<Recorded>, StoreError> {
-    let mut versions: HashMap<String, u64> = HashMap::new();
     let mut recorded = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let stream = draft.stream.to_string();

@@ -7,6 +7,7 @@ pub mod dialect;
 pub mod error;
 pub mod head;
 pub mod index;
+mod known;
 mod listen;
 pub mod live;
 pub mod log;
@@ -30,11 +31,12 @@ pub use writer::Now;
 use blobs::Blobs;
 use flower_core::{Caller, Command, Recorded};
 use head::{HeadFile, Proof};
+use known::Known;
 use log::Tail;
 use rebuild::Rebuilt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use std::sync::{Arc, Mutex, mpsc};
+use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, QUEUE, Writer};
 
 /// Readers at once; each has a connection of its own.
@@ -51,7 +53,7 @@ struct Inner {
     head_path: std::path::PathBuf,
     blobs: Blobs,
     live: Arc<Live>,
-    jobs: mpsc::Sender<Job>,
+    jobs: mpsc::SyncSender<Job>,
     readers: Semaphore,
     idle: Mutex<Vec<Conn>>,
     fatal: watch::Receiver<Option<String>>,
@@ -87,16 +89,24 @@ impl Store {
         };
         let live = Arc::new(Live::new(tail.seq));
         listen::start(location, &live)?;
-        let (jobs, receiver) = mpsc::channel(QUEUE);
+        let (jobs, receiver) = mpsc::sync_channel(QUEUE);
         let fatal = watch::Sender::new(None);
         let watching = fatal.subscribe();
         let cut = watch::Sender::new(cut);
         let watching_cut = cut.subscribe();
-        let writer =
-            Writer { location: location.clone(), head, live: live.clone(), now, fatal, cut, lost_touch: false };
+        let writer = Writer {
+            location: location.clone(),
+            head,
+            live: live.clone(),
+            now,
+            fatal,
+            cut,
+            lost_touch: false,
+            known: Known::default(),
+        };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
-            .spawn(move || writer.run(conn, receiver))
+            .spawn(move || writer.run(conn, &receiver))
             .map_err(|error| StoreError::Unreachable(error.to_string()))?;
         let inner = Inner {
             location: location.clone(),
@@ -130,8 +140,8 @@ impl Store {
     async fn job<T>(&self, make: impl FnOnce(oneshot::Sender<Result<T, StoreError>>) -> Job) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         self.inner.jobs.try_send(make(reply)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => StoreError::Busy,
-            mpsc::error::TrySendError::Closed(_) => StoreError::Closed,
+            mpsc::TrySendError::Full(_) => StoreError::Busy,
+            mpsc::TrySendError::Disconnected(_) => StoreError::Closed,
         })?;
         answer.await.map_err(|_| StoreError::Closed)?
     }

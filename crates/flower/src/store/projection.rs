@@ -5,6 +5,7 @@ use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::Index;
 use flower_core::{Brief, Event, Recorded, Worktree, worktree};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The tables that events make, in an order in which they can be emptied.
@@ -25,17 +26,35 @@ pub const TABLES: &[&str] = &[
     "search_spellings",
 ];
 
-/// Applies events in order. Briefs are held back and written once per [`Projector::flush`].
+/// Applies events in order. Briefs are held, and those that changed are written once per [`Projector::flush`].
 #[derive(Default)]
 pub struct Projector {
     briefs: BTreeMap<u64, Brief>,
     changed: BTreeSet<u64>,
+    last_brief: Option<u64>,
 }
 
 impl Projector {
-    /// Begins with briefs that were loaded already.
-    pub fn with(briefs: BTreeMap<u64, Brief>) -> Projector {
-        Projector { briefs, changed: BTreeSet::new() }
+    /// A brief as it is after everything that was applied.
+    pub fn brief(&mut self, conn: &mut Conn, number: u64) -> Result<Option<&Brief>, StoreError> {
+        if let Entry::Vacant(place) = self.briefs.entry(number)
+            && let Some(brief) = super::briefs::state(conn, number)?
+        {
+            place.insert(brief);
+        }
+        Ok(self.briefs.get(&number))
+    }
+
+    /// The highest number that was given to a brief.
+    pub fn last_brief(&mut self, conn: &mut Conn) -> Result<u64, StoreError> {
+        if let Some(last) = self.last_brief {
+            return Ok(last);
+        }
+        self.flush(conn)?;
+        let row = conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?;
+        let last = row.map_or(Ok(0), |row| row.int(0))?;
+        self.last_brief = Some(last);
+        Ok(last)
     }
 
     /// Its texts go into `index`, which is flushed at the end of the transaction.
@@ -82,10 +101,10 @@ impl Projector {
         let Some(number) = recorded.brief else { return Ok(()) };
         if let Some(new) = Brief::created(event, &recorded.at) {
             self.briefs.insert(number, new);
+            self.last_brief = self.last_brief.map(|last| last.max(number));
         } else {
-            if let std::collections::btree_map::Entry::Vacant(place) = self.briefs.entry(number) {
-                let Some(brief) = super::briefs::state(conn, number)? else { return Ok(()) };
-                place.insert(brief);
+            if self.brief(conn, number)?.is_none() {
+                return Ok(());
             }
             if let Some(brief) = self.briefs.get_mut(&number) {
                 brief.evolve(event, &recorded.at);

@@ -3,16 +3,17 @@
 use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
+use super::projection::Projector;
 use super::worktrees;
 use flower_core::event::WorktreeRemoved;
 use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Command, LinkKind, World, link};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-pub fn load(conn: &mut Conn, command: &Command) -> Result<World, StoreError> {
-    let mut world = World::default();
-    let mut slice = Slice { conn, world: &mut world };
-    slice.last_brief()?;
+pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Result<World, StoreError> {
+    let mut world = World { last_brief: projector.last_brief(conn)?, ..World::default() };
+    let mut slice = Slice { conn, projector, world: &mut world };
     if let Some(brief) = command.brief() {
         slice.brief(brief)?;
     }
@@ -100,34 +101,29 @@ pub fn load(conn: &mut Conn, command: &Command) -> Result<World, StoreError> {
 
 struct Slice<'a> {
     conn: &'a mut Conn,
+    /// Knows the briefs, also those that are not written yet.
+    projector: &'a mut Projector,
     world: &'a mut World,
 }
 
 impl Slice<'_> {
-    fn last_brief(&mut self) -> Result<(), StoreError> {
-        self.world.last_brief = self.count("SELECT coalesce(max(number), 0) FROM briefs")?;
-        Ok(())
-    }
-
     fn last_scratchpad(&mut self) -> Result<(), StoreError> {
-        self.world.last_scratchpad = self.count("SELECT coalesce(max(number), 0) FROM scratchpads")?;
+        let row = self.conn.row("SELECT coalesce(max(number), 0) FROM scratchpads", &[])?;
+        self.world.last_scratchpad = row.map_or(Ok(0), |row| row.int(0))?;
         Ok(())
-    }
-
-    fn count(&mut self, sql: &str) -> Result<u64, StoreError> {
-        self.conn.row(sql, &[])?.map_or(Ok(0), |row| row.int(0))
     }
 
     fn brief(&mut self, number: u64) -> Result<(), StoreError> {
-        if let std::collections::btree_map::Entry::Vacant(place) = self.world.briefs.entry(number)
-            && let Some(brief) = briefs::state(self.conn, number)?
+        if let Entry::Vacant(place) = self.world.briefs.entry(number)
+            && let Some(brief) = self.projector.brief(self.conn, number)?
         {
-            place.insert(brief);
+            place.insert(brief.clone());
         }
         Ok(())
     }
 
     fn children(&mut self, epic: u64) -> Result<Vec<u64>, StoreError> {
+        self.projector.flush(self.conn)?;
         let rows = self.conn.rows("SELECT state FROM briefs WHERE epic = $1", params![epic])?;
         let children: BTreeMap<u64, Brief> =
             rows.iter().map(|row| briefs::decode(&row.text(0)?).map(|b| (b.number, b))).collect::<Result<_, _>>()?;

@@ -6,19 +6,29 @@ use super::dialect::Location;
 use super::error::StoreError;
 use super::head::{HeadFile, Proof};
 use super::index::Index;
+use super::known::Known;
 use super::live::Live;
-use super::log::{self, Tail};
-use super::projection::Projector;
+use super::log;
 use super::rebuild::{self, Rebuilt};
 use super::slice;
 use flower_core::{Caller, Command, Recorded, World, decide, policy};
-use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot, watch};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
 
 /// Commands that may wait at once; the next one is told to come back.
 pub const QUEUE: usize = 1_024;
 /// Commands that share one transaction.
 const GROUP: usize = 256;
+/// Who was answered together often comes back together: after so many answers the writer waits a moment for them, so that
+/// they share one fsync instead of two.
+const WORTH_GATHERING: usize = 8;
+const GATHER: Duration = Duration::from_micros(100);
+/// After so long without a command nobody is held up by what can wait.
+const QUIET: Duration = Duration::from_millis(20);
+/// Pages in SQLite's write-ahead log that are moved when it is quiet, and those that are moved at any time: 4 and 64 MB.
+const WORTH_IT: u64 = 1_000;
+const TOO_MANY: u64 = 16_000;
 
 pub type Now = Arc<dyn Fn() -> String + Send + Sync>;
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
@@ -53,23 +63,22 @@ pub struct Writer {
     pub cut: watch::Sender<Option<String>>,
     /// The connection failed, and a new one is to be made before the next command.
     pub lost_touch: bool,
+    pub known: Known,
 }
 
 impl Writer {
-    pub fn run(mut self, mut conn: Conn, mut jobs: mpsc::Receiver<Job>) {
+    pub fn run(mut self, mut conn: Conn, jobs: &mpsc::Receiver<Job>) {
         let mut group = Vec::new();
-        while let Some(first) = jobs.blocking_recv() {
+        let mut answered = 0;
+        while let Some(first) = self.next(&mut conn, jobs) {
+            let mut gathered = answered < WORTH_GATHERING;
             let mut next = Some(first);
             while let Some(job) = next.take() {
                 match job {
-                    Job::Submit { caller, command, reply } => {
-                        group.push((caller, command, reply));
-                        if group.len() < GROUP {
-                            next = jobs.try_recv().ok();
-                        }
-                    }
+                    Job::Submit { caller, command, reply } => group.push((caller, command, reply)),
                     Job::Rebuild { keep, reply } => {
                         self.commit_group(&mut conn, &mut group);
+                        self.known = Known::default();
                         let rebuilt = rebuild::rebuild(&mut conn, keep, &mut |_| {});
                         self.note_fatal(rebuilt.as_ref().err());
                         // A reader that hung up no longer needs the answer.
@@ -80,9 +89,18 @@ impl Writer {
                         let _ = reply.send(self.accept_loss(&mut conn, &caller));
                     }
                 }
+                if group.len() < GROUP {
+                    next = jobs.try_recv().ok();
+                }
+                if next.is_none() && !gathered && group.len() < answered {
+                    gathered = true;
+                    std::thread::sleep(GATHER);
+                    next = jobs.try_recv().ok();
+                }
             }
+            answered = group.len();
             self.commit_group(&mut conn, &mut group);
-            self.checkpoint(&mut conn, jobs.is_empty());
+            self.checkpoint(&mut conn, TOO_MANY);
             if self.fatal.borrow().is_some() {
                 conn.leave_files();
                 break;
@@ -95,6 +113,22 @@ impl Writer {
                     }
                     Err(error) => tracing::warn!("the database is out of reach: {error}"),
                 }
+            }
+        }
+    }
+
+    /// The next job, or nothing once nobody can send one any more. While there is none, the database is tidied up.
+    fn next(&self, conn: &mut Conn, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
+        match jobs.recv_timeout(QUIET) {
+            Ok(job) => Some(job),
+            Err(mpsc::RecvTimeoutError::Disconnected) => None,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                self.checkpoint(conn, WORTH_IT);
+                if self.fatal.borrow().is_some() {
+                    conn.leave_files();
+                    return None;
+                }
+                jobs.recv().ok()
             }
         }
     }
@@ -137,9 +171,10 @@ impl Writer {
             return Err(StoreError::LogCut(cut));
         }
         conn.begin_write()?;
-        let result = self.in_transaction(conn, commands);
-        let (results, tail) = match result {
-            Ok(done) => done,
+        // Forgotten if this fails.
+        let mut known = std::mem::take(&mut self.known);
+        let results = match self.in_transaction(conn, &mut known, commands) {
+            Ok(results) => results,
             Err(error) => {
                 // The transaction is lost either way; what matters is the first error.
                 let _ = conn.script("ROLLBACK");
@@ -150,9 +185,10 @@ impl Writer {
             let _ = conn.script("ROLLBACK");
             return Err(error);
         }
-        if let Err(error) = self.head.write(&tail) {
+        if let Err(error) = self.head.write(&known.tail) {
             tracing::warn!("the head file cannot be written; the log's tail is not proved outside: {error}");
         }
+        self.known = known;
         let events: Vec<Recorded> = results.iter().flatten().flatten().cloned().collect();
         self.publish(conn, events);
         Ok(results)
@@ -161,24 +197,26 @@ impl Writer {
     fn in_transaction(
         &mut self,
         conn: &mut Conn,
+        known: &mut Known,
         commands: &[(&Caller, &Command)],
-    ) -> Result<(Results, Tail), StoreError> {
-        let mut tail = Tail::read(conn)?;
+    ) -> Result<Results, StoreError> {
+        known.refresh(conn)?;
         let at = (self.now)();
         let mut index = Index::default();
         let mut results = Vec::with_capacity(commands.len());
         for (caller, command) in commands {
-            match execute(conn, &mut tail, &mut index, caller, command, &at) {
+            match execute(conn, known, &mut index, caller, command, &at) {
                 Err(StoreError::Refused(refusal)) => results.push(Err(StoreError::Refused(refusal))),
                 Err(error) => return Err(error),
                 Ok(events) => results.push(Ok(events)),
             }
         }
+        known.projector.flush(conn)?;
         index.flush(conn)?;
         if results.iter().flatten().any(|events| !events.is_empty()) {
-            conn.announce(tail.seq)?;
+            conn.announce(known.tail.seq)?;
         }
-        Ok((results, tail))
+        Ok(results)
     }
 
     fn publish(&self, conn: &mut Conn, events: Vec<Recorded>) {
@@ -201,6 +239,7 @@ impl Writer {
         // Whoever may not accept it must not get as far as a commit: that writes over the proof of what was lost.
         policy::require(&World::default(), caller, &command)?;
         // The tables still hold what was lost. A kill after this leaves the loss to be accepted again.
+        self.known = Known::default();
         let rebuilt = rebuild::rebuild(conn, true, &mut |_| {});
         self.note_fatal(rebuilt.as_ref().err());
         rebuilt?;
@@ -213,11 +252,11 @@ impl Writer {
     }
 
     /// What was committed is safe already; a disk that fails here must be noticed all the same.
-    fn checkpoint(&self, conn: &mut Conn, idle: bool) {
+    fn checkpoint(&self, conn: &mut Conn, pages: u64) {
         if self.fatal.borrow().is_some() {
             return;
         }
-        if let Err(error) = conn.checkpoint(idle) {
+        if let Err(error) = conn.checkpoint(pages) {
             tracing::warn!("the log was not moved into the database: {error}");
             self.note_fatal(Some(&error));
         }
@@ -233,20 +272,19 @@ impl Writer {
 /// Decides one command on what the transaction sees, and records what follows.
 fn execute(
     conn: &mut Conn,
-    tail: &mut Tail,
+    known: &mut Known,
     index: &mut Index,
     caller: &Caller,
     command: &Command,
     at: &str,
 ) -> Result<Vec<Recorded>, StoreError> {
-    let world = slice::load(conn, command)?;
+    let Known { tail, versions, projector } = known;
+    let world = slice::load(conn, projector, command)?;
     let drafts = decide(&world, caller, command)?;
-    let events = log::append(conn, tail, caller, at, &drafts)?;
-    let mut projector = Projector::with(world.briefs);
+    let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {
         projector.apply(conn, event, index)?;
     }
-    projector.flush(conn)?;
     Ok(events)
 }
 

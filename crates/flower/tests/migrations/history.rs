@@ -6,6 +6,7 @@ use flower_core::command::BriefChanges;
 use flower_core::event::{Image, WorktreeRemoved};
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide};
+use std::collections::HashMap;
 
 /// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
 pub fn write(conn: &mut Conn, lives: u64) {
@@ -52,7 +53,9 @@ impl History<'_> {
         let at =
             format!("2026-11-{:02}T{:02}:{:02}:{:02}.000000Z", 1 + s / 86_400, s / 3_600 % 24, s / 60 % 60, s % 60);
         let drafts = decide(&self.world, &Caller::system(), &command).unwrap_or_else(|no| panic!("{command:?}: {no}"));
-        for event in log::append(self.conn, &mut self.tail, &Caller::system(), &at, &drafts).unwrap() {
+        for event in
+            log::append(self.conn, &mut self.tail, &mut HashMap::new(), &Caller::system(), &at, &drafts).unwrap()
+        {
             self.world.apply(&event).unwrap();
         }
     }
