@@ -2,6 +2,8 @@
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
+use super::search::words;
+use rusqlite::functions::FunctionFlags;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -63,6 +65,11 @@ fn open_sqlite(path: &Path) -> Result<Conn, StoreError> {
     )?;
     // Otherwise every change of a parameter that is compared with an indexed column makes SQLite plan anew.
     db.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    // Its own cutting of words would be another than PostgreSQL gets.
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function("flower_words", 1, flags, |call| {
+        Ok(words(call.get_raw(0).as_str()?).collect::<Vec<_>>().join(" "))
+    })?;
     Ok(Conn::Sqlite(db))
 }
 
@@ -172,7 +179,17 @@ impl Conn {
         }
     }
 
-    /// The statement that indexes the words in $2 of the text $1, where the database does not cut them itself.
+    /// The same for titles only, so that a title is found however old it is.
+    pub fn search_titles_sql(&self) -> &'static str {
+        match self {
+            Conn::Sqlite(_) => {
+                "SELECT rowid FROM search_titles WHERE search_titles MATCH $1 ORDER BY rowid DESC LIMIT $2"
+            }
+            Conn::Postgres(_) => self.search_sql(),
+        }
+    }
+
+    /// The statement that indexes the words in $2 of the text $1, where they are indexed one by one.
     pub fn index_sql(&self) -> Option<&'static str> {
         match self {
             Conn::Sqlite(_) => None,
@@ -180,18 +197,28 @@ impl Conn {
         }
     }
 
-    /// Indexes a JSON list of texts, where the database cuts their words itself. One statement for all of them: SQLite's
-    /// word index writes itself out before each.
-    pub fn index_texts(&mut self, list: &str) -> Result<(), StoreError> {
-        let sql = "INSERT OR REPLACE INTO search_index (rowid, title, body)
-             SELECT id, title, body FROM search_docs WHERE id IN (SELECT value FROM json_each($1))";
-        self.execute(sql, params![list]).map(drop)
+    /// Indexes a JSON list of texts, and one of titles, where the database takes many at once. One statement for all of
+    /// them: SQLite's word index writes itself out before each.
+    pub fn index_texts(&mut self, texts: &str, titles: &str) -> Result<(), StoreError> {
+        let sql = "INSERT OR REPLACE INTO search_index (rowid, words)
+             SELECT id, flower_words(title || ' ' || body) FROM search_docs
+             WHERE id IN (SELECT value FROM json_each($1))";
+        self.execute(sql, params![texts])?;
+        if titles != "[]" {
+            let sql = "INSERT OR REPLACE INTO search_titles (rowid, words)
+                 SELECT id, flower_words(title) FROM search_docs WHERE id IN (SELECT value FROM json_each($1))";
+            self.execute(sql, params![titles])?;
+        }
+        Ok(())
     }
 
     /// Empties the word index, before it is filled anew.
     pub fn empty_word_index(&mut self) -> Result<(), StoreError> {
         match self {
-            Conn::Sqlite(_) => self.script("INSERT INTO search_index (search_index) VALUES ('delete-all')"),
+            Conn::Sqlite(_) => self.script(
+                "INSERT INTO search_index (search_index) VALUES ('delete-all');
+                 INSERT INTO search_titles (search_titles) VALUES ('delete-all')",
+            ),
             Conn::Postgres(_) => Ok(()),
         }
     }
@@ -215,10 +242,10 @@ impl Conn {
         groups.iter().map(|group| format!("({})", group.join(or))).collect::<Vec<_>>().join(and)
     }
 
-    /// The same query, for titles only, so that a title is found however old it is.
+    /// The same query, for [`Conn::search_titles_sql`].
     pub fn search_titles(&self, groups: &[Vec<String>]) -> String {
         match self {
-            Conn::Sqlite(_) => format!("{{title}} : ({})", self.search_query(groups)),
+            Conn::Sqlite(_) => self.search_query(groups),
             Conn::Postgres(_) => {
                 let weighted: Vec<Vec<String>> =
                     groups.iter().map(|group| group.iter().map(|term| weigh(term)).collect()).collect();

@@ -23,6 +23,8 @@ pub const LONGEST_WORD: usize = 2_046;
 #[derive(Debug, Default)]
 pub struct Index {
     texts: BTreeSet<u64>,
+    /// Those of them whose title is new.
+    titles: BTreeSet<u64>,
     words: BTreeSet<String>,
 }
 
@@ -53,14 +55,13 @@ impl Index {
 
     /// Indexes what was taken, inside the same transaction.
     pub fn flush(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
-        let texts = std::mem::take(&mut self.texts);
+        let (texts, titles) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.titles));
         if texts.is_empty() {
             return Ok(());
         }
-        let list = serde_json::to_string(&texts).expect("a list of numbers");
+        let list = |ids| serde_json::to_string(ids).expect("a list of numbers");
         match conn.index_sql() {
-            // The database cuts the words itself.
-            None => conn.index_texts(&list)?,
+            None => conn.index_texts(&list(&texts), &list(&titles))?,
             Some(sql) => {
                 for text in texts {
                     let row = conn.row("SELECT title, body FROM search_docs WHERE id = $1", params![text])?;
@@ -89,6 +90,9 @@ impl Index {
             "INSERT INTO search_docs (id, brief, place, ref, title, body) VALUES ($1, $2, $3, $4, $5, $6)",
             params![recorded.seq, recorded.brief, place, reference, title, body],
         )?;
+        if !title.is_empty() {
+            self.titles.insert(recorded.seq);
+        }
         self.note(recorded.seq, &[title, body]);
         Ok(())
     }
@@ -105,7 +109,11 @@ impl Index {
         let text = beginning(text);
         let sql = format!("UPDATE search_docs SET {column} = $3 WHERE place = $1 AND ref = $2 RETURNING id");
         if let Some(row) = conn.row(&sql, params![place, reference, text])? {
-            self.note(row.int(0)?, &[text]);
+            let id = row.int(0)?;
+            if column == "title" {
+                self.titles.insert(id);
+            }
+            self.note(id, &[text]);
         }
         Ok(())
     }

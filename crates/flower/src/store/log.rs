@@ -3,7 +3,7 @@
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::chain::{self, GENESIS};
-use flower_core::{Caller, Draft, Recorded};
+use flower_core::{Caller, Draft, Recorded, Stream};
 use std::collections::HashMap;
 
 /// A page of events ends here, however many rows were asked for: specs can be long.
@@ -103,17 +103,13 @@ pub fn after(conn: &mut Conn, after: u64, limit: u64) -> Result<Vec<Recorded>, S
 
 /// The trace of one brief, in order.
 pub fn of_brief(conn: &mut Conn, brief: u64, after: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE brief = $3 AND seq > $1 ORDER BY seq LIMIT $2");
-    page(conn, &sql, params![after, limit, brief])
+    trace(conn, brief, ("seq > $1", "ASC"), after, limit)
 }
 
 /// The newest `limit` events before `before`, newest last; of one brief or of all.
 pub fn newest(conn: &mut Conn, brief: Option<u64>, before: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
     let mut events = match brief {
-        Some(brief) => {
-            let sql = format!("SELECT {COLUMNS} FROM events WHERE brief = $3 AND seq < $1 ORDER BY seq DESC LIMIT $2");
-            page(conn, &sql, params![before, limit, brief])?
-        }
+        Some(brief) => trace(conn, brief, ("seq < $1", "DESC"), before, limit)?,
         None => {
             let sql = format!("SELECT {COLUMNS} FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT $2");
             page(conn, &sql, params![before, limit])?
@@ -121,6 +117,29 @@ pub fn newest(conn: &mut Conn, brief: Option<u64>, before: u64, limit: u64) -> R
     };
     events.reverse();
     Ok(events)
+}
+
+/// What belongs to a brief: its own stream, and events of other streams, such as those of its scratchpads. Each has an
+/// index of its own, so each gives its next ones.
+fn trace(
+    conn: &mut Conn,
+    brief: u64,
+    (side, order): (&str, &str),
+    edge: u64,
+    limit: u64,
+) -> Result<Vec<Recorded>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM events WHERE seq IN (
+             SELECT seq FROM (
+                 SELECT seq FROM events WHERE stream = $4 AND {side} ORDER BY version {order} LIMIT $2) AS own
+             UNION ALL
+             SELECT seq FROM (
+                 SELECT seq FROM events WHERE brief = $3 AND stream <> 'brief/' || CAST(brief AS TEXT) AND {side}
+                 ORDER BY seq {order} LIMIT $2) AS others)
+         ORDER BY seq {order} LIMIT $2"
+    );
+    let stream = Stream::Brief(brief).to_string();
+    page(conn, &sql, params![edge, limit, brief, &stream])
 }
 
 pub fn hash_at(conn: &mut Conn, seq: u64) -> Result<Option<String>, StoreError> {

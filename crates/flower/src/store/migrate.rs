@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(2, "0002_briefs"),
     migration!(3, "0003_search"),
     migration!(4, "0004_worktrees"),
+    migration!(5, "0005_indexes"),
 ];
 
 /// Raised when the same events give other rows than before; an older database is then refilled at the next start.

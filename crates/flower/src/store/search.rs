@@ -56,13 +56,17 @@ struct Term {
 
 impl Term {
     fn matches(&self, word: &str) -> bool {
-        let term = self.word.as_bytes();
         if word.is_ascii() {
-            let Some(begins) = word.as_bytes().get(..term.len()) else { return false };
-            return begins.eq_ignore_ascii_case(term) && (self.prefix || word.len() == term.len());
+            return self.matches_ascii(word.as_bytes());
         }
         let word = word.to_lowercase();
         if self.prefix { word.starts_with(&self.word) } else { word == self.word }
+    }
+
+    fn matches_ascii(&self, word: &[u8]) -> bool {
+        let term = self.word.as_bytes();
+        let Some(begins) = word.get(..term.len()) else { return false };
+        (self.prefix || word.len() == term.len()) && begins.eq_ignore_ascii_case(term)
     }
 }
 
@@ -72,9 +76,16 @@ fn run(conn: &mut Conn, groups: &[Vec<Term>], limit: u64, weight: f64) -> Result
         .map(|group| group.iter().map(|term| conn.search_term(&term.word, term.prefix)).collect())
         .collect();
     let mut texts = BTreeSet::new();
-    for query in [conn.search_query(&written), conn.search_titles(&written)] {
-        for row in conn.rows(conn.search_sql(), params![&query, RANKED])? {
+    for (sql, query) in
+        [(conn.search_sql(), conn.search_query(&written)), (conn.search_titles_sql(), conn.search_titles(&written))]
+    {
+        let rows = conn.rows(sql, params![&query, RANKED])?;
+        for row in &rows {
             texts.insert(row.int(0)?);
+        }
+        // Then these are all that there are, and those with the words in their titles are among them.
+        if (rows.len() as u64) < RANKED {
+            break;
         }
     }
     let mut scores = rank(conn, &texts, groups)?;
@@ -112,13 +123,20 @@ fn rank(conn: &mut Conn, texts: &BTreeSet<u64>, groups: &[Vec<Term>]) -> Result<
 fn count(text: &str, groups: &[Vec<Term>]) -> (Vec<f64>, f64) {
     let mut counts = vec![0.0; groups.len()];
     let mut length = 0.0;
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
+    let mut add = |matches: &dyn Fn(&Term) -> bool| {
         length += 1.0;
         for (count, group) in counts.iter_mut().zip(groups) {
-            if group.iter().any(|term| term.matches(word)) {
+            if group.iter().any(matches) {
                 *count += 1.0;
             }
         }
+    };
+    if text.is_ascii() {
+        let words = text.as_bytes().split(|byte| !byte.is_ascii_alphanumeric());
+        words.filter(|word| !word.is_empty()).for_each(|word| add(&|term| term.matches_ascii(word)));
+    } else {
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        words.filter(|word| !word.is_empty()).for_each(|word| add(&|term| term.matches(word)));
     }
     (counts, length)
 }

@@ -55,7 +55,8 @@ pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting
          UNION ALL
          SELECT b.number, b.title, b.status, e.actor_name, e.actor_type, e.at
          FROM briefs b JOIN events e ON e.seq =
-             (SELECT max(f.seq) FROM events f WHERE f.brief = b.number AND f.kind = 'status_changed')
+             (SELECT f.seq FROM events f WHERE f.stream = 'brief/' || CAST(b.number AS TEXT) AND f.kind = 'status_changed'
+              ORDER BY f.version DESC LIMIT 1)
          WHERE b.status = 'in_review'
          ORDER BY 6 LIMIT $1";
     conn.rows(sql, params![limit])?
