@@ -108,9 +108,12 @@ struct Slice<'a> {
 
 impl Slice<'_> {
     fn last_scratchpad(&mut self) -> Result<(), StoreError> {
-        let row = self.conn.row("SELECT coalesce(max(number), 0) FROM scratchpads", &[])?;
-        self.world.last_scratchpad = row.map_or(Ok(0), |row| row.int(0))?;
+        self.world.last_scratchpad = self.number("SELECT coalesce(max(number), 0) FROM scratchpads")?;
         Ok(())
+    }
+
+    fn number(&mut self, sql: &str) -> Result<u64, StoreError> {
+        self.conn.row(sql, &[])?.map_or(Ok(0), |row| row.int(0))
     }
 
     fn brief(&mut self, number: u64) -> Result<(), StoreError> {
@@ -181,7 +184,7 @@ impl Slice<'_> {
     }
 
     fn last_worktree(&mut self) -> Result<(), StoreError> {
-        self.world.last_worktree = self.count("SELECT coalesce(max(number), 0) FROM worktrees")?;
+        self.world.last_worktree = self.number("SELECT coalesce(max(number), 0) FROM worktrees")?;
         Ok(())
     }
 
