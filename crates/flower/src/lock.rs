@@ -51,7 +51,10 @@ impl Lock {
         let start = Instant::now();
         loop {
             let mut options = OpenOptions::new();
-            let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path);
+            options.read(true).write(true).create(true).truncate(false).mode(0o600);
+            // A repository from elsewhere may have a link there, to a file that is not ours to write.
+            options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+            let file = options.open(path);
             let file = file.map_err(LockError::Io)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 // Its holder removed the file between our opening and our locking it: the next one is another file.

@@ -183,6 +183,17 @@ pub(super) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
     Some(at)
 }
 
+/// Makes it so: whatever on the way is no directory is deleted.
+pub(super) fn clear_way(root: &Path, path: &Path) -> io::Result<()> {
+    let above: Vec<&Path> = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()).collect();
+    for part in above.into_iter().rev().map(|part| root.join(part)) {
+        if fs::symlink_metadata(&part).is_ok_and(|found| !found.is_dir()) {
+            delete(&part)?;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,6 +206,22 @@ mod tests {
         for bad in ["", "/", "//", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
             assert!(inside(bad).is_none(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn nothing_is_made_or_deleted_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        fs::create_dir_all(root.join("real")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("link")).unwrap();
+        for (path, stays) in [("real/a", true), ("new/er/a", true), ("a", true), ("link", true), ("link/a", false)] {
+            assert_eq!(stays_inside(&root, Path::new(path)), stays, "{path}");
+        }
+        clear_way(&root, Path::new("link/a/b")).unwrap();
+        assert!(fs::symlink_metadata(root.join("link")).is_err() && outside.exists());
+        clear_way(&root, Path::new("real/a")).unwrap();
+        assert!(root.join("real").exists());
     }
 
     #[test]

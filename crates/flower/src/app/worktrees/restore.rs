@@ -110,9 +110,8 @@ impl App {
             disk::delete(&path).map_err(io)?;
         }
         for path in &plan.moved {
-            if let Some(to) = disk::place(&place.tree, Path::new(path)) {
-                disk::move_over(&kept.join("files").join(path), &to).map_err(io)?;
-            }
+            disk::clear_way(&place.tree, path.as_ref()).map_err(io)?;
+            disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
         }
         let settings = self.facts_of(&worktree.project).await?.settings;
         let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;

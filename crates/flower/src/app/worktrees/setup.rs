@@ -241,7 +241,9 @@ fn write_exclude(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(above)?;
     }
     let draft = path.with_extension("flower");
-    fs::write(&draft, text)?;
+    // A repository from elsewhere may have a link there, to a file that is not ours to write.
+    disk::delete(&draft)?;
+    io::Write::write_all(&mut fs::File::create_new(&draft)?, text.as_bytes())?;
     fs::rename(&draft, path)
 }
 
