@@ -300,3 +300,28 @@ fn row_37_nothing_that_a_repository_brings_along_runs() {
         assert!(trap.mark.exists(), "it is no trap at all");
     });
 }
+
+/// A repository that was unpacked from somewhere can have links where flower writes.
+#[test]
+fn row_37_no_link_in_gits_own_folder_is_followed() {
+    as_each_user_unserved(|flower| {
+        let precious = flower.dir().join("user/.bashrc");
+        put(flower, &precious, "precious\n");
+        put(flower, &flower.repo.join(".git/info/exclude"), "echo evil\n");
+        let plant = |name: &str| {
+            let link = flower.repo.join(".git").join(name);
+            std::os::unix::fs::symlink(&precious, &link).unwrap();
+            link
+        };
+        let lock = plant("flower.lock");
+        let error = flower.run(&["init", "--json"]).error(5);
+        says(&error["message"], "flower.lock");
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious\n");
+        fs::remove_file(lock).unwrap();
+        plant("info/exclude.flower");
+        new(flower, "one", &[]);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious\n");
+        let exclude = fs::read_to_string(flower.repo.join(".git/info/exclude")).unwrap();
+        assert!(exclude.starts_with("echo evil\n") && exclude.contains("/.flower/"), "{exclude}");
+    });
+}

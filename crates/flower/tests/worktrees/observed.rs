@@ -117,7 +117,7 @@ fn a_dot_git_that_leads_elsewhere_is_put_right_and_kept() {
         let other = flower.make_repository("other");
         let wrongs: [(&str, &dyn Fn()); 4] = [
             ("leads to another repository", &|| {
-                fs::write(&dot_git, format!("gitdir: {}/.git\n", other.display())).unwrap()
+                fs::write(&dot_git, format!("gitdir: {}/.git\n", other.display())).unwrap();
             }),
             ("leads to MAIN", &|| fs::write(&dot_git, format!("gitdir: {}/.git\n", flower.repo.display())).unwrap()),
             ("is a repository", &|| {
