@@ -134,11 +134,19 @@ fn objects(repository: &Repository) -> Vec<PathBuf> {
     while at < all.len() && all.len() <= MOST {
         let alternates = fs::read_to_string(all[at].join("info/alternates")).unwrap_or_default();
         let lines = alternates.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let found: Vec<PathBuf> = lines.map(|line| all[at].join(line)).collect();
+        let found: Vec<PathBuf> = lines.map(|line| all[at].join(line)).filter(|path| holds_objects(path)).collect();
         all.extend(found);
         at += 1;
     }
     all
+}
+
+/// Whether it is what it should be: the list of what is borrowed may come from elsewhere with the repository, and could
+/// name any folder to be shown inside.
+fn holds_objects(path: &Path) -> bool {
+    let Ok(real) = path.canonicalize() else { return false };
+    let around = real.parent().is_some_and(|git_dir| git_dir.join("HEAD").is_file() && git_dir.join("refs").is_dir());
+    around && real.file_name().is_some_and(|name| name == "objects")
 }
 
 /// Caches of build tools that are read from the operator's and written to the worktree's own; never a folder which holds
