@@ -138,3 +138,29 @@ fn what_flower_keeps_is_for_its_owner_alone() {
     let kept = flower.home.join("archive/1/files/.env");
     assert_eq!(fs::metadata(kept).unwrap().mode() & 0o777, 0o600);
 }
+
+/// MAIN may borrow objects from another repository, and then what runs inside needs those too; a list that names anything else
+/// opens nothing.
+#[test]
+fn row_43_what_main_borrows_is_seen_and_nothing_else() {
+    as_each_user_unserved(|flower| {
+        let (secret, lender) = (flower.dir().join("user/.ssh"), flower.repo.clone());
+        put(flower, &secret.join("id_ed25519"), CANARY);
+        put(flower, &flower.dir().join("fake/objects/key"), CANARY);
+        let borrower = flower.dir().join("borrower");
+        git(flower, flower.dir(), &["clone", "--quiet", "--shared", lender.to_str().unwrap(), "borrower"]);
+        let list = borrower.join(".git/objects/info/alternates");
+        let borrowed = fs::read_to_string(&list).unwrap();
+        let fake = flower.dir().join("fake/objects");
+        fs::write(&list, format!("{borrowed}{}\n{}\n../../../user/.ssh\n", secret.display(), fake.display())).unwrap();
+        flower.json_in(&borrower, &["init"]);
+        flower.json_in(&borrower, &["worktree", "new", "one"]);
+        let read = format!(
+            "cat {}/id_ed25519 {}/key 2>/dev/null; git log --format=%s; git show HEAD:README.md",
+            secret.display(),
+            fake.display()
+        );
+        let output = flower.run_in(&borrower, &["worktree", "shell", "one", "--", "sh", "-c", &read]);
+        assert_eq!(output.stdout, "begin\nhello\n", "{output:?}");
+    });
+}
