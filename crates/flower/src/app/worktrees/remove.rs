@@ -69,14 +69,18 @@ impl App {
             // Nothing is lost by it: the private repository goes to the archive as it is.
             tracing::warn!("{name}: {}", problem.message);
         }
+        // Until it is moved nobody else finishes the removal, after which the directory could be the next worktree's.
+        let turn = self.worktrees.turn(&place.folder);
+        let holding = turn.lock().await;
         let events = self.submit(caller, Command::RemoveWorktree { number: worktree.number }).await?;
-        // Only whoever put up the tombstone: for anybody else the directory may be the next worktree's of this name.
+        // Only whoever put up the tombstone moves it.
         if !events.is_empty() && disk::is_dir(&place.tree) {
             let trash = trash(&self.home, worktree.number);
             disk::make_private(&trash)
                 .and_then(|()| disk::rename(&place.tree, &trash.join("tree")))
                 .map_err(|error| self.home.problem(&place.tree, &error))?;
         }
+        drop(holding);
         let mut view = WorktreeView::of(&worktree, place.tree.to_string_lossy().into_owned());
         view.state = "removing".into();
         let (app, number) = (self.clone(), worktree.number);
@@ -94,6 +98,8 @@ impl App {
         require_own(&self.home, &place)?;
         let turn = self.worktrees.turn(&place.repository.root);
         let _turn = turn.lock().await;
+        let inner = self.worktrees.turn(&place.folder);
+        let _inner = inner.lock().await;
         let number = worktree.number;
         // Somebody else may have finished it meanwhile.
         let now = self.store.read(move |conn| crate::store::worktrees::worktree(conn, number)).await?;
