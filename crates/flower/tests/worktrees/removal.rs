@@ -276,7 +276,8 @@ fn a_second_removal_never_takes_the_next_worktree_of_that_name() {
                 (0..3).map(|_| scope.spawn(|| flower.run(&["worktree", "remove", "one", "--json"]).code)).collect();
             tries.into_iter().map(|attempt| attempt.join().unwrap()).collect::<Vec<_>>()
         });
-        assert!(codes.contains(&0) && codes.iter().all(|code| [0, 3].contains(code)), "{codes:?}");
+        // Late ones find it gone, or going.
+        assert!(codes.contains(&0) && codes.iter().all(|code| [0, 1, 3].contains(code)), "{codes:?}");
         eventually("the name is free", || (flower.run(&["worktree", "new", "one"]).code == 0).then_some(()));
         std::thread::sleep(std::time::Duration::from_millis(20));
         let one = show(&flower, "one");
