@@ -47,9 +47,17 @@ impl Settings {
         })
     }
 
-    /// Every command that the file brings along.
+    /// Every command that the file brings along, and everything by which it opens a jail further than usual.
     pub fn commands(&self) -> Vec<String> {
-        self.worktree.setup.clone()
+        self.worktree.setup.iter().cloned().chain(self.openings()).collect()
+    }
+
+    /// What a sealed worktree shows and reaches beyond the usual, in words.
+    pub fn openings(&self) -> Vec<String> {
+        let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
+        let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
+        let places = self.worktree.read.iter().map(|path| format!("(read {})", path.display()));
+        network.into_iter().chain(ports).chain(places).collect()
     }
 
     /// What an approval is bound to: it ends when a command changes.

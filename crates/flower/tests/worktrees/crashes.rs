@@ -40,7 +40,7 @@ fn crash(flower: &Flower) {
 
 #[test]
 fn a_worktree_that_was_being_made_is_taken_back() {
-    for at in ["worktree add", "update-ref refs/flower/keep"] {
+    for at in ["read-tree --reset -u", "update-ref --stdin"] {
         let flower = served();
         let before = traces(&flower);
         with_git_that_stays(&flower, at);
@@ -76,7 +76,7 @@ fn a_removal_goes_on_where_it_was() {
 
 #[test]
 fn a_restore_goes_on_where_it_was() {
-    for at in ["worktree add", "update-ref --stdin"] {
+    for at in ["read-tree --reset -u", "update-ref --stdin"] {
         let flower = with_one(&[]);
         inside_ok(&flower, "one", "echo u > u; echo x > x; git add x; git commit -qm x; echo y >> x; rm README.md");
         let before = snapshot(&tree(&flower, "one"));

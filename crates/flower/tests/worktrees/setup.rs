@@ -143,6 +143,27 @@ fn what_is_carried_keeps_its_times_and_is_a_copy() {
 }
 
 #[test]
+fn what_opens_the_jail_further_waits_for_approval() {
+    let secret = tempfile::tempdir().unwrap();
+    fs::write(secret.path().join("key"), "precious").unwrap();
+    let read = secret.path().join("key");
+    let settings = format!("[worktree]\nnetwork = \"open\"\nconnect = [5432]\nread = [{read:?}]\n");
+    let flower = with_settings(&settings);
+    for args in [&["worktree", "new", "one"][..], &["worktree", "new", "one", "--no-setup"]] {
+        says(&flower.fails(args, 1)["hints"], "flower project approve repo");
+    }
+    let approved = flower.json(&["project", "approve", "--yes"]);
+    let opened = json!(["(reach any network)", "(connect to port 5432)", format!("(read {})", read.display())]);
+    assert_eq!(approved["commands"], opened);
+    new(&flower, "one", &[]);
+    assert_eq!(inside_ok(&flower, "one", &format!("cat {}", read.display())), "precious");
+    // Another file than the one that was approved.
+    commit_in_main(&flower, "flower.toml", "[worktree]\nread = [\"/etc/hostname\", \"/root\"]\n");
+    let refused = flower.run(&["worktree", "shell", "one", "--", "true"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+}
+
+#[test]
 fn setup_commands_wait_for_approval_and_again_when_they_change() {
     let flower = with_settings("[worktree]\nsetup = [\"echo ran >> ran.log\"]\n");
     let before = traces(&flower);

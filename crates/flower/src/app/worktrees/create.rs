@@ -113,7 +113,8 @@ impl App {
                 "take the pointers instead of the files: add `--lfs-pointers`".into(),
             );
         }
-        if !new.no_setup && !facts.settings.worktree.setup.is_empty() {
+        let runs = !new.no_setup && !facts.settings.worktree.setup.is_empty();
+        if runs || !facts.settings.openings().is_empty() {
             self.require_approved(project, &facts.settings).await?;
         }
         setup::require_inside(&facts.settings.worktree)?;

@@ -66,7 +66,7 @@ impl App {
         let old = tip(&place.repository, &place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let branch = place.full_branch();
-        let fresh = format!("refs/flower/fresh/{}", place.name);
+        let fresh = fresh(&place.name);
         let fetched = git::in_main(&place.repository)
             .args(["-c", "fetch.fsckObjects=true", "-c", "transfer.maxPackSize=0", "fetch", "--quiet", "--no-tags"])
             .args(["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"])
@@ -184,6 +184,11 @@ fn no_branch(place: &Place, error: git::GitError) -> Problem {
 /// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
 pub(super) fn note_mirrored(place: &Place, commit: &str) -> std::io::Result<()> {
     fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
+}
+
+/// What was fetched from the private repository before it is looked at.
+pub(super) fn fresh(name: &str) -> String {
+    format!("refs/flower/fresh/{name}")
 }
 
 /// The lines in which git names what does not merge.

@@ -32,8 +32,16 @@ impl App {
         let project = self.find_project(choice).await?;
         if number.is_none()
             && let Ok(live) = self.worktree(choice, name).await
-            && live.stage == Stage::Ready
+            && matches!(live.stage, Stage::Ready | Stage::Restoring)
         {
+            // One that failed in the middle goes on from there.
+            if live.stage == Stage::Restoring {
+                let repository = self.repository(&live.project).await?;
+                let turn = self.worktrees.turn(&repository.root);
+                let _turn = turn.lock().await;
+                self.finish_restoring(&live).await?;
+                return self.observe(Worktree { stage: Stage::Ready, archive: None, ..live }).await;
+            }
             let place = self.place(&live).await?;
             self.put_back(&place).await?;
             return self.observe(live).await;

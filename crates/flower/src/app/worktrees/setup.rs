@@ -72,8 +72,8 @@ impl App {
         }
         Err(Problem::new(
             ProblemKind::Refused,
-            format!("the commands of `{project}`'s flower.toml are not approved, or have changed since"),
-            format!("read and approve them: `flower project approve {project}`; or leave them out: add `--no-setup`"),
+            format!("what `{project}`'s flower.toml runs and opens is not approved, or has changed since"),
+            format!("read and approve it: `flower project approve {project}`; or leave commands out: `--no-setup`"),
         ))
     }
 

@@ -19,6 +19,9 @@ impl App {
         }
         self.require_jail().await?;
         let settings = self.facts_of(&worktree.project).await?.settings;
+        if !settings.openings().is_empty() {
+            self.require_approved(&worktree.project, &settings).await?;
+        }
         let launcher = self.launcher(&place, &settings)?;
         let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(EnterView { name: worktree.name, path, launcher, sealed: true })

@@ -14,6 +14,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(crate) struct NewArgs {
     /// Small letters, digits and `-`
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// Stays for ongoing work
     #[arg(long, conflicts_with = "ephemeral")]

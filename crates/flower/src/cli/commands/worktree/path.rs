@@ -7,6 +7,7 @@ use crate::view::WorktreeView;
 /// Print its directory, for `cd "$(flower worktree path NAME)"`
 #[derive(clap::Args)]
 pub(crate) struct PathArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
 

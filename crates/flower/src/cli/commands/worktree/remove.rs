@@ -10,6 +10,7 @@ use crate::view::WorktreeView;
 /// them, `flower worktree restore NAME` brings them back. Refused while anything runs in it.
 #[derive(clap::Args)]
 pub(crate) struct RemoveArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
 

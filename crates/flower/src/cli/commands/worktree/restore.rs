@@ -9,6 +9,7 @@ use crate::view::WorktreeView;
 /// Bring back a worktree that was removed, or whose directory is gone
 #[derive(clap::Args)]
 pub(crate) struct RestoreArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// Which of several that had this name, as `flower worktree archive` numbers them; otherwise the last
     #[arg(long, value_name = "N")]

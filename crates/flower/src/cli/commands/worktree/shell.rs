@@ -14,6 +14,7 @@ use std::process::Command;
 /// Its exit code is the command's own.
 #[derive(clap::Args)]
 pub(crate) struct ShellArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// The command; otherwise your shell
     #[arg(last = true, value_name = "CMD")]

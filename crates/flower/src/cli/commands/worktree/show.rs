@@ -9,6 +9,7 @@ use crate::view::WorktreeView;
 /// One worktree as it is now
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
 

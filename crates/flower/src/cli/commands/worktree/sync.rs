@@ -11,6 +11,7 @@ use crate::view::SyncView;
 /// as `origin/main`.
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
 
