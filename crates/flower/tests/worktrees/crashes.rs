@@ -35,6 +35,9 @@ fn crash(flower: &Flower) {
         rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         eventually("it is gone", || (!Path::new(&format!("/proc/{pid}/exe")).exists()).then_some(()));
     }
+    // The last thread of a killed daemon closes its files, the socket among them.
+    let lock = flower.home.join("lock");
+    eventually("its lock is free", || (flower::lock::state(&lock) == flower::lock::State::Free).then_some(()));
     flower.start();
 }
 
