@@ -10,8 +10,9 @@ use crate::run::{Program, minutes, repository_root};
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask bench [NAME…]
 
-Measures the figures of docs/benchmarks.md (P1 to P6, P8, P15, P16, P18), or only those named, in a release build, and writes
-them into that file. Machines are noisy: look at the ratios, which come from the same run, not at the milliseconds.";
+Measures the figures of docs/benchmarks.md (P1 to P6, P8, P15, P16, P18), or only those named, in a release build, and
+writes them into that file. P2-PEERS, when it is named, builds worktrunk and workmux and measures them too. Machines are
+noisy: look at the ratios, which come from the same run, not at the milliseconds.";
 
 const BEGIN: &str = "<!-- figures: written by `cargo xtask bench` -->";
 const END: &str = "<!-- end of figures -->";
@@ -33,6 +34,12 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
         eprintln!("{row}");
     }
     write(&rows)
+}
+
+/// `P2-PEERS` stands behind `P2`.
+fn number(id: &str) -> u32 {
+    let digits: String = id.chars().skip(1).take_while(char::is_ascii_digit).collect();
+    digits.parse().unwrap_or(u32::MAX)
 }
 
 /// The figure's name, and its line of the table.
@@ -57,7 +64,7 @@ fn write(rows: &[(String, String)]) -> Result<(), String> {
         (id.starts_with('P') && !measured.contains(id)).then(|| (id.to_owned(), line.to_owned()))
     });
     let mut all: Vec<(String, String)> = kept.chain(rows.iter().cloned()).collect();
-    all.sort_by_key(|(id, _)| id.trim_start_matches('P').parse::<u32>().unwrap_or(u32::MAX));
+    all.sort_by_key(|(id, _)| number(id));
     let lines: Vec<String> = all.into_iter().map(|(_, line)| line).collect();
     let heading =
         "| figure | what | measured | compared with | ratio | goal | reached |\n|---|---|---|---|---|---|---|";

@@ -19,6 +19,7 @@ type Measure = fn() -> Vec<Figure>;
 const FIGURES: &[(&str, Measure)] = &[
     ("P1", worktrees::many_files),
     ("P2", worktrees::few_files),
+    ("P2-PEERS", worktrees::peers),
     ("P4", worktrees::carried_cache),
     ("P5", commands::measure),
     ("P6", appends::measure),
@@ -49,7 +50,9 @@ fn main() {
     // `cargo bench` adds an argument of its own.
     let wanted: Vec<String> = arguments.filter(|arg| arg != "--bench").collect();
     for (name, measure) in FIGURES {
-        if !wanted.is_empty() && !wanted.iter().any(|w| w.eq_ignore_ascii_case(name)) {
+        let is_named = wanted.iter().any(|w| w.eq_ignore_ascii_case(name));
+        // Peers that take minutes to build are measured only when they are asked for.
+        if !is_named && (!wanted.is_empty() || name.ends_with("-PEERS")) {
             continue;
         }
         eprintln!("measuring {name} …");

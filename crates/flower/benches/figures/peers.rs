@@ -42,6 +42,15 @@ impl Backlog {
     }
 }
 
+/// Programs from the Rust registry that make worktrees, built when they are asked for, which takes minutes the first time:
+/// the newest ones that the Rust of this project builds.
+pub fn worktree_maker(folder: &Path, package: &str, program: &str) -> Option<PathBuf> {
+    let mut install = Command::new("cargo");
+    install.args(["install", "--quiet", "--locked", "--root"]).arg(folder);
+    quiet(install.arg("--target-dir").arg(folder.join("build")).arg(package))?;
+    Some(folder.join("bin").join(program))
+}
+
 fn quiet(command: &mut Command) -> Option<()> {
     let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok()?;
     status.success().then_some(())

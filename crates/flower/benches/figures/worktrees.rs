@@ -1,5 +1,6 @@
 //! P1 to P4 and P15: worktrees against what git itself does, and the jail against nothing.
 
+use crate::peers::worktree_maker;
 use crate::scratch::{Daemon, FLOWER, home};
 use crate::{Figure, ms, quantile};
 use std::fs;
@@ -31,6 +32,62 @@ pub fn many_files() -> Vec<Figure> {
 /// P2.
 pub fn few_files() -> Vec<Figure> {
     Bench::new(FEW).compare(39).made_figures("P2", FEW, "≤ 1.3 without a pool", 1.3)
+}
+
+/// P2, with other programs that do the same, built from the registry.
+pub fn peers() -> Vec<Figure> {
+    const ROUNDS: usize = 20;
+    let bench = Bench::new(FEW);
+    // Beside the build, so that they are built once.
+    let folder = Path::new(FLOWER).with_file_name("peers");
+    let worktrunk = worktree_maker(&folder, "worktrunk@0.67.0", "wt");
+    let workmux = worktree_maker(&folder, "workmux@0.1.261", "workmux");
+    // A terminal multiplexer of our own for the one that needs it.
+    let socket = bench.dir.path().join("tmux");
+    let tmux = |args: &[&str]| run(Command::new("tmux").arg("-S").arg(&socket).args(args));
+    let has_tmux = tmux(&["new-session", "-d", "-s", "bench", "-c", &bench.main.to_string_lossy()]);
+    let workmux = workmux.filter(|_| has_tmux);
+    let (mut git, mut ours, mut theirs) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
+    assert!(run(bench.flower(&["worktree", "new", "warm"])));
+    for round in 0..ROUNDS {
+        for which in 0..4 {
+            bench.rest();
+            match ((which + round) % 4, &worktrunk, &workmux) {
+                (0, _, _) => {
+                    let beside = bench.dir.path().join(format!("plain-{round}"));
+                    let branch = format!("plain-{round}");
+                    git.push(time(bench.git_command(&["worktree", "add", "--quiet", "-b", &branch]).arg(&beside)));
+                }
+                (1, _, _) => ours.push(time(bench.flower(&["worktree", "new", &format!("sealed-{round}")]))),
+                (2, Some(program), _) => {
+                    let words = ["switch", "--create", &format!("wt-{round}"), "--yes"];
+                    theirs[0].push(time(Command::new(program).args(words).current_dir(&bench.main)));
+                }
+                (3, _, Some(program)) => {
+                    let words = ["add", &format!("mux-{round}"), "--background"];
+                    let address = format!("{},0,0", socket.display());
+                    let mut add = Command::new(program);
+                    theirs[1].push(time(add.args(words).env("TMUX", address).current_dir(&bench.main)));
+                }
+                _ => {}
+            }
+        }
+    }
+    tmux(&["kill-server"]);
+    let (git, ours) = (quantile(&mut git, 0.5), quantile(&mut ours, 0.5));
+    let figures = ["worktrunk", "workmux"].into_iter().zip(theirs).map(|(name, mut samples)| {
+        let theirs = (!samples.is_empty()).then(|| quantile(&mut samples, 0.5));
+        Figure {
+            id: "P2-PEERS",
+            what: format!("peer: {name}, a worktree of {FEW} files, median of {ROUNDS}"),
+            measured: theirs.map_or_else(|| "not run (could not be built, or needs tmux)".to_owned(), ms),
+            peer: format!("`git worktree add`: {}; sealed by flower: {}", ms(git), ms(ours)),
+            ratio: theirs.map(|theirs| theirs.as_secs_f64() / git.as_secs_f64()),
+            goal: "–",
+            reached: true,
+        }
+    });
+    figures.collect()
 }
 
 /// P4.
