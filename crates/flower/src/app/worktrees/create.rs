@@ -4,6 +4,7 @@ use super::checkout::check_out;
 use super::facts::Facts;
 use super::place::Place;
 use super::private::{self, Identity};
+use super::refs::{refs_below, tip, update_refs};
 use super::{disk, setup};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
@@ -148,7 +149,7 @@ impl App {
             format!("update {}{base} {base}", place.keep()),
         ];
         let files = async {
-            super::remove::update_refs(&place.repository, refs).await?;
+            update_refs(&place.repository, refs).await?;
             check_out(place).await
         };
         let (files, identity) = tokio::join!(files, identity(&place.repository));
@@ -169,10 +170,10 @@ impl App {
     /// Removes what was made of a worktree that nobody has seen yet.
     pub(super) async fn take_back(&self, worktree: &Worktree, why: &str) {
         if let Ok(place) = self.place(worktree).await {
-            let refs = super::remove::refs_below(&place.repository, &place.keep()).await.unwrap_or_default();
+            let refs = refs_below(&place.repository, &place.keep()).await.unwrap_or_default();
             let mut lines: Vec<String> = refs.iter().map(|(name, _)| format!("delete {name}")).collect();
             // Only if nothing was committed on it, which nobody could have yet.
-            if super::tip(&place.repository, &place.full_branch())
+            if tip(&place.repository, &place.full_branch())
                 .await
                 .is_ok_and(|tip| tip.as_deref() == Some(worktree.base.as_str()))
             {
@@ -183,10 +184,8 @@ impl App {
             {
                 tracing::warn!("{}: {error}", admin.display());
             }
-            let input = lines.join("\n") + "\n";
-            let deleted = git::in_main(&place.repository).args(["update-ref", "--stdin"]).input(input).run().await;
-            if let Err(error) = deleted {
-                tracing::warn!("taking back {}: {error}", worktree.name);
+            if let Err(problem) = update_refs(&place.repository, lines).await {
+                tracing::warn!("taking back {}: {}", worktree.name, problem.message);
             }
             for path in [&place.tree, &place.folder] {
                 super::reclaim(&self.home, path);

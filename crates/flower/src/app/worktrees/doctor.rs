@@ -1,7 +1,8 @@
 //! Whether the log, git and the disk agree about worktrees.
 
 use super::place::{Found, keep};
-use super::remove::{archive, refs_below, update_refs};
+use super::refs::{refs_below, update_refs};
+use super::remove::archive;
 use super::{disk, reclaim};
 use crate::app::App;
 use crate::app::doctor::{bad, mended, ok};

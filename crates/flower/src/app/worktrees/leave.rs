@@ -1,9 +1,9 @@
 //! Giving a repository back as it was before flower. What is kept of its worktrees stays in FLOWER_HOME, and no longer
 //! needs anything that flower had put into the repository.
 
-use super::remove::{archive, archive_refs, refs_below, update_refs};
+use super::refs::{refs_below, tip, update_refs};
+use super::remove::{archive, archive_refs};
 use super::setup::forget_exclude;
-use super::tip;
 use crate::app::App;
 use crate::error::Problem;
 use crate::git;

@@ -3,7 +3,8 @@
 
 use super::observe::is_dirty;
 use super::place::Place;
-use super::{private, tip};
+use super::private;
+use super::refs::tip;
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
@@ -98,7 +99,7 @@ impl App {
                 lines.push(format!("update {}{old} {old}", place.keep()));
             }
         }
-        super::remove::update_refs(&place.repository, lines).await?;
+        super::refs::update_refs(&place.repository, lines).await?;
         if moves {
             self.move_operators_index(place).await?;
         }

@@ -12,6 +12,7 @@ mod observe;
 mod place;
 mod private;
 mod reconcile;
+mod refs;
 mod remove;
 mod restore;
 mod setup;
@@ -24,7 +25,6 @@ pub use observe::Protection;
 use super::App;
 use super::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
-use crate::git;
 use crate::home::Home;
 use crate::repository::Repository;
 use crate::store::worktrees;
@@ -142,11 +142,4 @@ fn reclaim(home: &Home, path: &Path) {
             tracing::warn!("{} stays behind: {error}", doomed.display());
         }
     });
-}
-
-/// The newest commit of a branch in MAIN's repository, if it is there.
-async fn tip(repository: &Repository, full_name: &str) -> Result<Option<String>, Problem> {
-    let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", full_name];
-    let output = git::in_main(repository).args(args).output().await?;
-    Ok((output.code == 0).then(|| output.line()))
 }

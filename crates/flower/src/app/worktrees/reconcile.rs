@@ -38,12 +38,7 @@ impl App {
                 Ok(())
             }
             Stage::Removing => self.finish_removal(worktree.clone()).await,
-            Stage::Restoring => {
-                let repository = self.repository(&worktree.project).await?;
-                let turn = self.worktrees.turn(&repository.root);
-                let _turn = turn.lock().await;
-                self.finish_restoring(worktree).await
-            }
+            Stage::Restoring => self.resume_restoring(worktree).await,
             Stage::Ready | Stage::Removed | Stage::Failed => Ok(()),
         }
     }

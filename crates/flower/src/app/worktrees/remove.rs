@@ -4,8 +4,9 @@
 //! whatever differs from the branch moves to the archive, together with the private repository; what git has is deleted.
 //! Every step can be repeated, so a crash anywhere is mended by doing it again.
 
+use super::disk;
 use super::place::{Place, keep};
-use super::{disk, tip};
+use super::refs::{refs_below, tip, update_refs};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
@@ -358,20 +359,4 @@ async fn keep_in_archive(place: &Place, number: u64, tip: &str) -> Result<(), Pr
     lines.sort();
     lines.dedup();
     update_refs(&place.repository, lines).await
-}
-
-pub(super) async fn update_refs(repository: &Repository, lines: Vec<String>) -> Result<(), Problem> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    let input = lines.join("\n") + "\n";
-    git::in_main(repository).args(["update-ref", "--stdin"]).input(input).run().await?;
-    Ok(())
-}
-
-/// Names and objects of all refs that begin so.
-pub(super) async fn refs_below(repository: &Repository, prefix: &str) -> Result<Vec<(String, String)>, Problem> {
-    let args = ["for-each-ref", "--format=%(refname) %(objectname)", prefix];
-    let text = git::in_main(repository).args(args).line().await?;
-    Ok(text.lines().filter_map(|line| line.split_once(' ')).map(|(n, o)| (n.to_owned(), o.to_owned())).collect())
 }

@@ -1,9 +1,10 @@
 //! Bringing a worktree back: one that was removed, from its archive, or one whose directory somebody took away.
 
 use super::checkout::{check_out, write_admin};
+use super::disk;
 use super::place::{Found, Place, gitfile_text};
-use super::remove::{archive, archive_refs, load_plan, refs_below, update_refs};
-use super::{disk, tip};
+use super::refs::{refs_below, tip, update_refs};
+use super::remove::{archive, archive_refs, load_plan};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
@@ -36,10 +37,7 @@ impl App {
         {
             // One that failed in the middle goes on from there.
             if live.stage == Stage::Restoring {
-                let repository = self.repository(&live.project).await?;
-                let turn = self.worktrees.turn(&repository.root);
-                let _turn = turn.lock().await;
-                self.finish_restoring(&live).await?;
+                self.resume_restoring(&live).await?;
                 return self.observe(Worktree { stage: Stage::Ready, archive: None, ..live }).await;
             }
             let place = self.place(&live).await?;
@@ -99,8 +97,16 @@ impl App {
         }
     }
 
+    /// What was cut off goes on where it was.
+    pub(super) async fn resume_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
+        let repository = self.repository(&worktree.project).await?;
+        let turn = self.worktrees.turn(&repository.root);
+        let _turn = turn.lock().await;
+        self.finish_restoring(worktree).await
+    }
+
     /// Everything after the decision; can be repeated from any point.
-    pub(super) async fn finish_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
+    async fn finish_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
         let place = self.place(worktree).await?;
         let number = worktree.number;
         let kept = archive(&self.home, number);
