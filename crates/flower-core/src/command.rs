@@ -4,7 +4,7 @@ use crate::actor::Role;
 use crate::brief::{BriefKind, Status};
 use crate::event::{Image, WorktreeRemoved};
 use crate::link::LinkKind;
-use crate::worktree;
+use crate::{landing, main_branch, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -127,6 +127,21 @@ pub enum Command {
         project: String,
         sha256: String,
     },
+    /// A lane was brought up to date with MAIN, or why not.
+    NoteSync {
+        number: u64,
+        onto: String,
+        why_not: Option<String>,
+    },
+    QueueLanding(landing::Request),
+    Landing {
+        number: u64,
+        step: landing::Step,
+    },
+    Main {
+        project: String,
+        step: main_branch::Step,
+    },
     AcceptLoss {
         proved_seq: u64,
         proved_hash: String,
@@ -166,6 +181,7 @@ impl Command {
             | AddLink { brief, .. } => Some(*brief),
             CreateScratchpad { brief, .. } => *brief,
             RequestWorktree(request) => request.brief,
+            QueueLanding(request) => request.briefs.first().copied(),
             CreateBrief { .. }
             | WriteScratchpad { .. }
             | RegisterProject { .. }
@@ -179,6 +195,9 @@ impl Command {
             | RestoreWorktree { .. }
             | DropArchive { .. }
             | ApproveCommands { .. }
+            | NoteSync { .. }
+            | Landing { .. }
+            | Main { .. }
             | AcceptLoss { .. } => None,
         }
     }

@@ -3,7 +3,9 @@
 
 use crate::actor::{ActorType, Role};
 use crate::brief::{BriefKind, Status};
+use crate::landing::{Check, Priority, Source, Verdict};
 use crate::link::LinkKind;
+use crate::main_branch::{Alarm, Settlement};
 use crate::worktree::{Seal, Sort};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -143,6 +145,62 @@ events! {
     ArchiveDropped = "archive_dropped" { number: u64 }
     /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
     CommandsApproved = "commands_approved" { project: String, sha256: String }
+    /// Its commit is fixed: whatever becomes of the branch, this is what lands or does not.
+    LandingQueued = "landing_queued" {
+        number: u64,
+        project: String,
+        source: Source,
+        worktree: Option<String>,
+        worktree_number: Option<u64>,
+        commit: String,
+        title: String,
+        briefs: Vec<u64>,
+        priority: Priority,
+        of: Option<u64>,
+    }
+    /// It was merged with MAIN's tip, away from MAIN, and its checks begin.
+    LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
+    LandingHeld = "landing_held" { number: u64, why: Vec<String>, paths: Vec<String> }
+    LandingApproved = "landing_approved" { number: u64 }
+    LandingRequeued = "landing_requeued" { number: u64, why: String }
+    ChecksRan = "checks_ran" { number: u64, attempt: u64, checks: Vec<Check> }
+    CheckFlaked = "check_flaked" { number: u64, check: String }
+    /// MAIN moved from `onto` to `merge_commit`.
+    Landed = "landed" {
+        number: u64,
+        project: String,
+        commit: String,
+        onto: String,
+        merge_commit: String,
+        note: Option<String>,
+    }
+    LandingRejected = "landing_rejected" {
+        number: u64,
+        verdict: Verdict,
+        why: String,
+        paths: Vec<String>,
+        /// Of a conflict: the landings that touched the same paths.
+        landed_there: Vec<u64>,
+    }
+    LandingCancelled = "landing_cancelled" { number: u64, why: Option<String> }
+    RolledBack = "rolled_back" { number: u64, by: u64 }
+    DependencyMet = "dependency_met" { needs: u64 }
+    /// Where MAIN's branch is when flower begins to look after it.
+    MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
+    QueueFrozen = "queue_frozen" { project: String, why: String }
+    QueueThawed = "queue_thawed" { project: String }
+    MainAlarm = "main_alarm" {
+        project: String,
+        what: Alarm,
+        found: Option<String>,
+        text: String,
+        files: Vec<String>,
+    }
+    MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
+    Pushed = "pushed" { project: String, remote: String, commit: String }
+    PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
+    /// MAIN's tip was brought into a worktree, or why not.
+    WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
     /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
     LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
 }
@@ -166,6 +224,7 @@ pub enum Stream {
     Project(String),
     Token(String),
     Worktree(u64),
+    Landing(u64),
     /// The log itself.
     Log,
 }
@@ -178,6 +237,7 @@ impl std::fmt::Display for Stream {
             Stream::Project(name) => write!(f, "project/{name}"),
             Stream::Token(id) => write!(f, "token/{id}"),
             Stream::Worktree(number) => write!(f, "worktree/{number}"),
+            Stream::Landing(number) => write!(f, "landing/{number}"),
             Stream::Log => write!(f, "log"),
         }
     }

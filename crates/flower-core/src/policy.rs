@@ -5,16 +5,17 @@ use crate::brief::BriefKind;
 use crate::command::Command;
 use crate::refusal::Refusal;
 use crate::world::World;
+use crate::{landing, main_branch};
 
 /// What a command is, as far as rights are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Right {
     /// Notes, questions, plans, refinements, links and scratchpads.
     Contribute,
-    /// Making briefs, accepting, moving, connecting them; making and removing worktrees.
+    /// Making briefs, accepting, moving, connecting them; making and removing worktrees; queueing and stopping landings.
     Steer,
     OpenIncident,
-    /// Projects, their commands, tokens, archives and the log itself.
+    /// Projects, their commands, tokens, archives, the log itself; letting in what the gate holds back.
     Own,
 }
 
@@ -30,7 +31,7 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
     };
     match (caller.role, right) {
         (Role::Operator, _) => Ok(()),
-        (Role::Orchestrator, Right::Own) => no("ask the operator: projects, tokens and the log are theirs"),
+        (Role::Orchestrator, Right::Own) => no("ask the operator: projects, tokens, approvals and the log are theirs"),
         (Role::Orchestrator, _) => Ok(()),
         (Role::Worker, Right::Contribute) if brief.is_some() && brief == caller.brief => Ok(()),
         (Role::Worker, Right::Contribute) => no("its token is bound to another brief, or to none"),
@@ -60,7 +61,10 @@ fn right(command: &Command) -> Right {
         | Command::Answer { .. }
         | Command::RequestWorktree(_)
         | Command::RemoveWorktree { .. }
-        | Command::RestoreWorktree { .. } => Right::Steer,
+        | Command::RestoreWorktree { .. }
+        | Command::QueueLanding(_)
+        | Command::Landing { step: landing::Step::Cancel { .. }, .. }
+        | Command::Main { step: main_branch::Step::Freeze { .. }, .. } => Right::Steer,
         Command::RegisterProject { .. }
         | Command::RemoveProject { .. }
         | Command::IssueToken { .. }
@@ -70,6 +74,9 @@ fn right(command: &Command) -> Right {
         | Command::WorktreeGone(_)
         | Command::DropArchive { .. }
         | Command::ApproveCommands { .. }
+        | Command::NoteSync { .. }
+        | Command::Landing { .. }
+        | Command::Main { .. }
         | Command::AcceptLoss { .. } => Right::Own,
     }
 }
@@ -77,8 +84,8 @@ fn right(command: &Command) -> Right {
 fn name(right: Right) -> &'static str {
     match right {
         Right::Contribute => "write to that brief",
-        Right::Steer => "steer briefs and worktrees",
+        Right::Steer => "steer briefs, worktrees and landings",
         Right::OpenIncident => "open incidents",
-        Right::Own => "change projects, tokens or the log",
+        Right::Own => "change projects, tokens, MAIN or the log",
     }
 }

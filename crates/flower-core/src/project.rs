@@ -26,6 +26,11 @@ pub(crate) fn remove(world: &World, name: &str) -> Result<Vec<Draft>, Refusal> {
     if !live.is_empty() {
         return Err(Refusal::LiveWorktrees { project: name.to_owned(), names: live });
     }
+    let open: Vec<u64> =
+        world.landings.values().filter(|l| l.is_open() && l.project == name).map(|l| l.number).collect();
+    if !open.is_empty() {
+        return Err(Refusal::OpenLandings { project: name.to_owned(), numbers: open });
+    }
     let event = ProjectRemoved { name: name.to_owned() };
     Ok(vec![Draft { stream: Stream::Project(name.to_owned()), brief: None, event: event.into() }])
 }

@@ -1,6 +1,7 @@
 //! Every way in which the rules say no: the wording, the kind and the next step, in one place.
 
 use crate::brief::Status;
+use crate::landing::State;
 use crate::link::LinkKind;
 use crate::worktree::Stage;
 use thiserror::Error;
@@ -89,6 +90,16 @@ pub enum Refusal {
     NoArchive { name: String },
     #[error("project `{project}` has worktrees: {}", names.join(", "))]
     LiveWorktrees { project: String, names: Vec<String> },
+    #[error("there is no landing {number}")]
+    NoLanding { number: u64, newest: u64 },
+    #[error("landing {number} is `{state}`, with the same commit")]
+    LandingOpen { number: u64, state: State },
+    #[error("landing {number} is `{state}`, not {wanted}")]
+    LandingState { number: u64, state: State, wanted: &'static str },
+    #[error("project `{project}` has open landings: {}", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))]
+    OpenLandings { project: String, numbers: Vec<u64> },
+    #[error("project `{project}` has no MAIN to look after yet")]
+    NoMain { project: String },
     #[error("`{name}` is the operator's own token")]
     OperatorToken { name: String },
 
@@ -115,12 +126,14 @@ impl Refusal {
             | NoQuestion { .. }
             | NoToken { .. }
             | NoWorktree { .. }
+            | NoLanding { .. }
             | NoArchive { .. } => RefusalKind::NotFound,
             StaleBase { .. }
             | Answered { .. }
             | StaleScratchpad { .. }
             | ProjectTaken { .. }
-            | WorktreeTaken { .. } => RefusalKind::Conflict,
+            | WorktreeTaken { .. }
+            | LandingOpen { .. } => RefusalKind::Conflict,
             BadMove { .. }
             | PlanTooLate { .. }
             | SpecClosed { .. }
@@ -132,7 +145,10 @@ impl Refusal {
             | EpicHasChildren { .. }
             | LastProject { .. }
             | WorktreeStage { .. }
-            | LiveWorktrees { .. } => RefusalKind::Refused,
+            | LiveWorktrees { .. }
+            | LandingState { .. }
+            | OpenLandings { .. }
+            | NoMain { .. } => RefusalKind::Refused,
             Forbidden { .. } => RefusalKind::Forbidden,
         }
     }
@@ -199,6 +215,12 @@ impl Refusal {
             WorktreeStage { .. } => "`flower worktree` says where each stands; wait a moment and try again".into(),
             NoArchive { .. } => "`flower worktree archive` lists what is kept".into(),
             LiveWorktrees { .. } => "remove them first: `flower worktree remove NAME`; their work is kept".into(),
+            NoLanding { newest: 0, .. } => "there are none yet: `flower land WORKTREE`".into(),
+            NoLanding { newest, .. } => format!("`flower queue --all` lists them; the newest is {newest}"),
+            LandingOpen { number, .. } => format!("`flower queue show {number}` says where it stands"),
+            LandingState { number, .. } => format!("`flower queue show {number}` says how it came to that"),
+            OpenLandings { .. } => "cancel them first: `flower queue cancel L`".into(),
+            NoMain { .. } => "make the first commit there: `git add -A`, then `git commit -m \"first\"`".into(),
             OperatorToken { .. } => "name an agent: `--agent NAME`".into(),
             Forbidden { why, .. } => why.clone(),
         };

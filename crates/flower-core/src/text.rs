@@ -27,6 +27,16 @@ pub fn line(what: &'static str, raw: &str, most: usize) -> Result<String, Refusa
     Ok(trimmed.to_owned())
 }
 
+/// What others say, such as git, as one line of at most so many characters.
+pub fn cut(raw: &str, most: usize) -> String {
+    let plain: String = raw.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    if plain.chars().count() <= most {
+        return plain;
+    }
+    plain.chars().take(most - 1).chain(['…']).collect()
+}
+
 /// Markdown: line breaks and tabs are fine, Windows line ends become plain ones.
 pub fn markdown(what: &'static str, raw: &str, most: usize) -> Result<String, Refusal> {
     if raw.trim().is_empty() {

@@ -5,7 +5,7 @@
 
 use crate::event::{
     ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeFailed, WorktreeRemoved,
-    WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring,
+    WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
 };
 use crate::refusal::Refusal;
 use crate::text;
@@ -257,6 +257,12 @@ pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<
     }
     let approved = CommandsApproved { project: project.to_owned(), sha256: sha256.to_owned() };
     Ok(vec![Draft { stream: Stream::Project(project.to_owned()), brief: None, event: approved.into() }])
+}
+
+/// MAIN's tip was brought in after a landing, or why not.
+pub(crate) fn synced(world: &World, number: u64, onto: &str, why_not: Option<&str>) -> Result<Vec<Draft>, Refusal> {
+    let why_not = why_not.map(|why| text::cut(why, 500));
+    Ok(draft(world.worktree(number)?, WorktreeSynced { number, onto: onto.to_owned(), why_not }))
 }
 
 fn draft(worktree: &Worktree, event: impl Into<Event>) -> Vec<Draft> {

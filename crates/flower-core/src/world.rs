@@ -7,7 +7,9 @@ use crate::actor::Caller;
 use crate::brief::{self, Brief};
 use crate::command::Command;
 use crate::event::{Draft, Event, ParticipantJoined, Recorded};
+use crate::landing::{self, Landing};
 use crate::link::LinkKind;
+use crate::main_branch::{self, Main};
 use crate::project;
 use crate::refusal::Refusal;
 use crate::scratchpad::{self, Scratchpad};
@@ -28,6 +30,10 @@ pub struct World {
     pub links: BTreeSet<(u64, LinkKind, String)>,
     pub worktrees: BTreeMap<u64, Worktree>,
     pub last_worktree: u64,
+    pub landings: BTreeMap<u64, Landing>,
+    pub last_landing: u64,
+    /// By project.
+    pub mains: BTreeMap<String, Main>,
     /// By project: the SHA-256 of the commands that may run.
     pub approved: BTreeMap<String, String>,
 }
@@ -86,6 +92,10 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::RestoreWorktree { number } => worktree::restore(world, *number)?,
         Command::DropArchive { number } => worktree::drop_archive(world, *number)?,
         Command::ApproveCommands { project, sha256 } => worktree::approve(world, project, sha256)?,
+        Command::NoteSync { number, onto, why_not } => worktree::synced(world, *number, onto, why_not.as_deref())?,
+        Command::QueueLanding(request) => landing::queue(world, request)?,
+        Command::Landing { number, step } => landing::step(world, *number, step)?,
+        Command::Main { project, step } => main_branch::step(world, project, step)?,
         Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
             project::accept_loss(*proved_seq, proved_hash, *found_seq, found_hash)
         }
@@ -136,6 +146,10 @@ impl World {
         self.worktrees.get(&number).ok_or_else(|| Refusal::NoWorktree { name: number.to_string(), known: Vec::new() })
     }
 
+    pub fn landing(&self, number: u64) -> Result<&Landing, Refusal> {
+        self.landings.get(&number).ok_or(Refusal::NoLanding { number, newest: self.last_landing })
+    }
+
     pub fn require_project(&self, name: &str) -> Result<(), Refusal> {
         if self.projects.contains_key(name) {
             return Ok(());
@@ -173,11 +187,11 @@ impl World {
     /// Moves the world on by one recorded event.
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), serde_json::Error> {
         let event = recorded.event()?;
-        self.apply_event(&event, recorded.brief, &recorded.at);
+        self.apply_event(&event, recorded.brief, &recorded.at, &recorded.actor_name);
         Ok(())
     }
 
-    pub fn apply_event(&mut self, event: &Event, brief: Option<u64>, at: &str) {
+    pub fn apply_event(&mut self, event: &Event, brief: Option<u64>, at: &str, by: &str) {
         if let Some(new) = Brief::created(event, at) {
             self.last_brief = new.number;
             self.briefs.insert(new.number, new);
@@ -189,6 +203,18 @@ impl World {
             self.worktrees.insert(new.number, new);
         } else if let Some(worktree) = worktree::number(event).and_then(|number| self.worktrees.get_mut(&number)) {
             worktree.evolve(event, at);
+        }
+        if let Some(new) = Landing::queued(event, at, by) {
+            self.last_landing = new.number;
+            self.landings.insert(new.number, new);
+        } else if let Some(landing) = landing::number(event).and_then(|number| self.landings.get_mut(&number)) {
+            landing.evolve(event, at);
+        }
+        if let Some(project) = main_branch::project(event) {
+            match self.mains.get_mut(project) {
+                Some(main) => main.evolve(event, at),
+                None => self.mains.extend(Main::recorded(event, at).map(|new| (project.to_owned(), new))),
+            }
         }
         match event {
             Event::LinkAdded(link) => {
@@ -210,6 +236,7 @@ impl World {
             Event::ProjectRemoved(project) => {
                 self.projects.remove(&project.name);
                 self.approved.remove(&project.name);
+                self.mains.remove(&project.name);
             }
             Event::CommandsApproved(approved) => {
                 self.approved.insert(approved.project.clone(), approved.sha256.clone());

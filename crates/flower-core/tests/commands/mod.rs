@@ -4,6 +4,8 @@
 
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::landing::{self, Check, Priority, Source, Verdict};
+use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
 use proptest::prelude::*;
@@ -16,11 +18,16 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     let tangle = prop::collection::vec((Just(operator()), tangle()), most / 2..most).boxed();
     let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
     let comings = prop::collection::vec((Just(operator()), worktrees()), most / 2..most).boxed();
-    (first, prop_oneof![6 => anything, 2 => tangle, 1 => comings]).prop_map(|(first, rest)| {
+    let queue = prop::collection::vec((Just(operator()), landings()), most / 2..most).boxed();
+    (first, prop_oneof![6 => anything, 2 => tangle, 2 => comings, 4 => queue]).prop_map(|(first, rest)| {
         let projects =
             ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
         let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
-        let begin = projects.into_iter().chain(briefs).map(|command| (operator(), command));
+        let mains = ["web", "api"].map(|name| Command::Main {
+            project: name.into(),
+            step: main_branch::Step::Record { branch: "main".into(), tip: commit(0) },
+        });
+        let begin = projects.into_iter().chain(mains).chain(briefs).map(|command| (operator(), command));
         let mut steps: Vec<_> = begin.chain(rest).collect();
         // The doors make ids by chance; here a counter makes them unique.
         let mut tokens = 0;
@@ -113,6 +120,7 @@ fn command() -> impl Strategy<Value = Command> {
             }
         ),
         8 => worktrees(),
+        8 => landings(),
         1 => (project(), 0..3u64).prop_map(|(project, list)| {
             Command::ApproveCommands { project, sha256: chain::sha256(&list.to_be_bytes()) }
         }),
@@ -135,7 +143,75 @@ fn worktrees() -> impl Strategy<Value = Command> {
         8 => near().prop_map(|number| Command::RemoveWorktree { number }),
         8 => (near(), any::<bool>()).prop_map(|(number, branch_kept)| worktree_gone(number, branch_kept)),
         6 => near().prop_map(|number| Command::RestoreWorktree { number }),
-        1 => near().prop_map(|number| Command::DropArchive { number }),
+        2 => near().prop_map(|number| Command::DropArchive { number }),
+        1 => (near(), maybe(1, line()))
+            .prop_map(|(number, why_not)| Command::NoteSync { number, onto: commit(1), why_not }),
+    ]
+}
+
+fn commit(n: u64) -> String {
+    chain::sha256(&n.to_be_bytes())[..40].to_owned()
+}
+
+/// Landings of a few briefs on their ways, and what happens to MAIN meanwhile.
+fn landings() -> impl Strategy<Value = Command> {
+    let near = || prop_oneof![9 => 1..6u64, 1 => number()];
+    let step = |number, step| Command::Landing { number, step };
+    prop_oneof![
+        8 => landing_request(),
+        30 => (near(), landing_step()).prop_map(move |(number, to)| step(number, to)),
+        8 => (project(), main_step()).prop_map(|(project, step)| Command::Main { project, step }),
+        4 => (busy(), number()).prop_map(|(brief, needs)| Command::AddNeed { brief, needs }),
+    ]
+}
+
+fn landing_request() -> impl Strategy<Value = Command> {
+    let briefs = prop::collection::vec(1..4u64, 0..3);
+    let of = prop_oneof![1 => Just(None), 1 => (1..4u64).prop_map(Some)];
+    (project(), select(Source::ALL), maybe(3, 1..4u64), 0..9u64, briefs, select(Priority::ALL), of).prop_map(
+        |(project, source, worktree_number, n, briefs, priority, of)| {
+            let worktree = worktree_number.map(|number| format!("lane-{number}"));
+            let (commit, title) = (commit(n), "A change".to_owned());
+            let request =
+                landing::Request { project, source, worktree, worktree_number, commit, title, briefs, priority, of };
+            Command::QueueLanding(request)
+        },
+    )
+}
+
+fn landing_step() -> impl Strategy<Value = landing::Step> {
+    use landing::Step;
+    let check =
+        |ok: bool| Check { name: "test".into(), ok, code: i64::from(!ok), milliseconds: 12, log: "1-test.log".into() };
+    prop_oneof![
+        6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
+        2 => Just(Step::Hold { why: vec!["it changes CI".into()], paths: vec![".github/ci.yml".into()] }),
+        2 => Just(Step::Approve),
+        3 => line().prop_map(|why| Step::Requeue { why }),
+        2 => any::<bool>().prop_map(move |ok| Step::ChecksRan { attempt: 1, checks: vec![check(ok)] }),
+        1 => Just(Step::Flaked { check: "test".into() }),
+        6 => (0..9u64, maybe(1, line()))
+            .prop_map(|(n, note)| Step::Land { onto: commit(n), merge_commit: commit(n + 10), note }),
+        2 => (select(Verdict::ALL), line()).prop_map(|(verdict, why)| {
+            Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
+        }),
+        1 => maybe(1, line()).prop_map(|why| Step::Cancel { why }),
+    ]
+}
+
+fn main_step() -> impl Strategy<Value = main_branch::Step> {
+    use main_branch::Step;
+    let remote = || "origin".to_owned();
+    prop_oneof![
+        2 => (0..3u64).prop_map(|n| Step::Record { branch: "main".into(), tip: commit(n) }),
+        1 => maybe(1, line()).prop_map(|why| Step::Freeze { why }),
+        2 => Just(Step::Thaw),
+        2 => (select(Alarm::ALL), maybe(1, Just(commit(7))), line())
+            .prop_map(|(what, found, text)| Step::Alarm { what, found, text, files: vec!["a.txt".into()] }),
+        2 => (select(Settlement::ALL), 0..3u64)
+            .prop_map(|(how, n)| Step::Settle { how, tip: commit(n), worktree: None }),
+        1 => Just(Step::Pushed { remote: remote(), commit: commit(1) }),
+        1 => line().prop_map(move |why| Step::PushFailed { remote: remote(), commit: commit(1), why }),
     ]
 }
 

@@ -172,3 +172,9 @@ pub fn count_by_status(conn: &mut Conn, project: Option<&str>) -> Result<BTreeMa
 pub fn newest(conn: &mut Conn) -> Result<u64, StoreError> {
     conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?.map_or(Ok(0), |row| row.int(0))
 }
+
+/// Briefs that need this one.
+pub fn dependents(conn: &mut Conn, brief: u64) -> Result<Vec<u64>, StoreError> {
+    let rows = conn.rows("SELECT brief FROM brief_needs WHERE needs = $1 ORDER BY brief", params![brief])?;
+    rows.iter().map(|row| row.int(0)).collect()
+}

@@ -8,6 +8,7 @@ pub mod error;
 pub mod head;
 pub mod index;
 mod known;
+pub mod landings;
 mod listen;
 pub mod live;
 pub mod log;

@@ -4,7 +4,7 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::Index;
-use flower_core::{Brief, Event, Recorded, Worktree, worktree};
+use flower_core::{Brief, Event, Landing, Main, Recorded, Worktree, landing, main_branch, worktree};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +21,9 @@ pub const TABLES: &[&str] = &[
     "tokens",
     "worktrees",
     "approvals",
+    "landings",
+    "landing_briefs",
+    "mains",
     "search_docs",
     "search_words",
     "search_spellings",
@@ -194,6 +197,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         Event::ProjectRemoved(project) => {
             conn.execute("DELETE FROM projects WHERE name = $1", params![&project.name])?;
             conn.execute("DELETE FROM approvals WHERE project = $1", params![&project.name])?;
+            conn.execute("DELETE FROM mains WHERE project = $1", params![&project.name])?;
         }
         Event::TokenIssued(token) => {
             conn.execute(
@@ -227,6 +231,27 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         Event::TokenRevoked(token) => {
             conn.execute("UPDATE tokens SET revoked_at = $2 WHERE id = $1", params![&token.id, at])?;
         }
+        Event::LandingQueued(_)
+        | Event::LandingChecking(_)
+        | Event::LandingHeld(_)
+        | Event::LandingApproved(_)
+        | Event::LandingRequeued(_)
+        | Event::ChecksRan(_)
+        | Event::CheckFlaked(_)
+        | Event::LandingRejected(_)
+        | Event::LandingCancelled(_)
+        | Event::RolledBack(_) => landing_row(conn, event, at, actor)?,
+        Event::Landed(_) => {
+            landing_row(conn, event, at, actor)?;
+            main_row(conn, event, at)?;
+        }
+        Event::MainRecorded(_)
+        | Event::QueueFrozen(_)
+        | Event::QueueThawed(_)
+        | Event::MainAlarm(_)
+        | Event::MainSettled(_)
+        | Event::Pushed(_)
+        | Event::PushFailed(_) => main_row(conn, event, at)?,
         // These change the brief's own row only, or nothing but the trace.
         Event::StatusChanged(_)
         | Event::BriefRenamed(_)
@@ -237,6 +262,8 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::NoteAdded(_)
         | Event::ParticipantJoined(_)
         | Event::LossAccepted(_)
+        | Event::DependencyMet(_)
+        | Event::WorktreeSynced(_)
         | Event::Unknown { .. } => {}
     }
     Ok(())
@@ -266,6 +293,59 @@ fn worktree_row(conn: &mut Conn, event: &Event, at: &str) -> Result<(), StoreErr
             worktree.brief,
             &state
         ],
+    )?;
+    Ok(())
+}
+
+fn landing_row(conn: &mut Conn, event: &Event, at: &str, by: &str) -> Result<(), StoreError> {
+    let Some(number) = landing::number(event) else { return Ok(()) };
+    let landing = match Landing::queued(event, at, by) {
+        Some(new) => {
+            for brief in &new.briefs {
+                let sql = "INSERT INTO landing_briefs (brief, landing) VALUES ($1, $2)";
+                conn.execute(sql, params![*brief, number])?;
+            }
+            new
+        }
+        None => {
+            let Some(mut known) = super::landings::landing(conn, number)? else { return Ok(()) };
+            known.evolve(event, at);
+            known
+        }
+    };
+    let state = serde_json::to_string(&landing).expect("a landing is plain data");
+    conn.execute(
+        "INSERT INTO landings (number, project, worktree, open, merge_commit, state) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (number) DO UPDATE SET open = excluded.open, merge_commit = excluded.merge_commit,
+             state = excluded.state",
+        params![
+            number,
+            &landing.project,
+            landing.worktree_number,
+            u64::from(landing.is_open()),
+            landing.merge_commit.as_ref(),
+            &state
+        ],
+    )?;
+    Ok(())
+}
+
+fn main_row(conn: &mut Conn, event: &Event, at: &str) -> Result<(), StoreError> {
+    let Some(project) = main_branch::project(event) else { return Ok(()) };
+    let main = match super::landings::main(conn, project)? {
+        Some(mut known) => {
+            known.evolve(event, at);
+            known
+        }
+        None => match Main::recorded(event, at) {
+            Some(new) => new,
+            None => return Ok(()),
+        },
+    };
+    let state = serde_json::to_string(&main).expect("plain data");
+    conn.execute(
+        "INSERT INTO mains (project, state) VALUES ($1, $2) ON CONFLICT (project) DO UPDATE SET state = excluded.state",
+        params![project, &state],
     )?;
     Ok(())
 }

@@ -4,10 +4,10 @@ use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
-use super::worktrees;
+use super::{landings, worktrees};
 use flower_core::event::WorktreeRemoved;
 use flower_core::scratchpad::{self, Scratchpad};
-use flower_core::{Brief, Command, LinkKind, World, link};
+use flower_core::{Brief, Command, LinkKind, World, landing, link};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -61,6 +61,7 @@ pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Re
         Command::RemoveProject { name } => {
             slice.projects()?;
             slice.live_worktrees(name)?;
+            slice.open_landings(name)?;
         }
         Command::RequestWorktree(request) => {
             slice.projects()?;
@@ -79,6 +80,31 @@ pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Re
         | Command::RemoveWorktree { number }
         | Command::WorktreeGone(WorktreeRemoved { number, .. })
         | Command::DropArchive { number } => slice.worktree(*number)?,
+        Command::NoteSync { number, .. } => slice.worktree(*number)?,
+        Command::QueueLanding(request) => {
+            slice.projects()?;
+            slice.open_landings(&request.project)?;
+            slice.world.last_landing = landings::last(slice.conn)?;
+            if let Some(of) = request.of {
+                slice.landing(of)?;
+            }
+            let target = (slice.world.last_landing + 1).to_string();
+            for brief in &request.briefs {
+                slice.brief(*brief)?;
+                slice.link(*brief, LinkKind::Landing, &target)?;
+            }
+        }
+        Command::Landing { number, step } => {
+            slice.landing(*number)?;
+            if let landing::Step::Land { merge_commit, .. } = step {
+                slice.whoever_waits(*number, merge_commit)?;
+            }
+        }
+        Command::Main { project, .. } => {
+            slice.projects()?;
+            let main = landings::main(slice.conn, project)?;
+            slice.world.mains.extend(main.map(|main| (project.clone(), main)));
+        }
         Command::ApproveCommands { project, .. } => {
             slice.projects()?;
             slice.approval(project)?;
@@ -202,6 +228,58 @@ impl Slice<'_> {
     fn live_worktrees(&mut self, project: &str) -> Result<(), StoreError> {
         let live = worktrees::live(self.conn, Some(project))?;
         self.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+        Ok(())
+    }
+
+    /// With its briefs, and whatever a refusal would name.
+    fn landing(&mut self, number: u64) -> Result<(), StoreError> {
+        self.world.last_landing = landings::last(self.conn)?;
+        if let Some(landing) = landings::landing(self.conn, number)? {
+            for &brief in &landing.briefs {
+                self.brief(brief)?;
+            }
+            self.world.landings.insert(number, landing);
+        }
+        Ok(())
+    }
+
+    fn open_landings(&mut self, project: &str) -> Result<(), StoreError> {
+        for landing in landings::open(self.conn, Some(project))? {
+            // Whoever replaces one acts on its brief.
+            if let Some(&brief) = landing.briefs.first() {
+                self.brief(brief)?;
+            }
+            self.world.landings.insert(landing.number, landing);
+        }
+        Ok(())
+    }
+
+    /// Everything that a landing can move: what it takes back, its briefs in other projects, their epics with all
+    /// children, and whoever depends on any of them.
+    fn whoever_waits(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
+        let Some(landing) = self.world.landings.get(&number).cloned() else { return Ok(()) };
+        if let Some(of) = landing.of {
+            self.landing(of)?;
+        }
+        let mut queue: VecDeque<u64> = landing.briefs.iter().copied().collect();
+        let mut seen = BTreeSet::new();
+        while let Some(brief) = queue.pop_front() {
+            if !seen.insert(brief) {
+                continue;
+            }
+            self.brief(brief)?;
+            self.link(brief, LinkKind::Commit, merge_commit)?;
+            for other in landings::of_brief(self.conn, brief)? {
+                self.world.landings.insert(other.number, other);
+            }
+            for dependent in briefs::dependents(self.conn, brief)? {
+                self.brief(dependent)?;
+            }
+            if let Some(epic) = self.world.briefs.get(&brief).and_then(|brief| brief.epic) {
+                self.children(epic)?;
+                queue.push_back(epic);
+            }
+        }
         Ok(())
     }
 

@@ -4,6 +4,8 @@ use flower::store::Conn;
 use flower::store::log::{self, Tail};
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::landing::{self, Check, Priority, Source, Verdict};
+use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide};
 use std::collections::HashMap;
@@ -20,6 +22,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
         history.life(number);
     }
     history.worktrees();
+    history.landings();
     history.does(Command::RemoveProject { name: "docs".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
@@ -85,6 +88,61 @@ impl History<'_> {
         self.does(Command::RestoreWorktree { number: 4 });
         self.does(Command::FinishWorktree { number: 4, path: "/w/4".into() });
         self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
+    }
+
+    /// One of each fate, and what happens to MAIN meanwhile.
+    fn landings(&mut self) {
+        use landing::Step;
+        use main_branch::Step as MainStep;
+        let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
+        let main = |step| Command::Main { project: "web".into(), step };
+        self.does(main(MainStep::Record { branch: "main".into(), tip: commit(0) }));
+        for (number, briefs, of) in
+            [(1, vec![2], None), (2, vec![], None), (3, vec![], None), (4, vec![], Some(1)), (5, vec![3], None)]
+        {
+            let (project, source, priority) = ("web".to_owned(), Source::Worktree, Priority::Normal);
+            let (worktree, worktree_number) = (Some(format!("lane-{number}")), Some(number));
+            let (commit_, title) = (commit(number), format!("Change {number}"));
+            let request = landing::Request {
+                project,
+                source,
+                worktree,
+                worktree_number,
+                commit: commit_,
+                title,
+                briefs,
+                priority,
+                of,
+            };
+            self.does(Command::QueueLanding(request));
+            let mut step = |step| self.does(Command::Landing { number, step });
+            let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
+            step(Step::Hold { why: vec!["it changes CI".into()], paths: vec!["ci.yml".into()] });
+            step(Step::Approve);
+            step(begin());
+            step(Step::Requeue { why: "MAIN has moved meanwhile".into() });
+            step(begin());
+            let check = Check { name: "test".into(), ok: true, code: 0, milliseconds: 9, log: "1-test.log".into() };
+            step(Step::ChecksRan { attempt: 1, checks: vec![check] });
+            step(Step::Flaked { check: "test".into() });
+            step(match number {
+                2 => {
+                    let (verdict, why) = (Verdict::Conflict, "it does not merge".to_owned());
+                    Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
+                }
+                3 => Step::Cancel { why: None },
+                _ => Step::Land { onto: commit(0), merge_commit: commit(number + 10), note: None },
+            });
+        }
+        self.does(Command::NoteSync { number: 1, onto: commit(0), why_not: None });
+        self.does(main(MainStep::Freeze { why: Some("release".into()) }));
+        self.does(main(MainStep::Thaw));
+        let (what, found, text) = (Alarm::Moved, Some(commit(7)), "somebody moved it".to_owned());
+        self.does(main(MainStep::Alarm { what, found, text, files: vec![] }));
+        self.does(main(MainStep::Settle { how: Settlement::Restored, tip: commit(15), worktree: None }));
+        let remote = || "origin".to_owned();
+        self.does(main(MainStep::PushFailed { remote: remote(), commit: commit(15), why: "no".into() }));
+        self.does(main(MainStep::Pushed { remote: remote(), commit: commit(15) }));
     }
 
     /// What happens to one brief, differently for some.

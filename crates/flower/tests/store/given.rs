@@ -1,8 +1,9 @@
 //! What tests begin with: callers, and commands in short.
 
 use crate::ledger::Ledger;
+use flower_core::landing::{self, Priority, Source};
 use flower_core::worktree::{self, Seal, Sort};
-use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
+use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, main_branch};
 
 pub use crate::commands::operator;
 
@@ -66,6 +67,20 @@ pub fn worktree(project: &str, name: &str, brief: Option<u64>) -> Command {
     Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
 }
 
+pub fn landing(project: &str, worktree: Option<&str>, briefs: &[u64]) -> Command {
+    Command::QueueLanding(landing::Request {
+        project: project.to_owned(),
+        source: Source::Worktree,
+        worktree: worktree.map(str::to_owned),
+        worktree_number: worktree.map(|_| 1),
+        commit: "decade".repeat(6),
+        title: "A change".to_owned(),
+        briefs: briefs.to_vec(),
+        priority: Priority::Normal,
+        of: None,
+    })
+}
+
 /// A little of everything: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
 pub fn a_life(ledger: &Ledger) {
     for name in ["web", "api", "docs"] {
@@ -104,5 +119,8 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(worktree("web", "fix", Some(2)));
     ledger.done(Command::FinishWorktree { number: 1, path: "/w/fix".into() });
     ledger.done(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
+    let main = main_branch::Step::Record { branch: "main".into(), tip: "c0ffee".repeat(6) };
+    ledger.done(Command::Main { project: "web".into(), step: main });
+    ledger.done(landing("web", Some("fix"), &[3]));
     ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
 }

@@ -1,0 +1,475 @@
+//! Landings: how work reaches MAIN. What git and the checks found comes in as steps; what follows from it is decided here.
+
+use crate::brief::{Brief, Status};
+use crate::event::{
+    CheckFlaked, ChecksRan, DependencyMet, Draft, Landed, LandingApproved, LandingCancelled, LandingChecking,
+    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, LinkAdded, RolledBack, StatusChanged, Stream,
+};
+use crate::link::LinkKind;
+use crate::refusal::Refusal;
+use crate::text;
+use crate::word::words;
+use crate::world::World;
+use crate::{Event, event};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use utoipa::ToSchema;
+
+words! {
+    State ("landing state") {
+        Queued = "queued",
+        Checking = "checking",
+        /// It waits for the operator.
+        Approval = "approval",
+        Landed = "landed",
+        Rejected = "rejected",
+        RolledBack = "rolled_back",
+        Cancelled = "cancelled",
+    }
+}
+
+words! {
+    /// Where the commit comes from.
+    Source ("source of a landing") {
+        Worktree = "worktree",
+        /// MAIN's remote.
+        Upstream = "upstream",
+        /// Commits that somebody made in MAIN by hand.
+        Adopted = "adopted",
+        /// The reverse of another landing.
+        Revert = "revert",
+        /// flower's own proposal of a `flower.toml`.
+        Settings = "settings",
+    }
+}
+
+words! {
+    Priority ("priority") { High = "high", Normal = "normal", Low = "low" }
+}
+
+words! {
+    /// Why something did not land.
+    Verdict ("verdict") {
+        Conflict = "conflict",
+        Checks = "checks",
+        /// Something in it is never let in.
+        Gate = "gate",
+        /// It was there already, or is gone.
+        Nothing = "nothing",
+    }
+}
+
+/// One check that has run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Check {
+    pub name: String,
+    pub ok: bool,
+    /// As a shell says it: 124 took too long, 127 was not found.
+    pub code: i64,
+    pub milliseconds: u64,
+    /// Below the landing's own folder.
+    pub log: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Landing {
+    pub number: u64,
+    pub project: String,
+    pub source: Source,
+    pub worktree: Option<String>,
+    pub worktree_number: Option<u64>,
+    /// What lands, whatever becomes of the branch meanwhile.
+    pub commit: String,
+    pub title: String,
+    pub briefs: Vec<u64>,
+    pub priority: Priority,
+    /// The landing that this one takes back.
+    pub of: Option<u64>,
+    pub state: State,
+    /// In words: why it waits, or how it ended.
+    pub reason: Option<String>,
+    pub approved: bool,
+    /// MAIN's tip that it was merged with, and the result.
+    pub onto: Option<String>,
+    pub merge_commit: Option<String>,
+    pub checks: Vec<Check>,
+    pub flaky: Vec<String>,
+    /// What does not merge, or is not let in.
+    pub paths: Vec<String>,
+    pub by: String,
+    pub queued_at: String,
+    pub ended_at: Option<String>,
+}
+
+impl Landing {
+    pub fn queued(event: &Event, at: &str, by: &str) -> Option<Landing> {
+        let Event::LandingQueued(new) = event else { return None };
+        Some(Landing {
+            number: new.number,
+            project: new.project.clone(),
+            source: new.source,
+            worktree: new.worktree.clone(),
+            worktree_number: new.worktree_number,
+            commit: new.commit.clone(),
+            title: new.title.clone(),
+            briefs: new.briefs.clone(),
+            priority: new.priority,
+            of: new.of,
+            state: State::Queued,
+            reason: None,
+            approved: false,
+            onto: None,
+            merge_commit: None,
+            checks: Vec::new(),
+            flaky: Vec::new(),
+            paths: Vec::new(),
+            by: by.to_owned(),
+            queued_at: at.to_owned(),
+            ended_at: None,
+        })
+    }
+
+    pub fn evolve(&mut self, event: &Event, at: &str) {
+        match event {
+            Event::LandingChecking(begun) => {
+                self.state = State::Checking;
+                self.reason = None;
+                self.onto = Some(begun.onto.clone());
+                self.merge_commit = Some(begun.merge_commit.clone());
+                self.checks.clear();
+            }
+            Event::LandingHeld(held) => {
+                self.state = State::Approval;
+                self.reason = Some(held.why.join("; "));
+                self.paths.clone_from(&held.paths);
+            }
+            Event::LandingApproved(_) => {
+                self.approved = true;
+                self.state = State::Queued;
+                self.reason = None;
+            }
+            Event::LandingRequeued(requeued) => {
+                self.state = State::Queued;
+                self.reason = Some(requeued.why.clone());
+            }
+            Event::ChecksRan(ran) => self.checks.clone_from(&ran.checks),
+            Event::CheckFlaked(flaked) => self.flaky.push(flaked.check.clone()),
+            Event::Landed(landed) => {
+                self.end(State::Landed, landed.note.clone(), at);
+                self.onto = Some(landed.onto.clone());
+                self.merge_commit = Some(landed.merge_commit.clone());
+                self.paths.clear();
+            }
+            Event::LandingRejected(rejected) => {
+                self.end(State::Rejected, Some(rejected.why.clone()), at);
+                self.paths.clone_from(&rejected.paths);
+            }
+            Event::LandingCancelled(cancelled) => self.end(State::Cancelled, cancelled.why.clone(), at),
+            Event::RolledBack(back) => {
+                self.end(State::RolledBack, Some(format!("taken back by landing {}", back.by)), at);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, state: State, reason: Option<String>, at: &str) {
+        self.state = state;
+        self.reason = reason;
+        self.ended_at = Some(at.to_owned());
+    }
+
+    /// Whether it still may land.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Queued | State::Checking | State::Approval)
+    }
+}
+
+/// The landing that an event speaks of.
+pub fn number(event: &Event) -> Option<u64> {
+    match event {
+        Event::LandingQueued(event::LandingQueued { number, .. })
+        | Event::LandingChecking(event::LandingChecking { number, .. })
+        | Event::LandingHeld(event::LandingHeld { number, .. })
+        | Event::LandingApproved(event::LandingApproved { number, .. })
+        | Event::LandingRequeued(event::LandingRequeued { number, .. })
+        | Event::ChecksRan(event::ChecksRan { number, .. })
+        | Event::CheckFlaked(event::CheckFlaked { number, .. })
+        | Event::Landed(event::Landed { number, .. })
+        | Event::LandingRejected(event::LandingRejected { number, .. })
+        | Event::LandingCancelled(event::LandingCancelled { number, .. })
+        | Event::RolledBack(event::RolledBack { number, .. }) => Some(*number),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub project: String,
+    pub source: Source,
+    pub worktree: Option<String>,
+    pub worktree_number: Option<u64>,
+    pub commit: String,
+    pub title: String,
+    pub briefs: Vec<u64>,
+    pub priority: Priority,
+    pub of: Option<u64>,
+}
+
+/// What happened to a landing on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It was merged, and the checks begin.
+    Begin {
+        onto: String,
+        merge_commit: String,
+    },
+    Hold {
+        why: Vec<String>,
+        paths: Vec<String>,
+    },
+    Approve,
+    /// From the beginning again, as when MAIN has moved meanwhile.
+    Requeue {
+        why: String,
+    },
+    ChecksRan {
+        attempt: u64,
+        checks: Vec<Check>,
+    },
+    /// It was red, then green, on the same commit.
+    Flaked {
+        check: String,
+    },
+    /// MAIN has it.
+    Land {
+        onto: String,
+        merge_commit: String,
+        note: Option<String>,
+    },
+    Reject {
+        verdict: Verdict,
+        why: String,
+        paths: Vec<String>,
+        landed_there: Vec<u64>,
+    },
+    Cancel {
+        why: Option<String>,
+    },
+}
+
+/// More than that wait for something else than a machine.
+pub const MOST_OPEN: usize = 1_000;
+const WHY_CHARS: usize = 2_000;
+const TITLE_CHARS: usize = 250;
+
+pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    world.require_project(&request.project)?;
+    for &brief in &request.briefs {
+        world.brief(brief)?;
+    }
+    let mut briefs = request.briefs.clone();
+    briefs.sort_unstable();
+    briefs.dedup();
+    let number = world.last_landing + 1;
+    let open: Vec<&Landing> =
+        world.landings.values().filter(|landing| landing.is_open() && landing.project == request.project).collect();
+    if open.len() >= MOST_OPEN {
+        return Err(Refusal::TooMany { what: "landings", count: open.len() + 1, most: MOST_OPEN });
+    }
+    if let Some(same) = open.iter().find(|landing| landing.commit == request.commit) {
+        return Err(Refusal::LandingOpen { number: same.number, state: same.state });
+    }
+    if let Some(of) = request.of {
+        let reverted = world.landing(of)?;
+        if reverted.state != State::Landed {
+            return Err(Refusal::LandingState { number: of, state: reverted.state, wanted: "landed" });
+        }
+        if let Some(same) = open.iter().find(|landing| landing.of == Some(of)) {
+            return Err(Refusal::LandingOpen { number: same.number, state: same.state });
+        }
+    }
+    let queued = LandingQueued {
+        number,
+        project: request.project.clone(),
+        source: request.source,
+        worktree: request.worktree.clone(),
+        worktree_number: request.worktree_number,
+        commit: request.commit.clone(),
+        title: text::line("title", &request.title, TITLE_CHARS)?,
+        briefs: briefs.clone(),
+        priority: request.priority,
+        of: request.of,
+    };
+    let first = briefs.first().copied();
+    let mut drafts = Vec::new();
+    // Of one stream of work the newest counts.
+    let older =
+        open.iter().filter(|l| request.worktree_number.is_some() && l.worktree_number == request.worktree_number);
+    for older in older {
+        let why = Some(format!("replaced by landing {number}"));
+        drafts.push(draft(older, LandingCancelled { number: older.number, why }));
+    }
+    drafts.push(Draft { stream: Stream::Landing(number), brief: first, event: queued.into() });
+    for brief in briefs.iter().filter_map(|number| world.briefs.get(number)) {
+        drafts.extend(link(world, brief.number, LinkKind::Landing, &number.to_string(), ""));
+        if matches!(brief.status, Status::Planned | Status::InProgress) {
+            drafts.push(moved(brief, Status::InReview, format!("landing {number} is queued")));
+        }
+    }
+    Ok(drafts)
+}
+
+pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+    let landing = world.landing(number)?;
+    let wanted = |wanted: &'static str| Refusal::LandingState { number, state: landing.state, wanted };
+    match step {
+        Step::Begin { onto, merge_commit } => match landing.state {
+            State::Queued => {
+                let begun = LandingChecking { number, onto: onto.clone(), merge_commit: merge_commit.clone() };
+                Ok(vec![draft(landing, begun)])
+            }
+            _ => Err(wanted("queued")),
+        },
+        Step::Hold { why, paths } => match landing.state {
+            State::Queued | State::Checking => {
+                Ok(vec![draft(landing, LandingHeld { number, why: why.clone(), paths: paths.clone() })])
+            }
+            _ => Err(wanted("queued or checking")),
+        },
+        Step::Approve => match landing.state {
+            // Said before it was asked for; it counts all the same.
+            State::Queued if landing.approved => Ok(Vec::new()),
+            State::Approval | State::Queued => Ok(vec![draft(landing, LandingApproved { number })]),
+            _ => Err(wanted("waiting for approval")),
+        },
+        Step::Requeue { why } => match landing.state {
+            State::Checking => Ok(vec![draft(landing, LandingRequeued { number, why: text::cut(why, WHY_CHARS) })]),
+            State::Queued => Ok(Vec::new()),
+            _ => Err(wanted("checking")),
+        },
+        Step::ChecksRan { attempt, checks } => match landing.state {
+            State::Checking => {
+                Ok(vec![draft(landing, ChecksRan { number, attempt: *attempt, checks: checks.clone() })])
+            }
+            _ => Err(wanted("checking")),
+        },
+        Step::Flaked { check } => Ok(vec![draft(landing, CheckFlaked { number, check: check.clone() })]),
+        Step::Land { onto, merge_commit, note } => {
+            if landing.state == State::Landed && landing.merge_commit.as_ref() == Some(merge_commit) {
+                return Ok(Vec::new());
+            }
+            if !landing.is_open() {
+                return Err(wanted("checking"));
+            }
+            Ok(landed(world, landing, onto, merge_commit, note.as_deref()))
+        }
+        Step::Reject { verdict, why, paths, landed_there } => {
+            if !landing.is_open() {
+                return Err(wanted("open"));
+            }
+            let why = text::cut(why, WHY_CHARS);
+            let rejected = LandingRejected {
+                number,
+                verdict: *verdict,
+                why: why.clone(),
+                paths: paths.clone(),
+                landed_there: landed_there.clone(),
+            };
+            Ok(with_briefs_back(world, landing, draft(landing, rejected), &format!("landing {number}: {why}")))
+        }
+        Step::Cancel { why } => {
+            if !landing.is_open() {
+                return Err(wanted("open"));
+            }
+            let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
+            let cancelled = draft(landing, LandingCancelled { number, why });
+            Ok(with_briefs_back(world, landing, cancelled, &format!("landing {number} was cancelled")))
+        }
+    }
+}
+
+/// It is in MAIN: so are its briefs, and whoever waited for them waits no longer.
+fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note: Option<&str>) -> Vec<Draft> {
+    let number = landing.number;
+    let event = Landed {
+        number,
+        project: landing.project.clone(),
+        commit: landing.commit.clone(),
+        onto: onto.to_owned(),
+        merge_commit: merge_commit.to_owned(),
+        note: note.map(str::to_owned),
+    };
+    let mut drafts = vec![draft(landing, event)];
+    if let Some(reverted) = landing.of.and_then(|of| world.landings.get(&of)) {
+        drafts.push(draft(reverted, RolledBack { number: reverted.number, by: number }));
+        for brief in reverted.briefs.iter().filter_map(|number| world.briefs.get(number)) {
+            if brief.status == Status::Landed {
+                drafts.push(moved(brief, Status::InProgress, format!("landing {number} took it back")));
+            }
+        }
+        return drafts;
+    }
+    let mut met = BTreeSet::new();
+    for brief in landing.briefs.iter().filter_map(|number| world.briefs.get(number)) {
+        drafts.extend(link(world, brief.number, LinkKind::Commit, merge_commit, &landing.title));
+        if !brief.status.is_closed() && in_every_project(world, brief, landing) {
+            met.insert(brief.number);
+            drafts.push(moved(brief, Status::Landed, format!("landing {number}: {merge_commit}")));
+        }
+    }
+    // An epic is landed when its children are, which may be what yet another epic waits for.
+    let mut fresh: Vec<u64> = met.iter().copied().collect();
+    while let Some(child) = fresh.pop() {
+        let Some(epic) = world.briefs.get(&child).and_then(|b| b.epic).and_then(|epic| world.briefs.get(&epic)) else {
+            continue;
+        };
+        let is_met = |brief: &Brief| met.contains(&brief.number) || brief.status.is_met();
+        let children = world.briefs.values().filter(|brief| brief.epic == Some(epic.number));
+        let whole = children.into_iter().all(|brief| is_met(brief) || brief.status == Status::Cancelled);
+        if whole && !epic.status.is_closed() && met.insert(epic.number) {
+            fresh.push(epic.number);
+            drafts.push(moved(epic, Status::Landed, "all of its briefs are landed".to_owned()));
+        }
+    }
+    for brief in world.briefs.values().filter(|brief| !brief.status.is_closed() && !met.contains(&brief.number)) {
+        for &needs in brief.depends_on.intersection(&met) {
+            drafts.push(Draft::brief(brief.number, DependencyMet { needs }));
+        }
+    }
+    drafts
+}
+
+/// A brief that spans projects is landed once it is in all of them.
+fn in_every_project(world: &World, brief: &Brief, landing: &Landing) -> bool {
+    let mut others = brief.projects.iter().filter(|project| **project != landing.project);
+    others.all(|project| {
+        world
+            .landings
+            .values()
+            .any(|l| l.state == State::Landed && l.project == *project && l.briefs.contains(&brief.number))
+    })
+}
+
+fn with_briefs_back(world: &World, landing: &Landing, first: Draft, why: &str) -> Vec<Draft> {
+    let mut drafts = vec![first];
+    for brief in landing.briefs.iter().filter_map(|number| world.briefs.get(number)) {
+        if brief.status == Status::InReview {
+            drafts.push(moved(brief, Status::InProgress, text::cut(why, 500)));
+        }
+    }
+    drafts
+}
+
+fn moved(brief: &Brief, to: Status, why: String) -> Draft {
+    Draft::brief(brief.number, StatusChanged { from: brief.status, to, why: Some(why) })
+}
+
+fn link(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
+    let known = world.links.contains(&(brief, kind, target.to_owned()));
+    let label = if label.is_empty() { target } else { label };
+    (!known).then(|| Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label: label.to_owned() }))
+}
+
+fn draft(landing: &Landing, event: impl Into<Event>) -> Draft {
+    Draft { stream: Stream::Landing(landing.number), brief: landing.briefs.first().copied(), event: event.into() }
+}

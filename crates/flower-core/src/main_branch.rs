@@ -1,0 +1,216 @@
+//! MAIN as the log has it: where its branch should be, whether the queue is frozen, and what somebody else did to it.
+
+use crate::Event;
+use crate::event::{Draft, MainAlarm, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen, QueueThawed, Stream};
+use crate::refusal::Refusal;
+use crate::text;
+use crate::word::words;
+use crate::world::World;
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// What is wrong with MAIN.
+    Alarm ("alarm") {
+        /// Its branch is not where flower left it.
+        Moved = "moved",
+        /// Somebody edits in it.
+        Dirty = "dirty",
+        /// Its checkout is on another branch, or on none.
+        Detached = "detached",
+        /// Its branch is gone.
+        Gone = "gone",
+    }
+}
+
+words! {
+    /// How an alarm ended.
+    Settlement ("settlement") {
+        Adopted = "adopted",
+        Restored = "restored",
+        Rescued = "rescued",
+        /// Whoever did it undid it.
+        Undone = "undone",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Main {
+    pub branch: String,
+    pub tip: String,
+    pub frozen: Option<String>,
+    pub alarm: Option<Raised>,
+    pub push: Option<Push>,
+    /// Of its state: when it was last landed on, frozen, alarmed or settled.
+    pub since: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Raised {
+    pub what: Alarm,
+    pub found: Option<String>,
+    pub text: String,
+    pub files: Vec<String>,
+    pub at: String,
+}
+
+/// The last attempt to push.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Push {
+    pub remote: String,
+    pub commit: String,
+    /// Why it did not work.
+    pub failure: Option<String>,
+    pub at: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// From here on this is where it should be.
+    Record {
+        branch: String,
+        tip: String,
+    },
+    Freeze {
+        why: Option<String>,
+    },
+    Thaw,
+    Alarm {
+        what: Alarm,
+        found: Option<String>,
+        text: String,
+        files: Vec<String>,
+    },
+    Settle {
+        how: Settlement,
+        tip: String,
+        worktree: Option<String>,
+    },
+    Pushed {
+        remote: String,
+        commit: String,
+    },
+    PushFailed {
+        remote: String,
+        commit: String,
+        why: String,
+    },
+}
+
+const WHY_CHARS: usize = 500;
+/// Enough to see what it is about.
+pub const MOST_FILES: usize = 50;
+
+pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draft>, Refusal> {
+    world.require_project(project)?;
+    let name = || project.to_owned();
+    let main = world.mains.get(project);
+    let event: Event = match step {
+        Step::Record { branch, tip } => {
+            if main.is_some_and(|main| main.branch == *branch && main.tip == *tip) {
+                return Ok(Vec::new());
+            }
+            MainRecorded { project: name(), branch: branch.clone(), tip: tip.clone() }.into()
+        }
+        Step::Freeze { why } => {
+            let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
+            let why = why.unwrap_or_else(|| "frozen by hand".to_owned());
+            if require(world, project)?.frozen.as_ref() == Some(&why) {
+                return Ok(Vec::new());
+            }
+            QueueFrozen { project: name(), why }.into()
+        }
+        Step::Thaw => {
+            if require(world, project)?.frozen.is_none() {
+                return Ok(Vec::new());
+            }
+            QueueThawed { project: name() }.into()
+        }
+        Step::Alarm { what, found, text, files } => {
+            let known = require(world, project)?.alarm.as_ref();
+            // What is worse than edits is said once more; edits upon edits are not.
+            if known.is_some_and(|known| (known.what, &known.found) == (*what, found)) {
+                return Ok(Vec::new());
+            }
+            let files = files.iter().take(MOST_FILES).cloned().collect();
+            let text = text::cut(text, WHY_CHARS);
+            MainAlarm { project: name(), what: *what, found: found.clone(), text, files }.into()
+        }
+        Step::Settle { how, tip, worktree } => {
+            let known = require(world, project)?;
+            if known.alarm.is_none() && known.tip == *tip {
+                return Ok(Vec::new());
+            }
+            MainSettled { project: name(), how: *how, tip: tip.clone(), worktree: worktree.clone() }.into()
+        }
+        Step::Pushed { remote, commit } => {
+            Pushed { project: name(), remote: remote.clone(), commit: commit.clone() }.into()
+        }
+        Step::PushFailed { remote, commit, why } => {
+            let why = text::cut(why, WHY_CHARS);
+            PushFailed { project: name(), remote: remote.clone(), commit: commit.clone(), why }.into()
+        }
+    };
+    Ok(vec![Draft { stream: Stream::Project(project.to_owned()), brief: None, event }])
+}
+
+fn require<'a>(world: &'a World, project: &str) -> Result<&'a Main, Refusal> {
+    world.mains.get(project).ok_or_else(|| Refusal::NoMain { project: project.to_owned() })
+}
+
+/// The project whose MAIN an event speaks of.
+pub fn project(event: &Event) -> Option<&str> {
+    match event {
+        Event::MainRecorded(e) => Some(&e.project),
+        Event::QueueFrozen(e) => Some(&e.project),
+        Event::QueueThawed(e) => Some(&e.project),
+        Event::MainAlarm(e) => Some(&e.project),
+        Event::MainSettled(e) => Some(&e.project),
+        Event::Pushed(e) => Some(&e.project),
+        Event::PushFailed(e) => Some(&e.project),
+        Event::Landed(e) => Some(&e.project),
+        _ => None,
+    }
+}
+
+impl Main {
+    /// The one that the first record of it makes.
+    pub fn recorded(event: &Event, at: &str) -> Option<Main> {
+        let Event::MainRecorded(new) = event else { return None };
+        let (branch, tip) = (new.branch.clone(), new.tip.clone());
+        Some(Main { branch, tip, frozen: None, alarm: None, push: None, since: at.to_owned() })
+    }
+
+    pub fn evolve(&mut self, event: &Event, at: &str) {
+        let push = |remote: &str, commit: &str, failure: Option<&str>| {
+            let failure = failure.map(str::to_owned);
+            Some(Push { remote: remote.to_owned(), commit: commit.to_owned(), failure, at: at.to_owned() })
+        };
+        match event {
+            Event::MainRecorded(e) => {
+                self.branch.clone_from(&e.branch);
+                self.tip.clone_from(&e.tip);
+            }
+            Event::Landed(e) => self.tip.clone_from(&e.merge_commit),
+            Event::QueueFrozen(e) => self.frozen = Some(e.why.clone()),
+            Event::QueueThawed(_) => self.frozen = None,
+            Event::MainAlarm(e) => {
+                let (found, text, files) = (e.found.clone(), e.text.clone(), e.files.clone());
+                self.alarm = Some(Raised { what: e.what, found, text, files, at: at.to_owned() });
+            }
+            Event::MainSettled(e) => {
+                self.alarm = None;
+                self.tip.clone_from(&e.tip);
+            }
+            Event::Pushed(e) => {
+                self.push = push(&e.remote, &e.commit, None);
+                return;
+            }
+            Event::PushFailed(e) => {
+                self.push = push(&e.remote, &e.commit, Some(&e.why));
+                return;
+            }
+            _ => return,
+        }
+        at.clone_into(&mut self.since);
+    }
+}

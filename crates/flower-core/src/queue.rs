@@ -1,0 +1,242 @@
+//! The queue's policy, as a pure function: what to start now, and for everything else where it stands and why.
+//!
+//! One landing after the other. Batches and speculation will answer the same question with more than one number.
+
+use crate::brief::{Brief, Status};
+use crate::landing::{Landing, State};
+use crate::main_branch::Main;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a landing stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Running,
+    Next,
+    /// So many go before it.
+    Behind {
+        ahead: usize,
+        next: u64,
+    },
+    NeedsBrief {
+        brief: u64,
+        status: Status,
+    },
+    /// The landing of a brief that it needs.
+    NeedsLanding {
+        number: u64,
+    },
+    Approval {
+        why: String,
+    },
+    Frozen {
+        why: String,
+    },
+    Alarm {
+        text: String,
+    },
+}
+
+impl Standing {
+    pub fn in_words(&self) -> String {
+        match self {
+            Standing::Running => "its checks are running".to_owned(),
+            Standing::Next => "it is next".to_owned(),
+            Standing::Behind { ahead: 1, next } => format!("landing {next} goes before it"),
+            Standing::Behind { ahead, next } => format!("{ahead} go before it, landing {next} first"),
+            Standing::NeedsBrief { brief, status } => {
+                format!("it needs brief {brief}, which is {status} and not in the queue")
+            }
+            Standing::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
+            Standing::Approval { why } => format!("it waits for the operator: {why}"),
+            Standing::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
+            Standing::Alarm { text } => format!("landings wait, because {text}"),
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    pub start: Vec<u64>,
+    /// Every open landing, in the order in which they will land.
+    pub order: Vec<(u64, Standing)>,
+}
+
+/// `open` are the landings of one project that have not ended; `briefs` those that they name, and what these need.
+pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>, slots: usize) -> Plan {
+    let ordered = order(open, briefs);
+    let running = open.iter().filter(|landing| landing.state == State::Checking).count();
+    let mut free = slots.saturating_sub(running);
+    let mut plan = Plan::default();
+    let mut ahead: Vec<u64> = Vec::new();
+    let by_brief = by_brief(open);
+    for landing in ordered {
+        let standing = if landing.state == State::Checking {
+            Standing::Running
+        } else if landing.state == State::Approval {
+            Standing::Approval { why: landing.reason.clone().unwrap_or_default() }
+        } else if let Some(standing) = missing(landing, briefs, &by_brief) {
+            standing
+        // What the operator does about an alarm must not wait for it.
+        } else if let Some(alarm) =
+            main.and_then(|m| m.alarm.as_ref()).filter(|_| landing.source != crate::landing::Source::Adopted)
+        {
+            Standing::Alarm { text: alarm.text.clone() }
+        } else if let Some(why) = main.and_then(|main| main.frozen.clone()) {
+            Standing::Frozen { why }
+        } else if let Some(&next) = ahead.first() {
+            Standing::Behind { ahead: ahead.len(), next }
+        } else if free == 0 {
+            Standing::Next
+        } else {
+            free -= 1;
+            plan.start.push(landing.number);
+            Standing::Next
+        };
+        if matches!(standing, Standing::Running | Standing::Next | Standing::Behind { .. }) {
+            ahead.push(landing.number);
+        }
+        plan.order.push((landing.number, standing));
+    }
+    plan
+}
+
+type ByBrief = BTreeMap<u64, BTreeSet<u64>>;
+
+/// The landings of each brief.
+fn by_brief(open: &[Landing]) -> ByBrief {
+    let mut all = ByBrief::new();
+    for landing in open {
+        for &brief in &landing.briefs {
+            all.entry(brief).or_default().insert(landing.number);
+        }
+    }
+    all
+}
+
+/// What it needs and does not have yet.
+fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<Standing> {
+    let unmet = needs(landing, briefs).filter_map(|needs| briefs.get(&needs)).find(|brief| !brief.status.is_met())?;
+    match by_brief.get(&unmet.number).and_then(BTreeSet::first) {
+        Some(&number) => Some(Standing::NeedsLanding { number }),
+        None => Some(Standing::NeedsBrief { brief: unmet.number, status: unmet.status }),
+    }
+}
+
+fn needs<'a>(landing: &'a Landing, briefs: &'a BTreeMap<u64, Brief>) -> impl Iterator<Item = u64> + 'a {
+    let own = landing.briefs.iter().filter_map(|number| briefs.get(number));
+    own.flat_map(|brief| brief.depends_on.iter().copied()).filter(|needs| !landing.briefs.contains(needs))
+}
+
+/// By priority and age, but nobody before whom he needs.
+fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Landing> {
+    let by_brief = by_brief(open);
+    let mut waits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    for landing in open {
+        let needed = needs(landing, briefs).filter_map(|brief| by_brief.get(&brief)).flatten().copied();
+        waits.insert(landing.number, needed.filter(|&number| number != landing.number).collect());
+    }
+    // What is being checked was first once.
+    let rank = |landing: &Landing| (landing.state != State::Checking, landing.priority, landing.number);
+    let mut left: BTreeMap<_, &Landing> = open.iter().map(|landing| (rank(landing), landing)).collect();
+    let mut placed = BTreeSet::new();
+    let mut ordered = Vec::new();
+    while let Some((&first, _)) = left.first_key_value() {
+        let free = left.iter().find(|(_, landing)| waits[&landing.number].is_subset(&placed)).map(|(&key, _)| key);
+        // Briefs do not wait for each other in a circle; if they did, age would decide.
+        if let Some(landing) = left.remove(&free.unwrap_or(first)) {
+            placed.insert(landing.number);
+            ordered.push(landing);
+        }
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Event;
+    use crate::event::{BriefCreated, LandingHeld, LandingQueued};
+    use crate::landing::{Priority, Source};
+    use crate::main_branch::{Alarm, Raised};
+
+    fn landing(number: u64, brief: Option<u64>, priority: Priority) -> Landing {
+        let queued = Event::from(LandingQueued {
+            number,
+            project: "web".into(),
+            source: Source::Worktree,
+            worktree: None,
+            worktree_number: None,
+            commit: number.to_string(),
+            title: "t".into(),
+            briefs: brief.into_iter().collect(),
+            priority,
+            of: None,
+        });
+        Landing::queued(&queued, "now", "me").unwrap()
+    }
+
+    fn brief(number: u64, needs: &[u64]) -> (u64, Brief) {
+        let created = Event::from(BriefCreated {
+            number,
+            title: "t".into(),
+            kind: crate::BriefKind::Feature,
+            projects: vec![],
+            epic: None,
+            depends_on: needs.to_vec(),
+            auto_dispatch: false,
+            design_loop: false,
+        });
+        (number, Brief::created(&created, "now").unwrap())
+    }
+
+    fn main() -> Main {
+        Main { branch: "main".into(), tip: "a".into(), frozen: None, alarm: None, push: None, since: "now".into() }
+    }
+
+    fn numbers(plan: &Plan) -> Vec<u64> {
+        plan.order.iter().map(|(number, _)| *number).collect()
+    }
+
+    #[test]
+    fn priority_before_age_and_needs_before_both() {
+        use Priority::*;
+        let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[]), brief(3, &[])]);
+        let open =
+            [landing(1, Some(1), High), landing(2, Some(2), Low), landing(3, None, Normal), landing(4, None, High)];
+        let plan = plan(Some(&main()), &open, &briefs, 1);
+        assert_eq!(numbers(&plan), [4, 3, 2, 1]);
+        assert_eq!(plan.start, [4]);
+        assert_eq!(plan.order[1].1, Standing::Behind { ahead: 1, next: 4 });
+        assert_eq!(plan.order[3].1, Standing::NeedsLanding { number: 2 });
+    }
+
+    #[test]
+    fn whoever_waits_for_something_else_lets_the_others_pass() {
+        let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
+        let mut held = landing(2, None, Priority::High);
+        held.evolve(&LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![] }.into(), "now");
+        let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
+        let plan = plan(Some(&main()), &open, &briefs, 1);
+        assert_eq!(plan.start, [3]);
+        assert_eq!(plan.order[0].1, Standing::NeedsBrief { brief: 2, status: Status::Draft });
+        assert_eq!(plan.order[1].1, Standing::Approval { why: "it changes CI".into() });
+    }
+
+    #[test]
+    fn one_at_a_time_and_none_while_frozen_or_alarmed() {
+        let mut checking = landing(5, None, Priority::Low);
+        checking.state = State::Checking;
+        let open = [landing(1, None, Priority::High), checking];
+        assert_eq!(plan(Some(&main()), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
+        assert_eq!(numbers(&plan(Some(&main()), &open, &BTreeMap::new(), 1)), [5, 1]);
+        let frozen = Main { frozen: Some("release".into()), ..main() };
+        let open = [landing(1, None, Priority::High)];
+        assert_eq!(plan(Some(&frozen), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
+        let raised =
+            Raised { what: Alarm::Moved, found: None, text: "it moved".into(), files: vec![], at: "now".into() };
+        let alarmed = Main { alarm: Some(raised), ..main() };
+        assert_eq!(plan(Some(&alarmed), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
+        let adopting = [Landing { source: Source::Adopted, ..landing(2, None, Priority::High) }];
+        assert_eq!(plan(Some(&alarmed), &adopting, &BTreeMap::new(), 1).start, [2]);
+    }
+}

@@ -1,0 +1,71 @@
+//! Questions about landings and about MAIN as the log has it.
+
+use super::conn::{Conn, Row, params};
+use super::error::StoreError;
+use flower_core::{Brief, Landing, Main};
+use std::collections::BTreeMap;
+
+pub fn landing(conn: &mut Conn, number: u64) -> Result<Option<Landing>, StoreError> {
+    conn.row("SELECT state FROM landings WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+}
+
+/// Those that still may land, oldest first; of one project or of all.
+pub fn open(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Landing>, StoreError> {
+    let sql =
+        "SELECT state FROM landings WHERE open = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1) ORDER BY number";
+    conn.rows(sql, params![project])?.iter().map(decode).collect()
+}
+
+/// All of them, newest first.
+pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Landing>, StoreError> {
+    let sql = "SELECT state FROM landings WHERE CAST($1 AS TEXT) IS NULL OR project = $1 ORDER BY number DESC LIMIT $2";
+    conn.rows(sql, params![project, limit])?.iter().map(decode).collect()
+}
+
+pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError> {
+    let sql = "SELECT l.state FROM landing_briefs b JOIN landings l ON l.number = b.landing WHERE b.brief = $1
+         ORDER BY l.number";
+    conn.rows(sql, params![brief])?.iter().map(decode).collect()
+}
+
+pub fn by_merge_commit(conn: &mut Conn, commit: &str) -> Result<Option<Landing>, StoreError> {
+    let sql = "SELECT state FROM landings WHERE merge_commit = $1 ORDER BY number DESC LIMIT 1";
+    conn.row(sql, params![commit])?.map(|row| decode(&row)).transpose()
+}
+
+pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
+    conn.row("SELECT coalesce(max(number), 0) FROM landings", &[])?.map_or(Ok(0), |row| row.int(0))
+}
+
+pub fn main(conn: &mut Conn, project: &str) -> Result<Option<Main>, StoreError> {
+    let row = conn.row("SELECT state FROM mains WHERE project = $1", params![project])?;
+    row.map(|row| decode(&row)).transpose()
+}
+
+pub fn mains(conn: &mut Conn) -> Result<Vec<(String, Main)>, StoreError> {
+    let rows = conn.rows("SELECT state, project FROM mains ORDER BY project", &[])?;
+    rows.iter().map(|row| Ok((row.text(1)?, decode(row)?))).collect()
+}
+
+/// The briefs of these landings, and those that they need.
+pub fn briefs(conn: &mut Conn, landings: &[Landing]) -> Result<BTreeMap<u64, Brief>, StoreError> {
+    let mut briefs = BTreeMap::new();
+    let mut wanted: Vec<u64> = landings.iter().flat_map(|landing| landing.briefs.iter().copied()).collect();
+    let own = wanted.len();
+    let mut at = 0;
+    while at < wanted.len() {
+        if let Some(brief) = super::briefs::state(conn, wanted[at])? {
+            if at < own {
+                wanted.extend(brief.depends_on.iter().copied());
+            }
+            briefs.insert(brief.number, brief);
+        }
+        at += 1;
+    }
+    Ok(briefs)
+}
+
+fn decode<T: serde::de::DeserializeOwned>(row: &Row) -> Result<T, StoreError> {
+    serde_json::from_str(&row.text(0)?)
+        .map_err(|error| StoreError::Corrupt(format!("a landing's row cannot be read: {error}")))
+}
