@@ -37,6 +37,8 @@ words! {
 pub struct Main {
     pub branch: String,
     pub tip: String,
+    /// Where it was when flower began to look after it.
+    pub began: String,
     pub frozen: Option<String>,
     pub alarm: Option<Raised>,
     pub push: Option<Push>,
@@ -176,8 +178,8 @@ impl Main {
     /// The one that the first record of it makes.
     pub fn recorded(event: &Event, at: &str) -> Option<Main> {
         let Event::MainRecorded(new) = event else { return None };
-        let (branch, tip) = (new.branch.clone(), new.tip.clone());
-        Some(Main { branch, tip, frozen: None, alarm: None, push: None, since: at.to_owned() })
+        let (branch, tip, began) = (new.branch.clone(), new.tip.clone(), new.tip.clone());
+        Some(Main { branch, tip, began, frozen: None, alarm: None, push: None, since: at.to_owned() })
     }
 
     pub fn evolve(&mut self, event: &Event, at: &str) {

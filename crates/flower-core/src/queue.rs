@@ -190,7 +190,15 @@ mod tests {
     }
 
     fn main() -> Main {
-        Main { branch: "main".into(), tip: "a".into(), frozen: None, alarm: None, push: None, since: "now".into() }
+        Main {
+            branch: "main".into(),
+            tip: "a".into(),
+            began: "a".into(),
+            frozen: None,
+            alarm: None,
+            push: None,
+            since: "now".into(),
+        }
     }
 
     fn numbers(plan: &Plan) -> Vec<u64> {

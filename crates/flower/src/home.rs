@@ -92,6 +92,16 @@ impl Home {
         self.dir.join("archive")
     }
 
+    /// Logs of checks, and what is written down before MAIN moves.
+    pub fn landings(&self) -> PathBuf {
+        self.dir.join("landings")
+    }
+
+    /// What MAIN would be, checked out for the checks to run in.
+    pub fn candidates(&self) -> PathBuf {
+        self.dir.join("candidates")
+    }
+
     /// What only waits to be deleted.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")

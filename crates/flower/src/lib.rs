@@ -9,6 +9,7 @@ pub mod cli;
 pub mod client;
 pub mod daemon;
 pub mod error;
+pub mod failpoint;
 pub mod git;
 pub mod home;
 pub mod jail;

@@ -1,5 +1,6 @@
 //! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
 
+use flower_core::landing::Priority;
 use flower_core::worktree::{Seal, Sort};
 use flower_core::{BriefKind, LinkKind, Role, Status};
 use serde::{Deserialize, Serialize};
@@ -158,4 +159,33 @@ pub struct Restore {
 pub struct Approve {
     /// Of the commands that were read.
     pub sha256: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Land {
+    pub briefs: Vec<u64>,
+    pub title: Option<String>,
+    pub priority: Option<Priority>,
+}
+
+/// Why something is done, in a line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Why {
+    pub why: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rescue {
+    /// What the worktree is called.
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LandSettings {
+    /// The whole `flower.toml`.
+    pub text: String,
 }

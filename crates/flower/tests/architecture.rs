@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 /// What each top-level module may use of the others.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("api", &["app", "error", "request", "view"]),
-    ("app", &["error", "git", "home", "jail", "lock", "repository", "store", "view"]),
+    ("app", &["error", "failpoint", "git", "home", "jail", "lock", "repository", "store", "view"]),
     ("cli", &["client", "daemon", "error", "home", "jail", "repository", "request", "view"]),
     ("client", &["error", "home"]),
     ("daemon", &["api", "app", "client", "error", "home", "lock", "repository", "store"]),
     ("error", &["git", "store"]),
+    ("failpoint", &[]),
     ("git", &["repository"]),
     ("home", &["error"]),
     ("jail", &[]),

@@ -4,6 +4,7 @@ mod briefs;
 mod events;
 mod extract;
 mod guard;
+mod landings;
 mod log;
 mod page;
 mod rest;
@@ -46,6 +47,26 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::archives))
         .routes(routes!(worktrees::drop_archive))
         .routes(routes!(worktrees::doctor, worktrees::mend))
+        .routes(routes!(landings::land))
+        .routes(routes!(landings::diff))
+        .routes(routes!(landings::list_landings))
+        .routes(routes!(landings::show_landing))
+        .routes(routes!(landings::cancel_landing))
+        .routes(routes!(landings::approve_landing))
+        .routes(routes!(landings::revert_landing))
+        .routes(routes!(landings::check_log))
+        .routes(routes!(landings::show_main))
+        .routes(routes!(landings::main_log))
+        .routes(routes!(landings::verify_main))
+        .routes(routes!(landings::rescue_main))
+        .routes(routes!(landings::adopt_main))
+        .routes(routes!(landings::restore_main))
+        .routes(routes!(landings::pull_main))
+        .routes(routes!(landings::push_main))
+        .routes(routes!(landings::freeze))
+        .routes(routes!(landings::thaw))
+        .routes(routes!(landings::halt))
+        .routes(routes!(landings::propose_settings, landings::land_settings))
         .routes(routes!(briefs::list, briefs::create))
         .routes(routes!(briefs::show, briefs::edit))
         .routes(routes!(briefs::plan))

@@ -204,6 +204,8 @@ pub(super) async fn mend(State(app): State<Arc<App>>, Who(caller): Who) -> Answe
     app.doctor(true).await.map(Json)
 }
 
-async fn spawned<T: Send + 'static>(work: impl Future<Output = Result<T, Problem>> + Send + 'static) -> Answer<T> {
+pub(super) async fn spawned<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Answer<T> {
     tokio::spawn(work).await.map_err(|error| Problem::bug(error.to_string()))?.map(Json)
 }

@@ -5,7 +5,9 @@ pub mod doctor;
 pub mod identity;
 pub mod images;
 pub mod inbox;
+pub mod landing;
 pub mod log;
+pub mod main_branch;
 pub mod projects;
 pub mod scratchpads;
 pub mod search;
@@ -21,6 +23,7 @@ use crate::home::Home;
 use crate::store::Store;
 use flower_core::{Caller, Command, Recorded, Role};
 use identity::Failures;
+use landing::Landings;
 use projects::RepositoryLocks;
 use sessions::Sessions;
 use worktrees::Worktrees;
@@ -39,6 +42,7 @@ pub struct App {
     pub failures: Failures,
     pub repositories: RepositoryLocks,
     pub worktrees: Worktrees,
+    pub landings: Landings,
     /// Where browsers find this daemon.
     pub url: String,
     pub started_at: String,

@@ -119,6 +119,10 @@ impl App {
             self.repositories.release(&repository.root);
         }
         registered?;
+        // One without commits gets its fence once it has some.
+        if let Err(problem) = self.look_after_main(&name).await {
+            tracing::debug!("{name}: {}", problem.message);
+        }
         let mut project = self.project(&name).await?;
         // None of them runs; who else works there should know of them.
         project.programs = git::programs(&repository).await.unwrap_or_default();

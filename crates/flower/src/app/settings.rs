@@ -4,12 +4,113 @@ use crate::error::{Problem, ProblemKind};
 use crate::jail::Network;
 use flower_core::chain::sha256;
 use serde::Deserialize;
+use std::time::Duration;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Settings {
     pub project: ProjectSettings,
     pub worktree: WorktreeSettings,
+    pub checks: Checks,
+    pub land: LandSettings,
+}
+
+/// In the order in which the file has them, which is the one in which they run.
+#[derive(Clone, Debug, Default)]
+pub struct Checks(pub Vec<(String, CheckSettings)>);
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckSettings {
+    pub run: String,
+    /// Such as `10m`.
+    #[serde(default = "ten_minutes", deserialize_with = "duration")]
+    pub timeout: Duration,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct LandSettings {
+    /// Whether every landing waits for the operator, or only those that change something delicate.
+    pub approve: Approve,
+    /// How often a red run is tried again before it is a verdict.
+    pub retries: u32,
+    pub history: History,
+    /// Push to MAIN's remote after every landing.
+    pub push: bool,
+}
+
+impl Default for LandSettings {
+    fn default() -> LandSettings {
+        LandSettings { approve: Approve::Auto, retries: 1, history: History::Merge, push: false }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approve {
+    Operator,
+    Auto,
+}
+
+/// What MAIN's history is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum History {
+    /// A merge commit for each landing.
+    Merge,
+    /// One commit for each landing.
+    Squash,
+    /// The commits themselves, on top of MAIN; each is checked.
+    Rebase,
+}
+
+fn ten_minutes() -> Duration {
+    Duration::from_secs(600)
+}
+
+/// A number and `s`, `m` or `h`.
+fn duration<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(from)?;
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit.trim() {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => 0,
+    };
+    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)) {
+        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
+        _ => Err(serde::de::Error::custom(format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))),
+    }
+}
+
+impl<'de> Deserialize<'de> for Checks {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Checks, D::Error> {
+        struct InOrder;
+        impl<'de> serde::de::Visitor<'de> for InOrder {
+            type Value = Checks;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("checks such as `test = { run = \"make test\" }`")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Checks, A::Error> {
+                let mut checks = Vec::new();
+                while let Some((name, check)) = map.next_entry::<String, CheckSettings>()? {
+                    let named = flower_core::text::name("check", &name);
+                    let name = named.map_err(|refusal| serde::de::Error::custom(refusal.to_string()))?;
+                    if check.run.trim().is_empty() {
+                        return Err(serde::de::Error::custom(format!("the check `{name}` has nothing to run")));
+                    }
+                    checks.push((name, check));
+                }
+                Ok(Checks(checks))
+            }
+        }
+        from.deserialize_map(InOrder)
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -49,7 +150,8 @@ impl Settings {
 
     /// Every command that the file brings along, and everything by which it opens a jail further than usual.
     pub fn commands(&self) -> Vec<String> {
-        self.worktree.setup.iter().cloned().chain(self.openings()).collect()
+        let checks = self.checks.0.iter().map(|(name, check)| format!("check {name}: {}", check.run));
+        self.worktree.setup.iter().cloned().chain(checks).chain(self.openings()).collect()
     }
 
     /// What a sealed worktree shows and reaches beyond the usual, in words.
@@ -63,5 +165,33 @@ impl Settings {
     /// What an approval is bound to: it ends when a command changes.
     pub fn commands_sha256(&self) -> String {
         sha256(serde_json::to_string(&self.commands()).expect("plain data").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checks_run_in_the_order_of_the_file() {
+        let text = "[checks]\ntest = { run = \"make test\", timeout = \"90s\" }\nbuild = { run = \"make\" }\na = { run = \"true\" }\n";
+        let checks = Settings::parse(text).unwrap().checks.0;
+        let names: Vec<&str> = checks.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["test", "build", "a"]);
+        assert_eq!((checks[0].1.timeout, checks[1].1.timeout), (Duration::from_secs(90), Duration::from_secs(600)));
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused() {
+        for bad in [
+            "[checks]\ntest = { run = \"\" }",
+            "[checks]\ntest = { run = \"x\", timeout = \"soon\" }",
+            "[checks]\ntest = { run = \"x\", timeout = \"0s\" }",
+            "[checks]\ntest = { command = \"x\" }",
+            "[checks]\n\"../x\" = { run = \"x\" }",
+            "[land]\nhistory = \"tangled\"",
+        ] {
+            assert!(Settings::parse(bad).unwrap_err().message.contains("flower.toml"), "{bad}");
+        }
     }
 }

@@ -6,6 +6,7 @@ pub use spawn::{Started, ensure_running, stop};
 
 use crate::api::{Listener, Shutdown, router, serve};
 use crate::app::identity::Failures;
+use crate::app::landing::Landings;
 use crate::app::projects::RepositoryLocks;
 use crate::app::sessions::Sessions;
 use crate::app::worktrees::Worktrees;
@@ -109,6 +110,7 @@ fn start(
         failures: Failures::default(),
         repositories: RepositoryLocks::default(),
         worktrees: Worktrees::default(),
+        landings: Landings::default(),
         url: url.clone(),
         started_at: now(),
         database,
@@ -120,7 +122,8 @@ fn start(
         terminated()
     };
     report(Report::Ready { url });
-    let background = [runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.clone().watch_worktrees())];
+    let background =
+        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.clone().watch_worktrees())];
     let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, background));
     let _ = fs::remove_file(home.socket());
     result
@@ -133,7 +136,7 @@ async fn serve_until_told(
     unix: UnixListener,
     port: u16,
     told: impl Future<Output = ()>,
-    background: [JoinHandle<()>; 2],
+    background: Vec<JoinHandle<()>>,
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
     let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
@@ -193,10 +196,22 @@ async fn reconcile(app: Arc<App>, children: Children) {
         tracing::warn!("something that an earlier daemon started is still running");
     }
     app.reconcile_worktrees().await;
+    app.put_up_fences().await;
+    let work = [tokio::spawn(app.clone().run_queue()), tokio::spawn(app.clone().watch_mains())];
+    // They end with this one.
+    let _end = AbortOnDrop(work);
     loop {
         tokio::time::sleep(EVERY).await;
         app.drop_expired().await;
         app.tidy_repositories().await;
+    }
+}
+
+struct AbortOnDrop([JoinHandle<()>; 2]);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.iter().for_each(JoinHandle::abort);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Disarming a repository's configuration: much of what can be set in it is a program that git would run.
 
+use super::Reach;
 use super::process::{GitError, Run};
 use crate::repository::Repository;
 use std::collections::HashMap;
@@ -36,6 +37,9 @@ const ALWAYS: &[(&str, &str)] = &[
     ("checkout.thresholdForParallelism", "1000"),
 ];
 
+/// What the operator's own settings say where remotes are spoken with.
+const LOGIN: &[&str] = &["core.sshCommand", "credential.helper", "protocol.allow"];
+
 /// The keys of a repository's configuration that name programs.
 pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> {
     let keys = keys(repository, &repository.git_dir).await?;
@@ -45,7 +49,12 @@ pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> 
 
 /// Adds to `run` what takes the teeth out of the configuration that git reads in `git_dir`: the repository's own folder,
 /// or that of one of its worktrees, which may have settings of its own.
-pub(super) async fn disarm(repository: &Repository, git_dir: &Path, run: &mut Run) -> Result<(), GitError> {
+pub(super) async fn disarm(
+    repository: &Repository,
+    git_dir: &Path,
+    reach: Reach,
+    run: &mut Run,
+) -> Result<(), GitError> {
     let known = Stamp::of(repository, git_dir);
     let cached = known.as_ref().and_then(|stamp| cached(git_dir, stamp));
     let own = match cached {
@@ -61,7 +70,8 @@ pub(super) async fn disarm(repository: &Repository, git_dir: &Path, run: &mut Ru
             own
         }
     };
-    let always = ALWAYS.iter().map(|&(key, value)| (OsString::from(key), value));
+    let kept = |key: &str| reach == Reach::Nowhere || !LOGIN.contains(&key);
+    let always = ALWAYS.iter().filter(|(key, _)| kept(key)).map(|&(key, value)| (OsString::from(key), value));
     // As they are, byte for byte: a name that is no UTF-8 names a program too.
     let own = own.into_iter().map(|(key, value)| (OsString::from_vec(key), value));
     let mut count = 0;

@@ -26,6 +26,15 @@ pub struct Git {
     run: Run,
     /// Whose configuration must be disarmed, and the folder in which git reads it.
     guarded: Option<(Repository, PathBuf)>,
+    reach: Reach,
+}
+
+/// Whether it may speak with other machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Nowhere,
+    /// The operator's own remotes, with the operator's own login.
+    Remotes,
 }
 
 /// git on MAIN's repository, with MAIN's files as its work tree.
@@ -44,7 +53,20 @@ pub fn in_jail(launcher: Vec<OsString>) -> Git {
     let mut run = Run::new(launcher.next().unwrap_or_default(), DEADLINE);
     run.args.extend(launcher);
     run.args.push("git".into());
-    Git { run, guarded: None }
+    Git { run, guarded: None, reach: Reach::Nowhere }
+}
+
+/// git on MAIN's repository that speaks with its remotes as the operator would. What the repository's own configuration names
+/// does not run all the same.
+pub fn with_remotes(repository: &Repository) -> Git {
+    let mut git = in_main(repository).with_operators_settings().env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+    for name in ["SSH_AUTH_SOCK", "SSH_AGENT_PID", "http_proxy", "https_proxy", "HTTPS_PROXY", "NO_PROXY", "no_proxy"] {
+        if let Some(value) = std::env::var_os(name) {
+            git = git.env(name, value);
+        }
+    }
+    git.reach = Reach::Remotes;
+    git
 }
 
 fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
@@ -64,7 +86,7 @@ fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
         ("HOME".into(), "/nonexistent".into()),
         ("LC_ALL".into(), "C".into()),
     ]);
-    Git { run, guarded: Some((repository.clone(), git_dir.to_owned())) }
+    Git { run, guarded: Some((repository.clone(), git_dir.to_owned())), reach: Reach::Nowhere }
 }
 
 impl Git {
@@ -100,7 +122,7 @@ impl Git {
     /// Runs it, whatever its exit code.
     pub async fn output(mut self) -> Result<Output, GitError> {
         if let Some((repository, git_dir)) = self.guarded.take() {
-            guard::disarm(&repository, &git_dir, &mut self.run).await?;
+            guard::disarm(&repository, &git_dir, self.reach, &mut self.run).await?;
         }
         self.run.output().await
     }

@@ -28,6 +28,11 @@ pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError>
     conn.rows(sql, params![brief])?.iter().map(decode).collect()
 }
 
+pub fn of_worktree(conn: &mut Conn, project: &str, worktree: u64) -> Result<Vec<Landing>, StoreError> {
+    let sql = "SELECT state FROM landings WHERE project = $1 AND worktree = $2 ORDER BY number";
+    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+}
+
 pub fn by_merge_commit(conn: &mut Conn, commit: &str) -> Result<Option<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE merge_commit = $1 ORDER BY number DESC LIMIT 1";
     conn.row(sql, params![commit])?.map(|row| decode(&row)).transpose()

@@ -121,6 +121,6 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     let main = main_branch::Step::Record { branch: "main".into(), tip: "c0ffee".repeat(6) };
     ledger.done(Command::Main { project: "web".into(), step: main });
-    ledger.done(landing("web", Some("fix"), &[3]));
+    ledger.done(landing("web", Some("fix"), &[4]));
     ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
 }

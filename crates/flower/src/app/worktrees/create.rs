@@ -204,7 +204,7 @@ fn requested(events: &[flower_core::Recorded]) -> Result<Worktree, Problem> {
 }
 
 /// Who the operator is in MAIN, for commits inside.
-async fn identity(repository: &Repository) -> Result<Identity, Problem> {
+pub(in crate::app) async fn identity(repository: &Repository) -> Result<Identity, Problem> {
     let args = ["config", "--null", "--get-regexp", r"^user\.(name|email)$"];
     let output = git::in_main(repository).with_operators_settings().args(args).output().await?;
     let mut identity = Identity::default();

@@ -6,12 +6,12 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// Makes a directory, and those above it, for the owner alone.
-pub(super) fn make_private(dir: &Path) -> io::Result<()> {
+pub(in crate::app) fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Deletes a tree, also one whose directories forbid it. What is gone already is fine.
-pub(super) fn delete(path: &Path) -> io::Result<()> {
+pub(in crate::app) fn delete(path: &Path) -> io::Result<()> {
     let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     let attempt = || match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path),
@@ -122,7 +122,7 @@ pub(super) fn is_dir(path: &Path) -> bool {
 
 /// Copies a tree with permissions and times, sharing blocks where the file system can; never by hard link, through which a
 /// write would reach the original.
-pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+pub(in crate::app) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(from)?;
     if found.is_symlink() {
         return std::os::unix::fs::symlink(fs::read_link(from)?, to);
@@ -154,7 +154,7 @@ fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
 }
 
 /// A path that was written down in a file, which must stay inside of the directory it is relative to.
-pub(super) fn inside(raw: &str) -> Option<PathBuf> {
+pub(in crate::app) fn inside(raw: &str) -> Option<PathBuf> {
     let path = Path::new(raw.trim_end_matches('/'));
     if path.as_os_str().is_empty() {
         return None;
@@ -165,7 +165,7 @@ pub(super) fn inside(raw: &str) -> Option<PathBuf> {
 
 /// `path` below `root`, if it is there and no symbolic link on the way to it leads anywhere: whoever works in a directory
 /// can put one in place of a folder, and then what looks like a file of theirs is somebody else's.
-pub(super) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(in crate::app) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
     let at = place(root, path)?;
     fs::symlink_metadata(&at).is_ok().then_some(at)
 }

@@ -7,20 +7,20 @@ use crate::repository::Repository;
 use std::fs;
 
 #[derive(Clone, Debug)]
-pub(super) struct Facts {
+pub(in crate::app) struct Facts {
     /// MAIN's branch; the one it is on if none is called `main` or `master`.
-    pub(super) main_branch: String,
-    pub(super) main_tip: String,
+    pub(in crate::app) main_branch: String,
+    pub(in crate::app) main_tip: String,
     /// The commit to begin at, and how it was named.
-    pub(super) base: String,
-    pub(super) from: String,
+    pub(in crate::app) base: String,
+    pub(in crate::app) from: String,
     /// A branch `flower`, which leaves no room for `flower/…`.
-    pub(super) blocked: bool,
+    pub(in crate::app) blocked: bool,
     /// Where the worktree's branch stands, if it is there already.
-    pub(super) branch: Option<String>,
-    pub(super) settings: Settings,
-    pub(super) attributes: String,
-    pub(super) submodules: String,
+    pub(in crate::app) branch: Option<String>,
+    pub(in crate::app) settings: Settings,
+    pub(in crate::app) attributes: String,
+    pub(in crate::app) submodules: String,
 }
 
 impl Facts {
@@ -97,7 +97,7 @@ impl Facts {
 }
 
 /// The branch that MAIN's checkout is on, unless it is on none.
-fn head_branch(repository: &Repository) -> Option<String> {
+pub(in crate::app) fn head_branch(repository: &Repository) -> Option<String> {
     let head = fs::read_to_string(repository.git_dir.join("HEAD")).ok()?;
     head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }

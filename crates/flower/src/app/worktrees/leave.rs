@@ -66,6 +66,8 @@ impl App {
         lines.sort();
         lines.dedup();
         update_refs(repository, lines).await?;
+        crate::app::main_branch::hook::take_down(repository)
+            .map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         // git makes it with the first worktree.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));

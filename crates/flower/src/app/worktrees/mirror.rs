@@ -36,7 +36,7 @@ impl App {
     }
 
     /// Ready, and where it should be.
-    pub(super) async fn require_ready(&self, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(in crate::app) async fn require_ready(&self, worktree: &Worktree) -> Result<Place, Problem> {
         if worktree.stage != Stage::Ready {
             return Err(Refusal::WorktreeStage { name: worktree.name.clone(), stage: worktree.stage }.into());
         }
@@ -54,7 +54,7 @@ impl App {
     }
 
     /// Fetches the private branch into MAIN's repository, if anything moved there.
-    pub(super) async fn mirror(&self, place: &Place) -> Result<(), Problem> {
+    pub(in crate::app) async fn mirror(&self, place: &Place) -> Result<(), Problem> {
         let turn = self.worktrees.turn(&place.folder);
         let _turn = turn.lock().await;
         let now = stamp(place);
@@ -114,7 +114,7 @@ impl App {
     }
 
     /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
-    pub(super) async fn hand_in(&self, place: &Place, main: &str, commit: &str) -> Result<(), Problem> {
+    pub(in crate::app) async fn hand_in(&self, place: &Place, main: &str, commit: &str) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         // MAIN could be rewound; what was handed in once stays.
         let keep = format!("{}{commit}", place.keep());

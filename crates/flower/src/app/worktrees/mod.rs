@@ -2,20 +2,20 @@
 //! inside a sealed one sees a private repository and nothing else.
 
 mod checkout;
-mod create;
-mod disk;
+pub(in crate::app) mod create;
+pub(in crate::app) mod disk;
 mod doctor;
-mod facts;
+pub(in crate::app) mod facts;
 mod leave;
 mod mirror;
-mod observe;
-mod place;
-mod private;
+pub(in crate::app) mod observe;
+pub(in crate::app) mod place;
+pub(in crate::app) mod private;
 mod reconcile;
-mod refs;
-mod remove;
+pub(in crate::app) mod refs;
+pub(in crate::app) mod remove;
 mod restore;
-mod setup;
+pub(in crate::app) mod setup;
 mod shell;
 mod watch;
 
@@ -73,7 +73,7 @@ impl App {
     }
 
     /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
-    async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+    pub(in crate::app) async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
         let project = self.find_project(choice).await?;
         let name = name.to_owned();
         let found = self.store.read(move |conn| {
@@ -96,7 +96,7 @@ impl App {
         }
     }
 
-    async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(in crate::app) async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
         let repository = self.repository(&worktree.project).await?;
         Place::new(&self.home, repository, worktree)
     }
@@ -129,7 +129,7 @@ pub fn require_reach(caller: &Caller, name: &str) -> Result<(), Problem> {
 }
 
 /// Deletes something in the background, out of everybody's way first.
-fn reclaim(home: &Home, path: &Path) {
+pub(in crate::app) fn reclaim(home: &Home, path: &Path) {
     let trash = home.trash().join(crate::home::random_hex());
     let doomed = match disk::make_private(&home.trash()).and_then(|()| disk::rename(path, &trash)) {
         Ok(()) => trash,

@@ -33,7 +33,7 @@ impl App {
     }
 
     /// Without a jail nothing is sealed: it is refused rather than left open.
-    pub(super) async fn require_jail(&self) -> Result<(), Problem> {
+    pub(in crate::app) async fn require_jail(&self) -> Result<(), Problem> {
         let protection = self.protection().await;
         if protection.missing.is_empty() {
             return Ok(());
@@ -76,7 +76,7 @@ impl App {
         self.look_at(worktree, Some(facts)).await
     }
 
-    pub(super) async fn facts_of(&self, project: &str) -> Result<Facts, Problem> {
+    pub(in crate::app) async fn facts_of(&self, project: &str) -> Result<Facts, Problem> {
         let repository = self.repository(project).await?;
         Facts::gather(&repository, None, "flower/none").await
     }
@@ -158,7 +158,7 @@ async fn counts(place: &Place, main_tip: &str) -> Result<(u64, u64), Problem> {
 }
 
 /// Whether anything in it is not committed. Runs nothing that is configured inside.
-pub(super) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
+pub(in crate::app) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
     let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     let args =
         ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"];

@@ -10,16 +10,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) repository: Repository,
-    pub(super) project: String,
-    pub(super) name: String,
-    pub(super) branch: String,
-    pub(super) seal: Seal,
+pub(in crate::app) struct Place {
+    pub(in crate::app) repository: Repository,
+    pub(in crate::app) project: String,
+    pub(in crate::app) name: String,
+    pub(in crate::app) branch: String,
+    pub(in crate::app) seal: Seal,
     /// The directory that one works in.
-    pub(super) tree: PathBuf,
+    pub(in crate::app) tree: PathBuf,
     /// What belongs to it but is not in it.
-    pub(super) folder: PathBuf,
+    pub(in crate::app) folder: PathBuf,
 }
 
 /// What was found where a worktree should be.
@@ -32,7 +32,7 @@ pub(super) enum Found {
 }
 
 impl Place {
-    pub(super) fn new(home: &Home, repository: Repository, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(in crate::app) fn new(home: &Home, repository: Repository, worktree: &Worktree) -> Result<Place, Problem> {
         let place = |base: PathBuf| -> Result<PathBuf, Problem> {
             let project = base.join(&worktree.project);
             fs::create_dir_all(&project).map_err(|error| home.problem(&project, &error))?;
@@ -52,7 +52,7 @@ impl Place {
     }
 
     /// What runs inside sees this repository instead of MAIN's.
-    pub(super) fn private(&self) -> PathBuf {
+    pub(in crate::app) fn private(&self) -> PathBuf {
         self.folder.join("private.git")
     }
 
@@ -70,7 +70,7 @@ impl Place {
     }
 
     /// Held, shared, by whatever runs inside.
-    pub(super) fn lock(&self) -> PathBuf {
+    pub(in crate::app) fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }
 
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    pub(super) fn full_branch(&self) -> String {
+    pub(in crate::app) fn full_branch(&self) -> String {
         format!("refs/heads/{}", self.branch)
     }
 
@@ -156,6 +156,6 @@ pub(super) fn keep(name: &str) -> String {
 }
 
 /// The content of a `.git` file that leads to `git_dir`.
-pub(super) fn gitfile_text(git_dir: &Path) -> String {
+pub(in crate::app) fn gitfile_text(git_dir: &Path) -> String {
     format!("gitdir: {}\n", git_dir.display())
 }

@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 
 /// Who commits are by.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Identity {
-    pub(super) name: Option<String>,
-    pub(super) email: Option<String>,
+pub(in crate::app) struct Identity {
+    pub(in crate::app) name: Option<String>,
+    pub(in crate::app) email: Option<String>,
 }
 
 /// Writes the private repository as `git clone --shared --no-checkout --separate-git-dir` would, without starting git
 /// for it: a handful of small files against some thirty milliseconds. The index comes with [`take_index`].
-pub(super) fn write(place: &Place, facts: &Facts, base: &str, identity: &Identity) -> io::Result<()> {
+pub(in crate::app) fn write(place: &Place, facts: &Facts, base: &str, identity: &Identity) -> io::Result<()> {
     let private = place.private();
     for dir in ["objects/info", "objects/pack", "refs/heads/flower", "refs/tags", "refs/remotes/origin", "info"] {
         fs::create_dir_all(private.join(dir))?;
@@ -73,7 +73,7 @@ pub(super) fn exclude(place: &Place, lines: &[String]) -> io::Result<()> {
 }
 
 /// The jail around a worktree, for a command that works in it.
-pub(super) fn spec(
+pub(in crate::app) fn spec(
     home: &Home,
     place: &Place,
     settings: &WorktreeSettings,
@@ -179,7 +179,7 @@ fn caches(place: &Place, outer_home: &Path) -> io::Result<Vec<Overlay>> {
 }
 
 /// Writes a jail's description down and gives what stands before a command so that it runs inside.
-pub(super) fn launcher(place: &Place, spec: &Spec, name: &str) -> io::Result<Vec<std::ffi::OsString>> {
+pub(in crate::app) fn launcher(place: &Place, spec: &Spec, name: &str) -> io::Result<Vec<std::ffi::OsString>> {
     let file = place.folder.join(format!("{name}.json"));
     spec.save(&file)?;
     Ok(jail::command(&std::env::current_exe()?, &file))

@@ -243,7 +243,7 @@ fn require_nothing_else(place: &Place) -> Result<(), Problem> {
 }
 
 /// Somebody who works in it right now: in its jail, or with the working directory below it.
-pub(super) fn at_work(place: &Place) -> Option<String> {
+pub(in crate::app) fn at_work(place: &Place) -> Option<String> {
     // A free lock says more than a list of processes: it also covers those that other users may not see.
     if lock::is_shared_held(&place.lock()) {
         return Some(process_in(&place.tree).unwrap_or_else(|| "something in its jail".to_owned()));

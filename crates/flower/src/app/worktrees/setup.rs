@@ -60,13 +60,13 @@ impl App {
         Ok(CommandsView { approved: true, ..now })
     }
 
-    async fn is_approved(&self, project: &str, sha256: &str) -> Result<bool, Problem> {
+    pub(in crate::app) async fn is_approved(&self, project: &str, sha256: &str) -> Result<bool, Problem> {
         let of = project.to_owned();
         let known = self.store.read(move |conn| worktrees::approval(conn, &of)).await?;
         Ok(known.as_deref() == Some(sha256))
     }
 
-    pub(super) async fn require_approved(&self, project: &str, settings: &Settings) -> Result<(), Problem> {
+    pub(in crate::app) async fn require_approved(&self, project: &str, settings: &Settings) -> Result<(), Problem> {
         if self.is_approved(project, &settings.commands_sha256()).await? {
             return Ok(());
         }
@@ -123,7 +123,7 @@ pub(super) fn last(place: &Place) -> Option<SetupView> {
 }
 
 /// Lists in `flower.toml` name places inside of the repository, and nothing else.
-pub(super) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
+pub(in crate::app) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
     let all = settings.playbooks.iter().chain(&settings.carry);
     match all.into_iter().find(|path| disk::inside(path).is_none()) {
         None => Ok(()),
@@ -258,7 +258,7 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
 }
 
 /// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
-pub(super) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
+pub(in crate::app) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
     let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
         .into_iter()
         .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
@@ -281,7 +281,7 @@ pub(super) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Res
 
 /// Fills submodules with the files that MAIN's own clones of them have. They are files to build with: git inside treats
 /// them as submodules that were not initialised, so changes in them go nowhere.
-pub(super) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Problem> {
+pub(in crate::app) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Problem> {
     for (name, path) in listed_submodules(&facts.submodules) {
         let Some(inside) = disk::inside(&path) else { continue };
         let git_dir = place.repository.git_dir.join("modules").join(&name);

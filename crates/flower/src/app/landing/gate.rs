@@ -1,0 +1,261 @@
+//! The gate: what is never let in, and what needs the operator.
+
+use super::merge::Merged;
+use super::names;
+use super::objects::{self, Found};
+use crate::app::App;
+use crate::app::main_branch::served::{self, Change};
+use crate::app::settings::{Approve, Settings};
+use crate::error::Problem;
+use crate::git;
+use crate::repository::Repository;
+use flower_core::Landing;
+use flower_core::landing::Source;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+/// One landing changes at most so many files; half of that needs the operator.
+pub(super) const MOST_FILES: usize = 200_000;
+const MANY_FILES: usize = 10_000;
+/// Merge commits of one branch that are looked into.
+const MOST_MERGES: usize = 200;
+
+/// What the gate says.
+#[derive(Debug, Default)]
+pub(super) struct Opinion {
+    /// Never: why.
+    pub(super) refused: Vec<String>,
+    /// Not without the operator: why.
+    pub(super) held: Vec<String>,
+    pub(super) paths: BTreeSet<String>,
+}
+
+impl Opinion {
+    fn refuse(&mut self, why: impl Into<String>, path: Option<&OsStr>) {
+        note(&mut self.refused, why.into());
+        self.paths.extend(path.map(|path| path.to_string_lossy().into_owned()));
+    }
+
+    fn hold(&mut self, why: impl Into<String>, path: Option<&OsStr>) {
+        note(&mut self.held, why.into());
+        self.paths.extend(path.map(|path| path.to_string_lossy().into_owned()));
+    }
+}
+
+fn note(list: &mut Vec<String>, why: String) {
+    /// Enough to see what it is about.
+    const MOST: usize = 20;
+    if list.len() < MOST && !list.contains(&why) {
+        list.push(why);
+    }
+}
+
+impl App {
+    /// Looks at what a landing would bring, merged as it would be.
+    pub(super) async fn gate(
+        &self,
+        repository: &Repository,
+        landing: &Landing,
+        onto: &str,
+        merged: &Merged,
+        settings: &Settings,
+    ) -> Result<Opinion, Problem> {
+        let secrets = objects::secrets(&self.home, repository).await?;
+        let found = objects::inspect(repository, onto, &landing.commit, &secrets).await?;
+        let mut opinion = Opinion::default();
+        for why in &found.hostile {
+            opinion.refuse(why.clone(), None);
+        }
+        if found.secret {
+            opinion
+                .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
+        }
+        if merged.changes.len() > MOST_FILES {
+            opinion.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
+            return Ok(opinion);
+        }
+        if merged.changes.len() > MANY_FILES {
+            opinion.hold(format!("it changes {} files", merged.changes.len()), None);
+        }
+        if found.large > 0 {
+            let megabytes = objects::LARGE >> 20;
+            opinion.hold(format!("{} of its files are larger than {megabytes} MB", found.large), None);
+        }
+        self.look_at_changes(repository, landing, merged, &mut opinion).await?;
+        look_at_merges(repository, onto, &found, &mut opinion).await?;
+        if settings.land.approve == Approve::Operator {
+            opinion.hold("every landing waits for the operator (`[land] approve`)", None);
+        }
+        let commands = settings.commands();
+        if !commands.is_empty() && !self.is_approved(&landing.project, &settings.commands_sha256()).await? {
+            opinion.hold(format!("these commands are not approved: {}", commands.join("; ")), None);
+        }
+        Ok(opinion)
+    }
+
+    async fn look_at_changes(
+        &self,
+        repository: &Repository,
+        landing: &Landing,
+        merged: &Merged,
+        opinion: &mut Opinion,
+    ) -> Result<(), Problem> {
+        let mut links = Vec::new();
+        for change in &merged.changes {
+            let path = change.path.as_os_str();
+            if let Some(why) = names::hostile(path) {
+                opinion.refuse(why, Some(path));
+            }
+            match change.mode.as_str() {
+                "160000" => {
+                    let why = format!("`{}` is a submodule, which a landing does not add or move", change.name());
+                    opinion.refuse(why, Some(path));
+                }
+                "120000" => links.push(change),
+                _ => {}
+            }
+            // What the operator brings in himself is his own.
+            let by_others = matches!(landing.source, Source::Worktree | Source::Adopted);
+            if let Some(what) = names::delicate(path).filter(|_| by_others || landing.source == Source::Settings) {
+                opinion.hold(format!("it changes {what}"), Some(path));
+            }
+        }
+        look_at_links(repository, merged, &links, opinion).await?;
+        look_at_twins(repository, merged, opinion).await
+    }
+}
+
+/// A link must lead to something that MAIN has: not out of it, and not to what is ignored in it, such as `.env`.
+async fn look_at_links(
+    repository: &Repository,
+    merged: &Merged,
+    links: &[&Change],
+    opinion: &mut Opinion,
+) -> Result<(), Problem> {
+    if links.is_empty() {
+        return Ok(());
+    }
+    let ids: String = links.iter().map(|link| format!("{}\n", link.blob)).collect();
+    let output = git::in_main(repository).args(["cat-file", "--batch"]).input(ids).run().await?;
+    let mut rest = output.stdout.as_slice();
+    for link in links {
+        let Some(end) = rest.iter().position(|&byte| byte == b'\n') else { break };
+        let size: usize =
+            String::from_utf8_lossy(&rest[..end]).rsplit(' ').next().and_then(|s| s.parse().ok()).unwrap_or(0);
+        let target = OsStr::from_bytes(rest.get(end + 1..end + 1 + size).unwrap_or_default());
+        let leads_to = resolved(Path::new(&link.path), Path::new(target));
+        let known = match &leads_to {
+            // The top of the repository itself.
+            Some(path) if path.as_os_str().is_empty() => true,
+            Some(path) => {
+                let object = format!("{}:{}", merged.tree, path.to_string_lossy());
+                git::in_main(repository).args(["cat-file", "-e", &object]).output().await?.code == 0
+            }
+            None => false,
+        };
+        if !known {
+            let why = format!("the link `{}` leads to `{}`, which MAIN does not have", link.name(), target.display());
+            opinion.refuse(why, Some(&link.path));
+        }
+        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Where a link leads, as a path inside of the repository, by its words alone.
+fn resolved(link: &Path, target: &Path) -> Option<PathBuf> {
+    let mut at: Vec<OsString> = link.parent()?.iter().map(OsStr::to_owned).collect();
+    for part in target.components() {
+        match part {
+            Component::Normal(name) => at.push(name.to_owned()),
+            Component::CurDir => {}
+            Component::ParentDir => {
+                at.pop()?;
+            }
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(at.iter().collect())
+}
+
+/// Two names that some file systems take for one.
+async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut Opinion) -> Result<(), Problem> {
+    let added: Vec<&Change> = merged.changes.iter().filter(|change| change.kind == 'A').collect();
+    if added.is_empty() {
+        return Ok(());
+    }
+    let args = ["ls-tree", "-r", "-t", "-z", "--name-only", "--full-tree", &merged.tree];
+    let output = git::in_main(repository).args(args).run().await?;
+    let fold = |path: &[u8]| String::from_utf8_lossy(path).to_lowercase();
+    let mut twins: HashMap<String, u32> = HashMap::new();
+    for path in output.items() {
+        *twins.entry(fold(path)).or_default() += 1;
+    }
+    for change in added {
+        // Its folders can be twins as well as itself.
+        for above in Path::new(&change.path).ancestors().filter(|above| !above.as_os_str().is_empty()) {
+            if twins.get(&fold(above.as_os_str().as_bytes())).is_some_and(|&count| count > 1) {
+                let why = format!("`{}` differs from another name by upper and lower case only", above.display());
+                opinion.refuse(why, Some(above.as_os_str()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Merge commits must be what merging gives, but for what conflicted: otherwise one could quietly undo what others landed.
+async fn look_at_merges(
+    repository: &Repository,
+    onto: &str,
+    found: &Found,
+    opinion: &mut Opinion,
+) -> Result<(), Problem> {
+    if found.merges.len() > MOST_MERGES {
+        opinion.hold(format!("it has {} merge commits", found.merges.len()), None);
+        return Ok(());
+    }
+    for merge in &found.merges {
+        let [ours, theirs] = &merge.parents[..] else {
+            opinion.hold(format!("{} merges more than two", short(&merge.commit)), None);
+            continue;
+        };
+        let again = super::merge::merge_trees(repository, ours, theirs).await?;
+        let conflicts: HashSet<OsString> = again.conflicts.into_iter().collect();
+        let differs = served::changes(repository, &again.tree, &merge.tree).await?;
+        let evil: Vec<&Change> = differs.iter().filter(|change| !conflicts.contains(&change.path)).collect();
+        // What differs from MAIN because of it, and not because of work in other commits.
+        for change in evil.into_iter().take(20) {
+            let why = format!("{} merges otherwise than git would: it may undo what has landed", short(&merge.commit));
+            opinion.hold(why, Some(&change.path));
+        }
+    }
+    let _ = onto;
+    Ok(())
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// The bytes of a path that git gave.
+pub(super) fn path_of(item: &[u8]) -> OsString {
+    OsString::from_vec(item.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_followed_by_their_words() {
+        let leads = |link: &str, target: &str| resolved(Path::new(link), Path::new(target));
+        assert_eq!(leads("a/b", "../c"), Some("c".into()));
+        assert_eq!(leads("a/b", "./c/../d"), Some("a/d".into()));
+        assert_eq!(leads("b", "."), Some("".into()));
+        for (link, target) in [("b", ".."), ("a/b", "../../c"), ("b", "/etc/passwd"), ("a/b", "x/../../../y")] {
+            assert_eq!(leads(link, target), None, "{link} -> {target}");
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Landing: how work reaches MAIN. One queue for each project; whatever lands was merged away from MAIN, passed the gate and
+//! the checks, and is exactly what was checked.
+
+mod after;
+mod candidate;
+mod checks;
+mod gate;
+mod merge;
+mod names;
+mod objects;
+mod propose;
+mod runner;
+
+pub(in crate::app) use checks::VerifiedCommit;
+pub(in crate::app) use merge::is_ancestor;
+
+use super::App;
+use super::main_branch::Watch;
+use super::projects::ProjectChoice;
+use super::worktrees::refs::tip;
+use crate::error::{Problem, ProblemKind};
+use crate::git;
+use crate::repository::Repository;
+use crate::store::{briefs, landings, worktrees};
+use crate::view::{CheckView, LandingView};
+use flower_core::landing::{self, Priority, Source, State, Step};
+use flower_core::queue::{self, Standing};
+use flower_core::worktree::Seal;
+use flower_core::{Caller, Command, Landing, Main, Refusal};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
+
+/// Lines of a failed check that are shown with a landing.
+const TAIL: u64 = 4 * 1024;
+/// Of a log, in one answer.
+const MOST_LOG: u64 = 1024 * 1024;
+
+/// What the daemon remembers about landings beside the log.
+#[derive(Debug, Default)]
+pub struct Landings {
+    /// By project: whoever looks at or moves MAIN has the turn.
+    turns: Mutex<HashMap<String, Arc<AsyncMutex<()>>>>,
+    wake: Notify,
+    /// Projects whose queue is being worked on.
+    busy: Mutex<HashSet<String>>,
+    /// By landing: tells its checks to stop.
+    stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
+    /// Projects in which something went wrong that another try at once would not mend.
+    resting: Mutex<HashMap<String, Instant>>,
+    /// What follows a landing happens one after the other.
+    following: AsyncMutex<()>,
+    pub(in crate::app) watch: Watch,
+}
+
+impl Landings {
+    pub(in crate::app) fn turn(&self, project: &str) -> Arc<AsyncMutex<()>> {
+        self.turns.lock().expect("no panic while held").entry(project.to_owned()).or_default().clone()
+    }
+
+    /// Something has changed that the queue may have waited for.
+    pub(in crate::app) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    fn stop(&self, number: u64) {
+        if let Some(stop) = self.stops.lock().expect("no panic while held").get(&number) {
+            stop.send_replace(true);
+        }
+    }
+
+    pub(in crate::app) fn stop_all(&self) {
+        for stop in self.stops.lock().expect("no panic while held").values() {
+            stop.send_replace(true);
+        }
+    }
+}
+
+/// The ref that keeps what is to land, whatever becomes of its branch.
+pub(in crate::app) fn pin(number: u64) -> String {
+    format!("refs/flower/landing/{number}")
+}
+
+impl App {
+    /// Queues what is committed in a worktree.
+    pub async fn land_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: &str,
+        wish: LandWish,
+    ) -> Result<LandingView, Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        if place.seal == Seal::Sealed {
+            self.mirror(&place).await?;
+        }
+        let main = self.main_of(&worktree.project).await?;
+        let Some(commit) = tip(&place.repository, &place.full_branch()).await? else {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("worktree `{name}` has no branch `{}` any more", place.branch),
+                format!("make it again: `flower worktree shell {name} -- git branch {}`", place.branch),
+            ));
+        };
+        if commit == worktree.base || is_ancestor(&place.repository, &commit, &main.tip).await? {
+            let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
+            let (message, hint) = if dirty {
+                (
+                    format!("nothing new is committed in `{name}`, but files are changed"),
+                    format!("commit them: `flower worktree shell {name} -- git commit -a`"),
+                )
+            } else {
+                (
+                    format!("`{name}` has nothing that is not in MAIN"),
+                    format!("commit something there first; `flower worktree show {name}` says how it stands"),
+                )
+            };
+            return Err(Problem::new(ProblemKind::Refused, message, hint));
+        }
+        let mut all: Vec<u64> = worktree.brief.into_iter().chain(wish.briefs).collect();
+        all.sort_unstable();
+        all.dedup();
+        let title = match (&wish.title, all.first()) {
+            (Some(title), _) => title.clone(),
+            (None, Some(&brief)) => self.title_of(brief).await?,
+            (None, None) => subject(&place.repository, &commit, &main.tip, name).await?,
+        };
+        let request = landing::Request {
+            project: worktree.project.clone(),
+            source: Source::Worktree,
+            worktree: Some(worktree.name.clone()),
+            worktree_number: Some(worktree.number),
+            commit,
+            title,
+            briefs: all,
+            priority: wish.priority,
+            of: None,
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Queues the reverse of something that has landed.
+    pub async fn revert_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
+        let landing = self.landing(number).await?;
+        if landing.state != State::Landed {
+            let (state, wanted) = (landing.state, "landed");
+            return Err(Refusal::LandingState { number, state, wanted }.into());
+        }
+        let repository = self.repository(&landing.project).await?;
+        let main = self.main_of(&landing.project).await?;
+        let commit = merge::reverse(&repository, &landing, &main.tip).await?;
+        let request = landing::Request {
+            project: landing.project.clone(),
+            source: Source::Revert,
+            worktree: None,
+            worktree_number: None,
+            commit,
+            title: flower_core::text::cut(&format!("Revert \"{}\"", landing.title), 200),
+            briefs: Vec::new(),
+            priority: Priority::High,
+            of: Some(number),
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Fixes the commit, then records that it waits.
+    pub(in crate::app) async fn enqueue(
+        &self,
+        caller: &Caller,
+        request: landing::Request,
+    ) -> Result<LandingView, Problem> {
+        let repository = self.repository(&request.project).await?;
+        // Kept from the first moment, under a name that needs no number yet.
+        let early = format!("refs/flower/landing/commit-{}", request.commit);
+        git::in_main(&repository).args(["update-ref", &early, &request.commit]).run().await?;
+        let queued = self.submit(caller, Command::QueueLanding(request.clone())).await;
+        let number = queued.as_ref().ok().and_then(|events| {
+            events.iter().find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
+        });
+        let mut lines = vec![format!("delete {early}")];
+        lines.extend(number.map(|number| format!("update {} {}", pin(number), request.commit)));
+        super::worktrees::refs::update_refs(&repository, lines).await?;
+        queued?;
+        let number = number.ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
+        // One that this one replaces may be running.
+        self.stop_ended().await?;
+        self.landings.wake();
+        self.landing_view(number).await
+    }
+
+    /// Running landings that were cancelled or replaced.
+    async fn stop_ended(&self) -> Result<(), Problem> {
+        let running: Vec<u64> = self.landings.stops.lock().expect("no panic while held").keys().copied().collect();
+        for number in running {
+            if !self.landing(number).await?.is_open() {
+                self.landings.stop(number);
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn cancel_landing(
+        &self,
+        caller: &Caller,
+        number: u64,
+        why: Option<String>,
+    ) -> Result<LandingView, Problem> {
+        let landing = self.landing(number).await?;
+        // Nobody cancels what is moving MAIN in this moment.
+        let turn = self.landings.turn(&landing.project);
+        let held = turn.lock().await;
+        self.submit(caller, Command::Landing { number, step: Step::Cancel { why } }).await?;
+        drop(held);
+        self.landings.stop(number);
+        self.landings.wake();
+        self.landing_view(number).await
+    }
+
+    /// Lets in what the gate holds back, and with it the commands that it brings along.
+    pub async fn approve_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
+        self.landing(number).await?;
+        self.submit(caller, Command::Landing { number, step: Step::Approve }).await?;
+        self.landings.wake();
+        self.landing_view(number).await
+    }
+
+    pub(in crate::app) async fn landing(&self, number: u64) -> Result<Landing, Problem> {
+        let found = self.store.read(move |conn| Ok((landings::landing(conn, number)?, landings::last(conn)?)));
+        let (landing, newest) = found.await?;
+        landing.ok_or_else(|| Refusal::NoLanding { number, newest }.into())
+    }
+
+    pub async fn landing_view(&self, number: u64) -> Result<LandingView, Problem> {
+        let landing = self.landing(number).await?;
+        let standings = if landing.is_open() { self.standings(&landing.project).await? } else { BTreeMap::new() };
+        Ok(self.view_landing(landing, &standings))
+    }
+
+    /// What waits, in the order in which it will land; with `all`, what has ended too, newest first.
+    pub async fn queue(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<LandingView>, Problem> {
+        let project = self.find_project(choice).await?;
+        if all {
+            let of = project.clone();
+            let found = self.store.read(move |conn| landings::all(conn, of.as_deref(), limit)).await?;
+            let mut standings = BTreeMap::new();
+            let projects: HashSet<String> = found.iter().map(|landing| landing.project.clone()).collect();
+            for project in projects {
+                standings.extend(self.standings(&project).await?);
+            }
+            return Ok(found.into_iter().map(|landing| self.view_landing(landing, &standings)).collect());
+        }
+        let open = self.store.read(move |conn| landings::open(conn, project.as_deref())).await?;
+        let mut projects: Vec<String> = open.iter().map(|landing| landing.project.clone()).collect();
+        projects.sort();
+        projects.dedup();
+        let mut views = Vec::new();
+        for project in projects {
+            let plan = self.plan(&project).await?;
+            let standings: BTreeMap<u64, Standing> = plan.order.iter().cloned().collect();
+            for (number, _) in plan.order.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+                if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
+                    views.push(self.view_landing(landing.clone(), &standings));
+                }
+            }
+        }
+        Ok(views)
+    }
+
+    /// What the queue's policy says now.
+    pub(in crate::app) async fn plan(&self, project: &str) -> Result<queue::Plan, Problem> {
+        let of = project.to_owned();
+        let read = self.store.read(move |conn| {
+            let open = landings::open(conn, Some(&of))?;
+            let briefs = landings::briefs(conn, &open)?;
+            Ok((landings::main(conn, &of)?, open, briefs))
+        });
+        let (main, open, briefs): (Option<Main>, _, _) = read.await?;
+        Ok(queue::plan(main.as_ref(), &open, &briefs, 1))
+    }
+
+    async fn standings(&self, project: &str) -> Result<BTreeMap<u64, Standing>, Problem> {
+        Ok(self.plan(project).await?.order.into_iter().collect())
+    }
+
+    fn view_landing(&self, landing: Landing, standings: &BTreeMap<u64, Standing>) -> LandingView {
+        let folder = self.landing_folder(landing.number);
+        let checks = landing.checks.iter().map(|check| {
+            let file = folder.join(&check.log);
+            CheckView {
+                name: check.name.clone(),
+                ok: check.ok,
+                seconds: check.milliseconds as f64 / 1_000.0,
+                code: check.code,
+                log: String::from_utf8_lossy(&checks::tail(&file, TAIL)).into_owned(),
+                log_file: file.to_string_lossy().into_owned(),
+            }
+        });
+        let standing = standings.get(&landing.number).filter(|_| landing.is_open());
+        // Why it was put back matters as long as it has not begun again.
+        let reason = match (standing, &landing.reason) {
+            (Some(standing), Some(reason)) if landing.state == State::Queued => {
+                Some(format!("{}; {reason}", standing.in_words()))
+            }
+            (Some(standing), _) => Some(standing.in_words()),
+            (None, reason) => reason.clone(),
+        };
+        LandingView {
+            id: landing.number,
+            project: landing.project,
+            title: landing.title,
+            source: landing.source,
+            worktree: landing.worktree,
+            briefs: landing.briefs,
+            commit: landing.commit,
+            merge_commit: landing.merge_commit.filter(|_| landing.state != State::Queued),
+            onto: landing.onto,
+            state: landing.state,
+            reason,
+            priority: landing.priority,
+            approved: landing.approved,
+            checks: checks.collect(),
+            flaky: landing.flaky,
+            paths: landing.paths,
+            reverts: landing.of,
+            batch: None,
+            by: landing.by,
+            queued_at: landing.queued_at,
+            ended_at: landing.ended_at,
+        }
+    }
+
+    /// The output of one check, from a byte on; of the newest run, which may be at it.
+    pub async fn check_log(&self, number: u64, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
+        self.landing(number).await?;
+        let name = flower_core::text::name("check", check)?;
+        let folder = self.landing_folder(number);
+        let Some(path) = checks::newest_log(&folder, &name) else {
+            return Err(Problem::new(
+                ProblemKind::NotFound,
+                format!("landing {number} has no output of a check `{name}`"),
+                format!("`flower queue show {number}` lists its checks"),
+            ));
+        };
+        use std::io::{Read, Seek};
+        let mut text = Vec::new();
+        if let Ok(mut file) = std::fs::File::open(path)
+            && file.seek(std::io::SeekFrom::Start(after)).is_ok()
+        {
+            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+        }
+        Ok(text)
+    }
+
+    /// Logs of its checks.
+    pub(in crate::app) fn landing_folder(&self, number: u64) -> PathBuf {
+        self.home.landings().join(number.to_string())
+    }
+
+    pub(in crate::app) async fn title_of(&self, brief: u64) -> Result<String, Problem> {
+        let found = self.store.read(move |conn| Ok((briefs::state(conn, brief)?, briefs::newest(conn)?))).await?;
+        match found {
+            (Some(brief), _) => Ok(brief.title),
+            (None, newest) => Err(Refusal::NoBrief { number: brief, newest }.into()),
+        }
+    }
+
+    /// The changes of a worktree against MAIN, as git shows them.
+    pub async fn diff_worktree(&self, choice: &ProjectChoice, name: &str, stat: bool) -> Result<Vec<u8>, Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        if place.seal == Seal::Sealed {
+            self.mirror(&place).await?;
+        }
+        let main = self.main_of(&worktree.project).await?;
+        let range = format!("{}...{}", main.tip, place.full_branch());
+        let style = if stat { "--stat" } else { "--patch" };
+        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, &range, "--"];
+        Ok(git::in_main(&place.repository).args(args).run().await?.stdout)
+    }
+
+    /// Live ephemeral worktrees, and lanes, of a project.
+    pub(in crate::app) async fn live_worktrees(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
+        let of = project.to_owned();
+        Ok(self.store.read(move |conn| worktrees::live(conn, Some(&of))).await?)
+    }
+}
+
+/// What may be said of a landing when it is asked for.
+#[derive(Clone, Debug)]
+pub struct LandWish {
+    pub briefs: Vec<u64>,
+    pub title: Option<String>,
+    pub priority: Priority,
+}
+
+/// What a branch is about: its only commit's first line, or the worktree's name.
+async fn subject(repository: &Repository, commit: &str, main: &str, name: &str) -> Result<String, Problem> {
+    let exclude = format!("^{main}");
+    let args = ["log", "--no-merges", "--format=%s", "--max-count=2", "--end-of-options", commit, &exclude, "--"];
+    let text = git::in_main(repository).args(args).line().await?;
+    let mut lines = text.lines();
+    match (lines.next(), lines.next()) {
+        (Some(only), None) if !only.trim().is_empty() => Ok(flower_core::text::cut(only, 200)),
+        _ => Ok(format!("Land {name}")),
+    }
+}

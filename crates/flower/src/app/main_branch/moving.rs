@@ -1,0 +1,179 @@
+//! The one place where MAIN's branch moves.
+//!
+//! Whoever moves it has the turn, and goes either forward to a commit that passed its checks or back to where the log says it
+//! should be. A journal is on disk before the branch moves. The branch itself is the only commit point: after a crash git is
+//! asked, and what had happened is finished.
+
+use super::served;
+use crate::app::App;
+use crate::app::landing::VerifiedCommit;
+use crate::app::worktrees::refs::tip;
+use crate::error::{Problem, ProblemKind};
+use crate::failpoint;
+use crate::git;
+use crate::repository::Repository;
+use flower_core::landing::Step;
+use flower_core::{Caller, Command, Main};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::{Mutex, OwnedMutexGuard};
+
+/// Proof that nobody else looks at or moves this MAIN meanwhile.
+pub(in crate::app) struct MainTurn {
+    pub(in crate::app) project: String,
+    pub(in crate::app) repository: Repository,
+    _guard: OwnedMutexGuard<()>,
+}
+
+/// Where it may go.
+pub(in crate::app) enum Target<'a> {
+    Verified(&'a VerifiedCommit),
+    /// Back to where the log has it.
+    Recorded(&'a Main),
+}
+
+/// How an attempt ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::app) enum Moved {
+    /// These files were left alone, because somebody has edited them.
+    Yes { left: Vec<String> },
+    /// It is not where it was thought to be; nothing happened.
+    Elsewhere,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Journal {
+    branch: String,
+    old: String,
+    new: String,
+    landing: Option<u64>,
+    note: Option<String>,
+    /// What MAIN was before, if not what its branch said: the tip that the log had.
+    onto: String,
+}
+
+impl App {
+    pub(in crate::app) async fn main_turn(&self, project: &str) -> Result<MainTurn, Problem> {
+        let repository = self.repository(project).await?;
+        let turn: Arc<Mutex<()>> = self.landings.turn(project);
+        let _guard = turn.lock_owned().await;
+        Ok(MainTurn { project: project.to_owned(), repository, _guard })
+    }
+
+    /// Moves MAIN's branch from `old`, and its checkout with it. What comes after, [`App::close_journal`] ends.
+    pub(in crate::app) async fn move_main(
+        &self,
+        turn: &MainTurn,
+        main: &Main,
+        old: &str,
+        target: &Target<'_>,
+    ) -> Result<Moved, Problem> {
+        let (new, landing, note) = match target {
+            Target::Verified(verified) => (verified.commit(), Some(verified.landing()), verified.note()),
+            Target::Recorded(main) => (main.tip.as_str(), None, None),
+        };
+        let journal = Journal {
+            branch: main.branch.clone(),
+            old: old.to_owned(),
+            new: new.to_owned(),
+            landing,
+            note,
+            onto: main.tip.clone(),
+        };
+        failpoint::here("main.before_journal");
+        self.write_journal(&turn.project, &journal)?;
+        failpoint::here("main.journal");
+        let branch = format!("refs/heads/{}", main.branch);
+        let swap = git::in_main(&turn.repository)
+            .args(["update-ref", "-m", "flower: landing", &branch, new, old])
+            .output()
+            .await?;
+        if swap.code != 0 {
+            self.close_journal(&turn.project);
+            if tip(&turn.repository, &branch).await?.as_deref() != Some(old) {
+                return Ok(Moved::Elsewhere);
+            }
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("git does not move `{}`: {}", main.branch, swap.stderr),
+                "is another git at work there? `flower doctor` looks for locks that nobody holds",
+            ));
+        }
+        failpoint::here("main.moved");
+        let left = served::bring(&self.home, &turn.repository, old, new).await?;
+        failpoint::here("main.tree");
+        Ok(Moved::Yes { left })
+    }
+
+    /// Everything that a journal speaks of is recorded.
+    pub(in crate::app) fn close_journal(&self, project: &str) {
+        let path = self.journal(project);
+        if let Err(error) = std::fs::remove_file(&path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!("{}: {error}", path.display());
+        }
+        failpoint::here("main.journal_gone");
+    }
+
+    /// After a crash: what git has done is finished and recorded; what it has not done did not happen.
+    pub(in crate::app) async fn recover_main(&self, project: &str) -> Result<(), Problem> {
+        let Some(journal) = self.read_journal(project) else { return Ok(()) };
+        let turn = self.main_turn(project).await?;
+        let branch = format!("refs/heads/{}", journal.branch);
+        let landed = match tip(&turn.repository, &branch).await? {
+            Some(now) if now == journal.new => true,
+            Some(now) => {
+                let args = ["merge-base", "--is-ancestor", &journal.new, &now];
+                // Somebody went on from it, or from elsewhere.
+                git::in_main(&turn.repository).args(args).succeeds().await.unwrap_or(false)
+            }
+            None => false,
+        };
+        if landed {
+            let lock = turn.repository.git_dir.join("index.lock");
+            // The git that held it was ours, and is gone: nothing that an earlier daemon started runs any more.
+            if let Err(error) = std::fs::remove_file(&lock)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                tracing::warn!("{}: {error}", lock.display());
+            }
+            served::bring(&self.home, &turn.repository, &journal.old, &journal.new).await?;
+            if let Some(number) = journal.landing {
+                let step = Step::Land { onto: journal.onto, merge_commit: journal.new, note: journal.note };
+                self.submit(&Caller::system(), Command::Landing { number, step }).await?;
+            }
+        }
+        self.close_journal(project);
+        Ok(())
+    }
+
+    fn journal(&self, project: &str) -> PathBuf {
+        self.home.landings().join(format!("{project}.journal"))
+    }
+
+    fn write_journal(&self, project: &str, journal: &Journal) -> Result<(), Problem> {
+        let path = self.journal(project);
+        let text = serde_json::to_string(journal).expect("plain data");
+        crate::app::worktrees::disk::make_private(&self.home.landings())
+            .and_then(|()| crate::home::write_private(&path, &text))
+            .and_then(|()| sync_folder(&self.home.landings()))
+            .map_err(|error| self.home.problem(&path, &error))
+    }
+
+    fn read_journal(&self, project: &str) -> Option<Journal> {
+        let text = std::fs::read(self.journal(project)).ok()?;
+        serde_json::from_slice(&text).inspect_err(|error| tracing::warn!("the journal of {project}: {error}")).ok()
+    }
+
+    /// Whether a move is under way, or was when flower ended.
+    pub(in crate::app) fn is_moving(&self, project: &str) -> bool {
+        self.journal(project).exists()
+    }
+}
+
+/// A file's name is on disk only once its folder is.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    std::fs::File::open(path)?.sync_all()
+}

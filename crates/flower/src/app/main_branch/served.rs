@@ -1,0 +1,235 @@
+//! The served tree: MAIN's own checkout, brought from one commit to the next.
+//!
+//! Only files that are as the old commit has them change. What is anybody else's stays, be it edited, new or ignored.
+
+use crate::app::worktrees::disk;
+use crate::error::Problem;
+use crate::git;
+use crate::home::Home;
+use crate::repository::Repository;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A very large tree on a slow disk.
+const CHECKOUT: Duration = Duration::from_secs(30 * 60);
+/// Somebody else's git has the index for a moment.
+const LOCK_TRIES: u32 = 20;
+const LOCK_PAUSE: Duration = Duration::from_millis(250);
+
+/// One path that differs between two commits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::app) struct Change {
+    /// As git has it: `A`dded, `D`eleted, `M`odified, `T` for another type.
+    pub(in crate::app) kind: char,
+    pub(in crate::app) mode: String,
+    pub(in crate::app) blob: String,
+    pub(in crate::app) path: OsString,
+}
+
+impl Change {
+    pub(in crate::app) fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+}
+
+/// What differs, without any guess about renames.
+pub(in crate::app) async fn changes(repository: &Repository, from: &str, to: &str) -> Result<Vec<Change>, Problem> {
+    let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", from, to];
+    let output = git::in_main(repository).args(args).deadline(CHECKOUT).run().await?;
+    let mut items = output.items();
+    let mut changes = Vec::new();
+    while let (Some(head), Some(path)) = (items.next(), items.next()) {
+        // `:100644 100755 old new M`
+        let head = String::from_utf8_lossy(head);
+        let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+        let [_, mode, _, blob, kind] = words[..] else { return Err(Problem::bug("git's list of changes is cut")) };
+        changes.push(Change {
+            kind: kind.chars().next().unwrap_or('X'),
+            mode: mode.to_owned(),
+            blob: blob.to_owned(),
+            path: OsStr::from_bytes(path).to_owned(),
+        });
+    }
+    Ok(changes)
+}
+
+/// Files that would be overwritten although they are not git's, ignored ones such as `.env` among them.
+pub(in crate::app) fn in_the_way(repository: &Repository, changes: &[Change]) -> Vec<String> {
+    let gone: HashSet<&Path> = changes.iter().filter(|c| c.kind == 'D').map(|c| Path::new(&c.path)).collect();
+    let blocks = |path: &Path| {
+        let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
+        // A file that becomes a folder goes with the same landing.
+        let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let file_above = above.into_iter().find(|above| {
+            !gone.contains(above)
+                && fs::symlink_metadata(repository.root.join(above)).is_ok_and(|found| !found.is_dir())
+        });
+        (there && !becomes_file(repository, path, &gone)) || file_above.is_some()
+    };
+    let added = changes.iter().filter(|change| change.kind == 'A');
+    added.filter(|change| blocks(Path::new(&change.path))).map(Change::name).collect()
+}
+
+/// A folder of which nothing is left once the landing has deleted its files.
+fn becomes_file(repository: &Repository, path: &Path, gone: &HashSet<&Path>) -> bool {
+    let dir = repository.root.join(path);
+    fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir()) && only_holds(&dir, path, gone)
+}
+
+fn only_holds(dir: &Path, path: &Path, gone: &HashSet<&Path>) -> bool {
+    fs::read_dir(dir).into_iter().flatten().flatten().all(|entry| {
+        let below = path.join(entry.file_name());
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => only_holds(&entry.path(), &below, gone),
+            _ => gone.contains(below.as_path()),
+        }
+    })
+}
+
+/// Brings the checkout from one commit to another. Can be repeated after a crash at any point. Gives the paths that were left alone
+/// because they are neither as the one nor as the other has them.
+pub(in crate::app) async fn bring(
+    home: &Home,
+    repository: &Repository,
+    from: &str,
+    to: &str,
+) -> Result<Vec<String>, Problem> {
+    let changes = changes(repository, from, to).await?;
+    wait_for_index(repository).await;
+    if in_the_way(repository, &changes).is_empty() {
+        // At once, and only if everything is as it should be.
+        let args = ["read-tree", "-m", "-u", from, to];
+        if git::in_main(repository).args(args).deadline(CHECKOUT).output().await?.code == 0 {
+            return Ok(Vec::new());
+        }
+    }
+    one_by_one(home, repository, from, to, &changes).await
+}
+
+async fn wait_for_index(repository: &Repository) {
+    for _ in 0..LOCK_TRIES {
+        if fs::symlink_metadata(repository.git_dir.join("index.lock")).is_err() {
+            return;
+        }
+        tokio::time::sleep(LOCK_PAUSE).await;
+    }
+}
+
+/// As [`bring`], file by file: also what the index takes for new already.
+pub(in crate::app) async fn put_back(
+    home: &Home,
+    repository: &Repository,
+    from: &str,
+    to: &str,
+) -> Result<Vec<String>, Problem> {
+    let changes = changes(repository, from, to).await?;
+    wait_for_index(repository).await;
+    one_by_one(home, repository, from, to, &changes).await
+}
+
+async fn one_by_one(
+    home: &Home,
+    repository: &Repository,
+    from: &str,
+    to: &str,
+    changes: &[Change],
+) -> Result<Vec<String>, Problem> {
+    let index = scratch_index(home);
+    let _remove = RemoveOnDrop(index.clone());
+    let differs_from_old = differing(repository, &index, from).await?;
+    let differs_from_new = differing(repository, &index, to).await?;
+    let (mut write, mut delete, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    for change in changes {
+        let path = change.path.as_os_str();
+        let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
+        let as_new = match change.kind {
+            'D' => !there,
+            _ => there && !differs_from_new.contains(path),
+        };
+        let as_old = match change.kind {
+            'A' => !there,
+            _ => !differs_from_old.contains(path),
+        };
+        match (as_new, as_old, change.kind) {
+            (true, ..) => {}
+            (false, true, 'D') => delete.push(path),
+            (false, true, _) => write.push(path),
+            (false, false, _) => left.push(change.name()),
+        }
+    }
+    for path in delete {
+        remove_file(repository, Path::new(path)).map_err(|error| crate::home::problem(&repository.root, &error))?;
+    }
+    let list = write.join(OsStr::new("\0"));
+    git::in_main(repository)
+        .args(["checkout-index", "--force", "--quiet", "-z", "--stdin"])
+        .input(list.as_bytes().to_vec())
+        .env("GIT_INDEX_FILE", index.clone())
+        .deadline(CHECKOUT)
+        .run()
+        .await?;
+    keep_staged(repository, from, to).await?;
+    git::in_main(repository).args(["read-tree", to]).run().await?;
+    git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+    Ok(left)
+}
+
+/// What somebody had staged and not committed stays to be found.
+async fn keep_staged(repository: &Repository, from: &str, to: &str) -> Result<(), Problem> {
+    let staged = git::in_main(repository).args(["write-tree"]).output().await?;
+    if staged.code != 0 {
+        return Ok(());
+    }
+    let tree = staged.line();
+    for commit in [from, to] {
+        let of = format!("{commit}^{{tree}}");
+        if git::in_main(repository).args(["rev-parse", "--verify", "--end-of-options", &of]).line().await? == tree {
+            return Ok(());
+        }
+    }
+    let keep = format!("refs/flower/saved/index-{tree}");
+    git::in_main(repository).args(["update-ref", &keep, &tree]).run().await?;
+    Ok(())
+}
+
+/// Paths of `commit` whose files are otherwise in the checkout, by content. The index that was used stays at `commit`.
+async fn differing(repository: &Repository, index: &Path, commit: &str) -> Result<HashSet<OsString>, Problem> {
+    let at_index = || git::in_main(repository).env("GIT_INDEX_FILE", index).deadline(CHECKOUT);
+    at_index().args(["read-tree", commit]).run().await?;
+    // Says by its exit code that something differs, which is what is asked next.
+    at_index().args(["update-index", "-q", "--refresh"]).output().await?;
+    let output = at_index().args(["diff-files", "--name-only", "-z", "--ignore-submodules=all"]).run().await?;
+    Ok(output.items().map(|item| OsStr::from_bytes(item).to_owned()).collect())
+}
+
+/// Deletes a file of the checkout, and the folders above it that are empty then.
+fn remove_file(repository: &Repository, path: &Path) -> std::io::Result<()> {
+    let Some(file) = disk::beneath(&repository.root, path) else { return Ok(()) };
+    match fs::remove_file(&file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    for above in file.ancestors().skip(1).take_while(|above| *above != repository.root) {
+        if fs::remove_dir(above).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+pub(in crate::app) fn scratch_index(home: &Home) -> PathBuf {
+    let _ = disk::make_private(&home.trash());
+    home.trash().join(format!("index-{}", &crate::home::random_hex()[..16]))
+}
+
+pub(in crate::app) struct RemoveOnDrop(pub(in crate::app) PathBuf);
+
+impl Drop for RemoveOnDrop {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
