@@ -1,6 +1,7 @@
-//! A bound on all processes inside for kernels whose process namespaces have none of their own, as far as there is a cgroup
-//! that can be made. For anybody but root the limit of the user does the same.
+//! A bound on all processes inside, and on their memory, for kernels whose process namespaces have none of their own, as far as
+//! there is a cgroup that can be made. For anybody but root the limit of the user does the same.
 
+use super::spec::Limits;
 use super::support;
 use rustix::process::Pid;
 use std::fs;
@@ -13,20 +14,22 @@ pub(super) struct Cgroup {
 
 impl Cgroup {
     /// Where it is of use.
-    pub(super) fn around(process: Pid, most: u32) -> Option<Cgroup> {
+    pub(super) fn around(process: Pid, limits: &Limits) -> Option<Cgroup> {
         if support::process_namespaces_are_bounded() || !rustix::process::geteuid().is_root() {
             return None;
         }
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-        candidates(&own).into_iter().find_map(|parent| Cgroup::below(&parent, process, most))
+        candidates(&own).into_iter().find_map(|parent| Cgroup::below(&parent, process, limits))
     }
 
-    fn below(parent: &Path, process: Pid, most: u32) -> Option<Cgroup> {
+    fn below(parent: &Path, process: Pid, limits: &Limits) -> Option<Cgroup> {
         let folder = parent.join(format!("flower-jail-{}", process.as_raw_pid()));
         // One that is there already was left by a jail whose outer process was killed; it is empty.
         let made = fs::create_dir(&folder).is_ok() || folder.is_dir();
         let cgroup = made.then_some(Cgroup { folder })?;
-        fs::write(cgroup.folder.join("pids.max"), most.to_string()).ok()?;
+        fs::write(cgroup.folder.join("pids.max"), limits.processes.to_string()).ok()?;
+        // Only the second version bounds both in one place; where it does not, `watch.rs` does it alone.
+        let _ = fs::write(cgroup.folder.join("memory.max"), limits.memory_bytes.to_string());
         fs::write(cgroup.folder.join("cgroup.procs"), process.as_raw_pid().to_string()).ok()?;
         Some(cgroup)
     }
@@ -64,7 +67,8 @@ mod tests {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&sleeper);
-        let made = candidates(&own).iter().find_map(|parent| Cgroup::below(parent, pid, 7));
+        let limits = Limits { processes: 7, ..Limits::default() };
+        let made = candidates(&own).iter().find_map(|parent| Cgroup::below(parent, pid, &limits));
         let folder = made.as_ref().map(|cgroup| cgroup.folder.clone());
         let bound = folder.as_ref().map(|folder| fs::read_to_string(folder.join("pids.max")).unwrap());
         let inside = folder.as_ref().map(|folder| fs::read_to_string(folder.join("cgroup.procs")).unwrap());

@@ -6,13 +6,15 @@ use super::root::Surroundings;
 use super::spec::{Network, Spec};
 use super::sys;
 use super::terminal::Terminal;
-use super::{FAILED, limits, privileges, root, rules, support, syscalls};
+use super::watch::Watch;
+use super::{FAILED, TOOK_TOO_MUCH, limits, privileges, root, rules, support, syscalls};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// What the outer process found out before.
 pub(super) struct Setting {
@@ -29,7 +31,7 @@ pub(super) struct Setting {
 /// Runs in the child of the fork; what it gives is the exit code of the jail.
 pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
     match prepare(spec, setting) {
-        Ok(()) => start(spec, command).map_or_else(|code| code, attend),
+        Ok(watch) => start(spec, command).map_or_else(|code| code, |command| attend(command, watch)),
         Err(failure) => {
             say(failure);
             FAILED
@@ -37,7 +39,7 @@ pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
     }
 }
 
-fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
+fn prepare(spec: &Spec, setting: Setting) -> Step<Watch> {
     // If the outer process is killed, nobody inside outlives it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during("bond to the outer process")?;
     // What the caller ignores, the command should not: it inherits this. As the first of its namespace, this process is
@@ -50,6 +52,7 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
     if setting.own_user_namespace {
         map_user(setting.user).map_err(support::no_namespaces)?;
     }
+    limits::go_first_when_memory_ends()?;
     let places: Places = places::of(spec)?;
     let surroundings = Surroundings {
         limits: &spec.limits,
@@ -69,11 +72,13 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<()> {
     }
     drop(ready);
     privileges::close_descriptors()?;
+    let watch = Watch::new(&spec.limits, &places)?;
     privileges::drop_capabilities()?;
     privileges::hide_memory()?;
     rustix::process::chdir(&spec.dir).during_with(|| spec.dir.display().to_string())?;
     rules::apply(spec, &places, setting.scopes)?;
-    syscalls::apply()
+    syscalls::apply()?;
+    Ok(watch)
 }
 
 /// Inside, the user is who it is outside.
@@ -108,23 +113,44 @@ fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
 /// Blocked only after the command has started, which inherits what is blocked.
 const ATTENDED: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];
 
+/// As a sender, whoever has no number in this namespace.
+const OUTSIDE: u32 = 0;
+/// Before the first look: most commands that flower runs itself have ended by then.
+const FIRST_LOOK: Duration = Duration::from_millis(20);
+
 /// Takes in whoever is left without a parent, until the command ends. Then everything else inside is ended by the kernel.
-fn attend(command: Pid) -> u8 {
+fn attend(command: Pid, mut watch: Watch) -> u8 {
     let attended = sys::block_signals(ATTENDED).and_then(|()| sys::signal_fd(ATTENDED));
     let Ok(signals) = attended else { return FAILED };
+    let mut next_look = Instant::now() + FIRST_LOOK;
     loop {
         while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if ended == command {
                 return exit_code(status);
             }
         }
-        let Ok((signal, sender)) = sys::read_signal(&signals) else { return FAILED };
-        // From outside, where the sender has no number here: the end was asked for. Those who are stopped must hear it.
-        if signal == libc::SIGTERM && sender == 0 {
+        // Also when signals never stop coming.
+        if Instant::now() >= next_look {
+            match watch.look() {
+                Ok(pause) => next_look = Instant::now() + pause,
+                Err(why) => return end_all(&why),
+            }
+        }
+        let wait = next_look.saturating_duration_since(Instant::now());
+        let Ok(signal) = sys::read_signal(&signals, wait) else { return FAILED };
+        // The end was asked for. Those who are stopped must hear it.
+        if signal == Some((libc::SIGTERM, OUTSIDE)) {
             sys::signal_all(libc::SIGTERM);
             sys::signal_all(libc::SIGCONT);
         }
     }
+}
+
+/// First the end, then the word: whoever reads it may take their time.
+fn end_all(why: &str) -> u8 {
+    sys::signal_all(libc::SIGKILL);
+    say(format_args!("everything inside was ended: {why}"));
+    TOOK_TOO_MUCH
 }
 
 /// As shells say it.

@@ -5,13 +5,27 @@ use super::spec::Limits;
 use super::support;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::io;
 use std::os::fd::OwnedFd;
+use std::{fs, io};
 
 /// The kernel keeps the first 300 numbers for itself, and refuses a bound below them.
 const FEWEST_PROCESSES: u32 = 400;
 /// Lets the operator's own work go first.
 const NICENESS: i32 = 5;
+
+/// Where the kernel looks for somebody to end when memory does, what runs inside counts as if it had this share of all of it
+/// on top, in thousandths.
+const GOES_FIRST: i32 = 500;
+
+/// Nobody outside is ended before. To be called while `/proc` can be written to.
+pub(super) fn go_first_when_memory_ends() -> Step<()> {
+    let file = "/proc/self/oom_score_adj";
+    let raise = || -> io::Result<()> {
+        let already = fs::read_to_string(file)?.trim().parse::<i32>().unwrap_or(0);
+        fs::write(file, already.max(GOES_FIRST).to_string())
+    };
+    raise().during(file)
+}
 
 /// Of every process inside.
 pub(super) fn apply(limits: &Limits) -> Step<()> {

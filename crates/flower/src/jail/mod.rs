@@ -27,6 +27,7 @@ mod sys;
 mod syscalls;
 mod terminal;
 mod toolchains;
+mod watch;
 
 pub use logged::run_logged;
 pub use probe::{probe, probe_with};
@@ -35,3 +36,5 @@ pub use spec::{Bind, Limits, Network, Overlay, Spec, command};
 
 /// The jail itself failed; nothing of the command has run.
 pub const FAILED: u8 = 125;
+/// What ran inside took too much of the machine, and was ended.
+pub const TOOK_TOO_MUCH: u8 = 123;

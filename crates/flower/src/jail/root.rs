@@ -7,7 +7,7 @@ use super::places::{Place, Places};
 use super::spec::{Limits, Overlay};
 use super::support;
 use super::sys;
-use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
@@ -23,8 +23,10 @@ pub(super) const NO_SUID: u64 = libc::MOUNT_ATTR_NOSUID;
 pub(super) const NO_DEV: u64 = libc::MOUNT_ATTR_NODEV;
 pub(super) const NO_EXEC: u64 = libc::MOUNT_ATTR_NOEXEC;
 
-/// How much of the memory one scratch folder can fill.
+/// How much of the memory all scratch folders together can fill, and with how many files: each takes about a kilobyte that
+/// is not in the size.
 const SCRATCH_SIZE: &str = "25%";
+const SCRATCH_FILES: &str = "500000";
 
 /// What only the user id 0 may read, and which therefore protects nothing against a root without capabilities.
 const ROOTS_SECRETS: &[&str] = &[
@@ -86,14 +88,16 @@ pub(super) fn build(places: &Places, surroundings: &Surroundings<'_>) -> Step<()
     root.enter().during("entering the fresh root")
 }
 
-/// Not at a path of its own: it lies over `/`, where lookups begin beneath it, and is reached by its descriptor.
+/// Not at a path of its own: it lies over `/`, where lookups begin beneath it, and is reached by its descriptor. The scratch
+/// folders are on it as well, so that they share one size.
 pub(super) struct Root {
     fd: OwnedFd,
 }
 
 impl Root {
     fn mount() -> Step<Root> {
-        let fd = fresh("tmpfs", &[("mode", "0755"), ("size", "1m")], NO_SUID | NO_DEV).during("a fresh root")?;
+        let options = [("mode", "0755"), ("size", SCRATCH_SIZE), ("nr_inodes", SCRATCH_FILES)];
+        let fd = fresh("tmpfs", &options, NO_SUID | NO_DEV).during("a fresh root")?;
         move_mount(&fd, "", CWD, "/", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).during("a fresh root")?;
         Ok(Root { fd })
     }
@@ -119,14 +123,24 @@ impl Root {
                     Err(errno) => Err(errno.into()),
                 }
             }
-            Place::Scratch { mode } => {
-                let options = [("mode", &*format!("{mode:o}")), ("size", SCRATCH_SIZE)];
-                self.attach(&fresh("tmpfs", &options, NO_SUID | NO_DEV)?, at)
-            }
+            Place::Scratch { mode } => self.put_scratch(at, *mode),
             Place::Empty => self.folder(at).map(drop),
             Place::Devices => dev::put(self, at, surroundings.terminal),
             Place::Processes => self.put_processes(at, surroundings.limits),
         }
+    }
+
+    /// A mount of its own, which stays writable when the root is sealed. Where the host has something at this place, or
+    /// around it, the folder is not ours to give away, and is covered by a fresh one.
+    fn put_scratch(&self, at: &Path, mode: u32) -> io::Result<()> {
+        let folder = self.folder(at)?;
+        if rustix::fs::fstat(&folder)?.st_dev != rustix::fs::fstat(&self.fd)?.st_dev {
+            let options = [("mode", &*format!("{mode:o}")), ("size", SCRATCH_SIZE), ("nr_inodes", SCRATCH_FILES)];
+            return self.attach(&fresh("tmpfs", &options, NO_SUID | NO_DEV)?, at);
+        }
+        let (parent, name) = self.parent(at)?;
+        rustix::fs::chmodat(&parent, name, Mode::from(mode), AtFlags::empty())?;
+        Ok(move_mount(&open_tree(&folder, "", COPY)?, "", &folder, "", onto_descriptor())?)
     }
 
     /// Of the new process namespace, so that only what runs inside is in it. Read-only: among it are the switches of the

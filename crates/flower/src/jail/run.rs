@@ -81,7 +81,7 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
             sys::ignore_signal(signal).during("signals")?;
         }
     }
-    let cgroup = Cgroup::around(init, spec.limits.processes);
+    let cgroup = Cgroup::around(init, &spec.limits);
     // If it has failed by now, its own words say so.
     let _ = rustix::io::write(&go, b"!");
     let code = attend(init, &attended, lifeline)?;

@@ -89,13 +89,21 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Descriptors of any one process.
     pub open_files: u64,
+    /// Memory of all processes together.
+    pub memory_bytes: u64,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
         // Far above what large builds and browsers need, far below what hurts the machine.
-        Limits { processes: 4096, file_bytes: 16 << 30, open_files: 65536 }
+        Limits { processes: 4096, file_bytes: 16 << 30, open_files: 65536, memory_bytes: memory() / 4 * 3 }
     }
+}
+
+/// Of the machine.
+fn memory() -> u64 {
+    let system = rustix::system::sysinfo();
+    system.totalram * u64::from(system.mem_unit)
 }
 
 impl Spec {

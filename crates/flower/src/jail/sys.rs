@@ -4,6 +4,7 @@
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Duration;
 
 pub(super) enum Forked {
     Parent(Pid),
@@ -83,19 +84,14 @@ pub(super) fn signal_fd(signals: &[i32]) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The next signal and its sender, who is 0 if this namespace does not see it.
-pub(super) fn read_signal(signals: &OwnedFd) -> io::Result<(i32, u32)> {
-    loop {
-        match try_read_signal(signals) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                let mut polled = [rustix::event::PollFd::new(signals, rustix::event::PollFlags::IN)];
-                match rustix::event::poll(&mut polled, None) {
-                    Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                    Err(errno) => return Err(errno.into()),
-                }
-            }
-            read => return read,
-        }
+/// The next signal and its sender, who is 0 if this namespace does not see it; none if the time is over.
+pub(super) fn read_signal(signals: &OwnedFd, within: Duration) -> io::Result<Option<(i32, u32)>> {
+    let within = rustix::event::Timespec::try_from(within).map_err(io::Error::other)?;
+    let mut polled = [rustix::event::PollFd::new(signals, rustix::event::PollFlags::IN)];
+    match rustix::event::poll(&mut polled, Some(&within)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => Ok(None),
+        Ok(_) => try_read_signal(signals).map(Some),
+        Err(errno) => Err(errno.into()),
     }
 }
 

@@ -220,6 +220,31 @@ static void bomb(void) {
     fflush(stdout);
 }
 
+// Takes memory, step by step, and then keeps it for a while.
+static void take_and_keep(int megabytes) {
+    for (int i = 0; i < megabytes; i++) {
+        char *block = malloc(1 << 20);
+        if (!block) exit(97);
+        memset(block, 1, 1 << 20);
+        usleep(1000);
+    }
+}
+
+// `eat MEGABYTES EACH PROCESSES`: so much before the others are forked, and so much in each of them.
+static void eat(char **args) {
+    take_and_keep(atoi(args[0]));
+    for (int i = 0; i < atoi(args[2]); i++) {
+        if (fork() == 0) {
+            take_and_keep(atoi(args[1]));
+            sleep(2);
+            _exit(0);
+        }
+    }
+    while (wait(NULL) > 0) {}
+    sleep(1);
+    printf("eaten\n");
+}
+
 static void typing(void) {
     char c = 'x';
     say("tiocsti", ioctl(0, TIOCSTI, &c));
@@ -315,6 +340,7 @@ int main(int count, char **args) {
     else if (!strcmp(what, "unix")) unix_socket(args[2]);
     else if (!strcmp(what, "metadata")) metadata(args[2]);
     else if (!strcmp(what, "bomb")) bomb();
+    else if (!strcmp(what, "eat")) eat(args + 2);
     else if (!strcmp(what, "typing")) typing();
     else if (!strcmp(what, "without")) without(args + 2);
     else if (!strcmp(what, "without_namespaces")) without_namespaces(args + 2);

@@ -17,6 +17,7 @@ mod removal;
 mod secrets;
 mod setup;
 mod sync;
+mod wild;
 
 use common::{Flower, Output, eventually};
 use serde_json::Value;
@@ -95,10 +96,16 @@ struct Running(Child);
 
 impl Running {
     fn inside(flower: &Flower, name: &str) -> Running {
-        let mut command = flower.command(&["worktree", "shell", name, "--", "sh", "-c", "echo ready; exec sleep 300"]);
+        Running::start(flower, name, "echo ready; exec sleep 300", "ready\n")
+    }
+
+    /// A script inside, as soon as it has said `word`.
+    fn start(flower: &Flower, name: &str, script: &str, word: &str) -> Running {
+        let mut command = flower.command(&["worktree", "shell", name, "--", "sh", "-c", script]);
         let mut child = command.stdout(Stdio::piped()).spawn().expect("flower runs");
-        let mut word = [0; 6];
-        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut word).expect("it says that it runs");
+        let mut said = vec![0; word.len()];
+        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut said).expect("it says that it runs");
+        assert_eq!(String::from_utf8_lossy(&said), word);
         Running(child)
     }
 

@@ -1,0 +1,40 @@
+//! What runs wild inside is not felt outside.
+
+use super::*;
+use std::time::{Duration, Instant};
+
+/// Some of each, and all at once: processes that never rest and start others, a file without end, very many small ones, and
+/// memory.
+const WILD: &str = "
+    mkdir many
+    (cd many; i=0; while [ $i -lt 50000 ]; do : > $i; i=$((i+1)); done) &
+    (while :; do head -c 100000000 /dev/zero > endless; done) &
+    head -c 300000000 /dev/zero | tail &
+    for i in $(seq 40); do (while :; do :; done) & done
+    for i in $(seq 4); do (while :; do (true) & wait; done) & done
+    echo wild
+    exec sleep 300";
+
+#[test]
+fn row_40_the_daemon_answers_while_something_runs_wild_inside() {
+    as_each_user(|flower| {
+        new(flower, "one", &[]);
+        let status = || {
+            let asked = Instant::now();
+            assert_eq!(flower.api("GET", "/api/status").send().status, 200);
+            asked.elapsed()
+        };
+        let mut wild = Running::start(flower, "one", WILD, "wild\n");
+        let begin = Instant::now();
+        let mut took = Vec::new();
+        while begin.elapsed() < Duration::from_secs(3) || took.len() < 200 {
+            took.push(status());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert!(wild.0.try_wait().expect("asked").is_none(), "it is wild to the end");
+        drop(wild);
+        took.sort();
+        let p99 = took[took.len() * 99 / 100];
+        assert!(p99 < Duration::from_millis(250), "{p99:?} of {}, slowest {:?}", took.len(), took.last());
+    });
+}
