@@ -53,6 +53,9 @@ struct Global {
 
 /// Runs the command line and gives its exit code.
 pub fn main() -> ExitCode {
+    if let Some(args) = commands::jail::alone(std::env::args_os()) {
+        return commands::jail::run(&args);
+    }
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

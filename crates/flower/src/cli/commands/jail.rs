@@ -1,5 +1,6 @@
 //! `flower jail`
 
+use clap::Parser;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,6 +16,20 @@ pub(crate) struct JailArgs {
     lifeline: Option<i32>,
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+/// Its arguments alone: the whole command line takes longer to put together than many a command takes to run.
+#[derive(clap::Parser)]
+struct Alone {
+    #[command(flatten)]
+    args: JailArgs,
+}
+
+/// If this is `flower jail` and nothing else. Whatever does not fit is left to the whole command line, which explains it.
+pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<JailArgs> {
+    let words: Vec<OsString> = words.skip(1).collect();
+    let is_jail = words.first().is_some_and(|word| word == "jail");
+    is_jail.then(|| Alone::try_parse_from(words).ok())?.map(|alone| alone.args)
 }
 
 /// The exit code is that of the command.

@@ -6,7 +6,7 @@ mod doctor;
 mod down;
 mod inbox;
 mod init;
-mod jail;
+pub(super) mod jail;
 mod log;
 mod project;
 mod scratchpad;
