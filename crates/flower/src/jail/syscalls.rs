@@ -16,47 +16,96 @@ pub(super) fn apply() -> Step<()> {
 }
 
 fn install() -> Result<(), Box<dyn std::error::Error>> {
-    apply_filter(&filter(libc::ENOSYS, absent())?)?;
-    apply_filter(&filter(libc::EPERM, forbidden()?)?)?;
-    Ok(())
-}
-
-fn filter(errno: i32, refused: Vec<Refused>) -> Result<BpfProgram, Box<dyn std::error::Error>> {
-    let rules: BTreeMap<c_long, Vec<SeccompRule>> = refused.into_iter().collect();
-    let action = SeccompAction::Errno(u32::try_from(errno)?);
+    let forbidden: BTreeMap<c_long, Vec<SeccompRule>> = forbidden()?.into_iter().collect();
+    let listed: Vec<c_long> = forbidden.keys().copied().collect();
+    let mut program = sieve(ABSENT, &listed)?;
+    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    // Another architecture, whose numbers mean other calls, is killed by the filter's beginning.
-    let program: BpfProgram = SeccompFilter::new(rules, SeccompAction::Allow, action, arch)?.try_into()?;
-    Ok(if cfg!(target_arch = "x86_64") { without_x32(program) } else { program })
-}
-
-/// On x86-64 every call has a second number, for programs with short pointers, which no list would name.
-fn without_x32(program: BpfProgram) -> BpfProgram {
-    const LOAD_NUMBER: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    const JUMP_IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-    const X32: u32 = 0x4000_0000;
-    let refusal = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
-    let mut guarded = vec![
-        sock_filter { code: LOAD_NUMBER, jt: 0, jf: 0, k: 0 },
-        sock_filter { code: JUMP_IF_AT_LEAST, jt: 0, jf: 1, k: X32 },
-        sock_filter { code: RETURN, jt: 0, jf: 0, k: refusal },
-    ];
-    guarded.extend(program);
-    guarded
+    let filter: BpfProgram = SeccompFilter::new(forbidden, SeccompAction::Allow, refusal, arch)?.try_into()?;
+    program.extend(filter);
+    Ok(apply_filter(&program)?)
 }
 
 /// As if the kernel did not have them: programs know what to use instead.
-fn absent() -> Vec<Refused> {
-    let calls = [
-        // Its flags lie in memory, where no filter sees them: `clone` says the same in a register.
-        libc::SYS_clone3,
-        // Does in the kernel what filters never see.
-        libc::SYS_io_uring_setup,
-        libc::SYS_io_uring_enter,
-        libc::SYS_io_uring_register,
+const ABSENT: &[c_long] = &[
+    // Its flags lie in memory, where no filter sees them: `clone` says the same in a register.
+    libc::SYS_clone3,
+    // Does in the kernel what filters never see.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// What stands before the long filter, so that few calls get there: the kernel tries each number there is when it takes a
+/// filter, and a search by halves spares most of them the way through the whole list. Calls that are absent are answered
+/// here, those of `listed` pass on to what follows, all others are allowed.
+fn sieve(absent: &[c_long], listed: &[c_long]) -> Result<BpfProgram, Box<dyn std::error::Error>> {
+    const ARCHITECTURE: u32 = std::mem::offset_of!(libc::seccomp_data, arch) as u32;
+    const NUMBER: u32 = std::mem::offset_of!(libc::seccomp_data, nr) as u32;
+    /// On x86-64 every call has a second number, for programs with short pointers, which no list would name.
+    const X32: u32 = 0x4000_0000;
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => AUDIT_ARCH_X86_64,
+        "aarch64" => AUDIT_ARCH_AARCH64,
+        other => return Err(format!("no filter is known for {other}").into()),
+    };
+    let mut program = vec![
+        instruction(LOAD, ARCHITECTURE),
+        // The numbers of another one mean other calls.
+        branch(IF_EQUAL, architecture, 1, 0),
+        instruction(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
+        instruction(LOAD, NUMBER),
     ];
-    calls.into_iter().map(|call| (call, Vec::new())).collect()
+    let refused = instruction(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs());
+    for call in absent {
+        program.extend([branch(IF_EQUAL, u32::try_from(*call)?, 0, 1), refused.clone()]);
+    }
+    if cfg!(target_arch = "x86_64") {
+        program.extend([branch(IF_AT_LEAST, X32, 0, 1), refused]);
+    }
+    let mut numbers = listed.iter().map(|call| u32::try_from(*call)).collect::<Result<Vec<_>, _>>()?;
+    numbers.sort_unstable();
+    program.extend(search(&numbers)?);
+    // What was found goes on behind the end.
+    let end = program.len();
+    for (at, instruction) in program.iter_mut().enumerate().filter(|(_, instruction)| instruction.code == GO_ON) {
+        instruction.k = u32::try_from(end - at - 1)?;
+    }
+    Ok(program)
+}
+
+/// By halves, each half behind the other.
+fn search(numbers: &[u32]) -> Result<BpfProgram, std::num::TryFromIntError> {
+    let allowed = instruction(RETURN, libc::SECCOMP_RET_ALLOW);
+    match numbers {
+        [] => Ok(vec![allowed]),
+        [number] => Ok(vec![branch(IF_EQUAL, *number, 1, 0), allowed, instruction(GO_ON, 0)]),
+        _ => {
+            let (lower, upper) = numbers.split_at(numbers.len() / 2);
+            let below = search(lower)?;
+            let mut program = vec![branch(IF_AT_LEAST, upper[0], u8::try_from(below.len())?, 0)];
+            program.extend(below);
+            program.extend(search(upper)?);
+            Ok(program)
+        }
+    }
+}
+
+const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+const GO_ON: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
+const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
+const AUDIT_ARCH_AARCH64: u32 = 0xc000_00b7;
+
+fn instruction(code: u16, k: u32) -> sock_filter {
+    branch(code, k, 0, 0)
+}
+
+/// How many instructions are passed over if it is so, and if it is not.
+fn branch(code: u16, k: u32, so: u8, not: u8) -> sock_filter {
+    sock_filter { code, jt: so, jf: not, k }
 }
 
 fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
@@ -191,4 +240,51 @@ fn condition(argument: u8, comparison: SeccompCmpOp, value: u64) -> Condition {
 
 fn low_half(value: impl Into<i128>) -> u64 {
     u64::try_from(value.into() & i128::from(u32::MAX)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the sieve says to a call: the answer, or none if it is passed on.
+    fn sifted(program: &[sock_filter], architecture: u32, number: u32) -> Option<u32> {
+        let (mut at, mut loaded) = (0, 0);
+        while let Some(next) = program.get(at) {
+            let jump = |holds: bool| usize::from(if holds { next.jt } else { next.jf });
+            at += 1;
+            match next.code {
+                LOAD => loaded = if next.k == 0 { number } else { architecture },
+                IF_EQUAL => at += jump(loaded == next.k),
+                IF_AT_LEAST => at += jump(loaded >= next.k),
+                GO_ON => at += next.k as usize,
+                RETURN => return Some(next.k),
+                other => panic!("{other} is no instruction of the sieve"),
+            }
+        }
+        assert_eq!(at, program.len(), "it goes on with the first instruction behind the end");
+        None
+    }
+
+    #[test]
+    fn exactly_the_listed_calls_pass_on_and_the_absent_are_answered() {
+        let listed: Vec<c_long> = forbidden().unwrap().into_iter().map(|(call, _)| call).collect();
+        let program = sieve(ABSENT, &listed).unwrap();
+        let (ours, other) = match std::env::consts::ARCH {
+            "x86_64" => (AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64),
+            _ => (AUDIT_ARCH_AARCH64, AUDIT_ARCH_X86_64),
+        };
+        let absent = Some(libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs());
+        for number in 0..2000 {
+            let expected = match c_long::from(number) {
+                call if ABSENT.contains(&call) => absent,
+                call if listed.contains(&call) => None,
+                _ => Some(libc::SECCOMP_RET_ALLOW),
+            };
+            assert_eq!(sifted(&program, ours, number), expected, "{number}");
+            assert_eq!(sifted(&program, other, number), Some(libc::SECCOMP_RET_KILL_PROCESS), "{number}");
+            if cfg!(target_arch = "x86_64") {
+                assert_eq!(sifted(&program, ours, 0x4000_0000 + number), absent, "{number}");
+            }
+        }
+    }
 }
