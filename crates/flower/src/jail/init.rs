@@ -1,18 +1,22 @@
 //! The first process of the jail: builds it, starts the command in it, and stays its parent.
 
 use super::failure::{During, Failure, Step, say};
-use super::places::{self, Places};
+use super::places::Places;
 use super::root::Surroundings;
 use super::spec::{Network, Spec};
 use super::sys;
 use super::terminal::Terminal;
 use super::watch::Watch;
 use super::{FAILED, TOOK_TOO_MUCH, limits, privileges, root, rules, support, syscalls};
+use rustix::fs::Access;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
-use std::ffi::OsString;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -26,6 +30,7 @@ pub(super) struct Setting {
     /// Gives one byte when everything outside is ready, and ends if there is no outside any more.
     pub(super) ready: OwnedFd,
     pub(super) user: (u32, u32),
+    pub(super) places: Places,
 }
 
 /// Runs in the child of the fork; what it gives is the exit code of the jail.
@@ -53,13 +58,12 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<Watch> {
         map_user(setting.user).map_err(support::no_namespaces)?;
     }
     limits::go_first_when_memory_ends()?;
-    let places: Places = places::of(spec)?;
     let surroundings = Surroundings {
         limits: &spec.limits,
         own_user_namespace: setting.own_user_namespace,
         terminal: setting.terminal.as_ref().and_then(|terminal| terminal.path.as_deref()),
     };
-    root::build(&places, &surroundings)?;
+    root::build(&setting.places, &surroundings)?;
     if spec.network == Network::Closed {
         raise_loopback().during("loopback")?;
     }
@@ -72,11 +76,11 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<Watch> {
     }
     drop(ready);
     privileges::close_descriptors()?;
-    let watch = Watch::new(&spec.limits, &places)?;
+    let watch = Watch::new(&spec.limits, &setting.places)?;
     privileges::drop_capabilities()?;
     privileges::hide_memory()?;
     rustix::process::chdir(&spec.dir).during_with(|| spec.dir.display().to_string())?;
-    rules::apply(spec, &places, setting.scopes)?;
+    rules::apply(spec, &setting.places, setting.scopes)?;
     syscalls::apply()?;
     Ok(watch)
 }
@@ -100,7 +104,15 @@ fn raise_loopback() -> io::Result<()> {
 fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
     let program = command.first().ok_or(FAILED)?;
     let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
-    let started = Command::new(program).args(&command[1..]).env_clear().envs(passed).envs(&spec.env).spawn();
+    let env: BTreeMap<&String, OsString> =
+        passed.chain(spec.env.iter().map(|(name, value)| (name, value.into()))).collect();
+    let path = env.iter().find_map(|(name, value)| (*name == "PATH").then_some(value));
+    let spawn = |at: &OsStr| Command::new(at).arg0(program).args(&command[1..]).env_clear().envs(&env).spawn();
+    // By a whole path it can be started without copying this process first.
+    let started = match path.and_then(|path| find(program, path)) {
+        Some(whole) => spawn(whole.as_os_str()).or_else(|_| spawn(program)),
+        None => spawn(program),
+    };
     match started {
         Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(FAILED),
         Err(error) => {
@@ -108,6 +120,13 @@ fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
             Err(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     }
+}
+
+/// Where the shell would find a program that is only a name.
+fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let is_name = !program.as_encoded_bytes().contains(&b'/');
+    let can_run = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
+    is_name.then(|| std::env::split_paths(path).map(|folder| folder.join(program)).find(can_run))?
 }
 
 /// Blocked only after the command has started, which inherits what is blocked.

@@ -139,8 +139,10 @@ impl Host {
     fn new(spec: &Spec) -> Host {
         let written = spec.write.iter().chain(spec.binds.iter().filter(|bind| bind.write).map(|bind| &bind.from));
         let layers = spec.overlays.iter().flat_map(|overlay| [&overlay.upper, &overlay.work]);
-        let exposed = written.chain(layers).map(|path| path.canonicalize().unwrap_or_else(|_| path.clone())).collect();
-        Host { links: BTreeMap::new(), no_links: HashSet::new(), exposed }
+        let mut host = Host { links: BTreeMap::new(), no_links: HashSet::new(), exposed: Vec::new() };
+        let real = |path: &PathBuf| host.walk(path).map_or_else(|_| path.clone(), |(real, _)| real);
+        let exposed = written.chain(layers).map(real).collect();
+        Host { exposed, ..host }
     }
 
     /// The path without links; the links are noted.

@@ -3,6 +3,7 @@
 use super::cgroup::Cgroup;
 use super::failure::{During, Failure, Step, say};
 use super::init::{self, Setting};
+use super::places;
 use super::spec::{Network, Spec};
 use super::support;
 use super::sys::{self, Forked};
@@ -64,12 +65,14 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
 
     let user = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let own_user_namespace = !may_make_namespaces();
+    // Before the fork, after which every page that is written to is copied first.
+    let places = places::of(spec)?;
     let (ready, go) = pipe_with(PipeFlags::CLOEXEC).during("pipe")?;
     let forked = sys::fork_into(namespaces(spec.network, own_user_namespace));
     let init = match forked.map_err(support::no_namespaces)? {
         Forked::Child => {
             drop(go);
-            let setting = Setting { own_user_namespace, scopes, terminal, ready, user };
+            let setting = Setting { own_user_namespace, scopes, terminal, ready, user, places };
             sys::exit_now(init::run(spec, setting, command).into())
         }
         Forked::Parent(init) => init,
