@@ -31,7 +31,6 @@ const ALWAYS: &[(&str, &str)] = &[
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
     ("protocol.allow", "never"),
-    ("protocol.file.allow", "always"),
     // Two checkout processes were a quarter faster than one on two cores; below this many files they are slower.
     ("checkout.workers", "2"),
     ("checkout.thresholdForParallelism", "1000"),

@@ -106,6 +106,23 @@ impl Git {
         self
     }
 
+    /// With a place of its own for objects, which may borrow from the repository's.
+    pub fn objects_in(self, dir: &Path) -> Git {
+        self.env("GIT_OBJECT_DIRECTORY", dir)
+    }
+
+    /// For what is not to be trusted: it could be made to grow without end.
+    pub fn memory(mut self, most: u64) -> Git {
+        self.run.memory = Some(most);
+        self
+    }
+
+    /// Ends it as soon as its answer is longer.
+    pub fn answer_at_most(mut self, most: usize) -> Git {
+        self.run.most = most;
+        self
+    }
+
     pub fn deadline(mut self, deadline: Duration) -> Git {
         self.run.deadline = deadline;
         self
@@ -120,11 +137,15 @@ impl Git {
     }
 
     /// Runs it, whatever its exit code.
-    pub async fn output(mut self) -> Result<Output, GitError> {
+    pub async fn output(self) -> Result<Output, GitError> {
+        self.disarmed().await?.output().await
+    }
+
+    async fn disarmed(mut self) -> Result<Run, GitError> {
         if let Some((repository, git_dir)) = self.guarded.take() {
             guard::disarm(&repository, &git_dir, self.reach, &mut self.run).await?;
         }
-        self.run.output().await
+        Ok(self.run)
     }
 
     /// Runs it; anything but success is an error.
@@ -146,6 +167,24 @@ impl Git {
             _ => Err(output.require_success().expect_err("neither yes nor no")),
         }
     }
+}
+
+/// Runs two at once, the answer of the first being the input of the second. Gives how each of them ended.
+pub async fn piped(from: Git, to: Git) -> (Result<Output, GitError>, Result<Output, GitError>) {
+    let (mut from, mut to) = match (from.disarmed().await, to.disarmed().await) {
+        (Ok(from), Ok(to)) => (from, to),
+        (Err(error), _) | (_, Err(error)) => return (Err(error.clone()), Err(error)),
+    };
+    match std::io::pipe() {
+        Ok((reads, writes)) => (to.reads, from.writes) = (Some(reads), Some(writes)),
+        Err(error) => {
+            let error = GitError::NotStarted(error.to_string());
+            return (Err(error.clone()), Err(error));
+        }
+    }
+    let (to, from) = tokio::join!(to.output(), from.output());
+    let success = |output: Output| output.require_success();
+    (from.and_then(success), to.and_then(success))
 }
 
 /// The version of git that is installed, as in `2.47.3`.

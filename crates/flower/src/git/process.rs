@@ -1,7 +1,8 @@
 //! One git process: its environment is what we say, its answer is bounded, and it ends at its deadline.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
 use std::ffi::OsString;
+use std::io::{PipeReader, PipeWriter};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -22,6 +23,13 @@ pub(super) struct Run {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) dir: Option<PathBuf>,
     pub(super) input: Option<Vec<u8>>,
+    /// Where its input comes from, and where its answer goes, if another process is there.
+    pub(super) reads: Option<PipeReader>,
+    pub(super) writes: Option<PipeWriter>,
+    /// The longest answer.
+    pub(super) most: usize,
+    /// The most memory, where what it works on is not to be trusted.
+    pub(super) memory: Option<u64>,
     pub(super) deadline: Duration,
 }
 
@@ -40,8 +48,8 @@ pub enum GitError {
     NotStarted(String),
     #[error("`git {command}` did not end within {seconds} seconds")]
     Deadline { command: String, seconds: u64 },
-    #[error("`git {command}` answered more than {} MB", MOST_OUTPUT / 1024 / 1024)]
-    TooMuch { command: String },
+    #[error("`git {command}` answered more than {most} bytes")]
+    TooMuch { command: String, most: usize },
     #[error("`git {command}` failed ({code}): {stderr}")]
     Failed { command: String, code: i32, stderr: String },
     #[error("{file} includes a file that flower cannot read beforehand")]
@@ -52,7 +60,18 @@ pub enum GitError {
 
 impl Run {
     pub(super) fn new(program: OsString, deadline: Duration) -> Run {
-        Run { program, args: Vec::new(), env: Vec::new(), dir: None, input: None, deadline }
+        Run {
+            program,
+            args: Vec::new(),
+            env: Vec::new(),
+            dir: None,
+            input: None,
+            reads: None,
+            writes: None,
+            most: MOST_OUTPUT,
+            memory: None,
+            deadline,
+        }
     }
 
     /// The words of the command without what leads to it, for errors.
@@ -78,16 +97,30 @@ impl Run {
         if self.input.is_some() {
             process.stdin(Stdio::piped());
         }
+        if let Some(reads) = self.reads {
+            process.stdin(reads);
+        }
+        if let Some(writes) = self.writes {
+            process.stdout(writes);
+        }
         let child = process.spawn().map_err(|error| GitError::NotStarted(error.to_string()))?;
+        // Our ends of its pipes, without which the other process would never see them end.
+        drop(process);
         let mut group = Group { id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) };
-        let answer = tokio::time::timeout(self.deadline, converse(child, self.input.unwrap_or_default())).await;
+        if let Some(most) = self.memory {
+            group
+                .bound_memory(most)
+                .map_err(|error| GitError::Io { command: command.clone(), error: error.to_string() })?;
+        }
+        let talk = converse(child, self.input.unwrap_or_default(), self.most);
+        let answer = tokio::time::timeout(self.deadline, talk).await;
         match answer {
             Ok(Ok(Some((code, stdout, stderr)))) => {
                 group.id = None;
                 let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
                 Ok(Output { code, stdout, stderr, command })
             }
-            Ok(Ok(None)) => Err(GitError::TooMuch { command }),
+            Ok(Ok(None)) => Err(GitError::TooMuch { command, most: self.most }),
             Ok(Err(error)) => Err(GitError::Io { command, error: error.to_string() }),
             Err(_) => Err(GitError::Deadline { command, seconds: self.deadline.as_secs() }),
         }
@@ -119,6 +152,16 @@ struct Group {
 }
 
 impl Group {
+    /// Files that it only reads do not count.
+    fn bound_memory(&self, most: u64) -> rustix::io::Result<()> {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        match prlimit(self.id, Resource::Data, limit) {
+            // It has ended already.
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            done => done.map(|_| ()),
+        }
+    }
+
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id {
             // Nobody is left of it, or it is ours.
@@ -141,7 +184,7 @@ impl Drop for Group {
 type Answer = (i32, Vec<u8>, Vec<u8>);
 
 /// Writes, reads and waits at once. Nothing means that the answer was too long.
-async fn converse(mut child: Child, input: Vec<u8>) -> std::io::Result<Option<Answer>> {
+async fn converse(mut child: Child, input: Vec<u8>, most: usize) -> std::io::Result<Option<Answer>> {
     let stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let write = async {
@@ -158,9 +201,9 @@ async fn converse(mut child: Child, input: Vec<u8>) -> std::io::Result<Option<An
     };
     let answer = async {
         let Some(mut stdout) = stdout else { return Ok(Some(Vec::new())) };
-        let answer = read(&mut stdout, MOST_OUTPUT + 1).await?;
+        let answer = read(&mut stdout, most + 1).await?;
         // Dropped here when it is too long, so that the process notices instead of waiting for us.
-        Ok::<_, std::io::Error>((answer.len() <= MOST_OUTPUT).then_some(answer))
+        Ok::<_, std::io::Error>((answer.len() <= most).then_some(answer))
     };
     let ((), stdout, stderr) = tokio::join!(write, answer, errors);
     let Some(stdout) = stdout? else { return Ok(None) };

@@ -6,6 +6,7 @@ mod bad_input;
 mod common;
 mod crashes;
 mod disk;
+mod hostile_commits;
 mod hostile_linked;
 mod hostile_private;
 mod life;

@@ -99,8 +99,6 @@ impl App {
     ) -> Result<Finding, Problem> {
         let of_project = |worktree: &&Worktree| worktree.project == project;
         let mut prefixes: Vec<String> = live.iter().filter(of_project).map(|worktree| keep(&worktree.name)).collect();
-        // Where the mirror puts what it has just fetched.
-        prefixes.extend(live.iter().filter(of_project).map(|worktree| super::mirror::fresh(&worktree.name)));
         let archived = kept.iter().chain(live).filter(of_project);
         prefixes.extend(archived.map(|worktree| super::remove::archive_refs(worktree.number)));
         let refs = refs_below(repository, "refs/flower/").await?;

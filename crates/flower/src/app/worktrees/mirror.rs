@@ -1,10 +1,13 @@
 //! The two ways between a private repository and MAIN's: commits come out as the worktree's branch, MAIN's tip goes in.
 //! git on the private side runs inside a jail, always.
 
+use super::incoming;
+use super::limits::LONGEST;
 use super::observe::is_dirty;
 use super::place::Place;
 use super::private;
-use super::refs::tip;
+use super::refs::{refs_below, tip, update_refs};
+use super::unfit::{Unfit, plain};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
@@ -12,13 +15,14 @@ use crate::git;
 use crate::view::SyncView;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Refusal, Worktree};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// A large branch, on a slow disk.
-const TRANSFER: Duration = Duration::from_secs(10 * 60);
+/// How long whoever only looks waits for a mirror that is under way.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl App {
     /// Brings new commits out and MAIN's tip in, and merges it if nobody is at work there.
@@ -53,35 +57,49 @@ impl App {
         ))
     }
 
-    /// Fetches the private branch into MAIN's repository, if anything moved there.
+    /// Brings the private branch into MAIN's repository, if anything moved there.
     pub(in crate::app) async fn mirror(&self, place: &Place) -> Result<(), Problem> {
         let turn = self.worktrees.turn(&place.folder);
         let _turn = turn.lock().await;
+        self.mirror_in_turn(place).await
+    }
+
+    /// The same for somebody who only looks, and would rather hear that it is still under way than wait for all of it.
+    pub(super) async fn mirror_soon(&self, place: &Place) -> Result<(), Problem> {
+        let turn = self.worktrees.turn(&place.folder);
+        let Ok(_turn) = tokio::time::timeout(PATIENCE, turn.lock()).await else {
+            return Err(Problem::new(
+                ProblemKind::Timeout,
+                "they are still on their way",
+                format!("look again later: `flower worktree show {}`", place.name),
+            ));
+        };
+        self.mirror_in_turn(place).await
+    }
+
+    async fn mirror_in_turn(&self, place: &Place) -> Result<(), Problem> {
         let now = stamp(place);
         let before = fs::read_to_string(place.mirrored()).unwrap_or_default();
         let (seen, mirrored) = before.split_once('\n').unwrap_or((&before, ""));
         if seen == now {
             return Ok(());
         }
+        if let Some(refused) = last_refusal(place).filter(|refused| refused.stamp == now) {
+            return Err(refused.problem);
+        }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let old = tip(&place.repository, &place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
+        let new = branch_inside(place, launcher.clone()).await?;
+        if old.as_deref() != Some(new.as_str()) && new != mirrored {
+            let kept = refs_below(&place.repository, &place.keep()).await?;
+            let has: Vec<String> = kept.into_iter().map(|(_, commit)| commit).chain(old.clone()).collect();
+            if let Err(unfit) = incoming::bring(place, launcher, &new, &has).await {
+                return Err(remember(place, now, unfit));
+            }
+        }
         let branch = place.full_branch();
-        let fresh = fresh(&place.name);
-        let fetched = git::in_main(&place.repository)
-            .args(["-c", "fetch.fsckObjects=true", "-c", "transfer.maxPackSize=0", "fetch", "--quiet", "--no-tags"])
-            .args(["--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"])
-            .args([OsString::from("--upload-pack"), upload_pack(&launcher), place.private().into()])
-            .args([format!("+{branch}:{fresh}")])
-            .env("GIT_ALLOW_PROTOCOL", "file")
-            .deadline(TRANSFER)
-            .run()
-            .await;
-        fetched.map_err(|error| no_branch(place, error))?;
-        let Some(new) = tip(&place.repository, &fresh).await? else {
-            return Err(Problem::bug("git fetched a branch which is not there"));
-        };
-        let mut lines = vec![format!("delete {fresh}")];
+        let mut lines = Vec::new();
         // What the operator committed here stays, as long as nothing was committed inside meanwhile.
         let operators_turn = old.as_deref().is_some_and(|old| old != mirrored) && new == mirrored;
         let moves = old.as_deref() != Some(new.as_str()) && !operators_turn;
@@ -99,11 +117,12 @@ impl App {
                 lines.push(format!("update {}{old} {old}", place.keep()));
             }
         }
-        super::refs::update_refs(&place.repository, lines).await?;
+        update_refs(&place.repository, lines).await?;
         if moves {
             self.move_operators_index(place).await?;
         }
-        fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)
+        fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
+        super::disk::delete(&place.refused()).map_err(io)
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
@@ -151,7 +170,7 @@ impl App {
                 (linked(), linked())
             }
         };
-        let merged = merge.args(["merge", "--no-edit", "--quiet", commit]).deadline(TRANSFER).output().await?;
+        let merged = merge.args(["merge", "--no-edit", "--quiet", commit]).deadline(LONGEST).output().await?;
         if merged.code == 0 {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
@@ -170,26 +189,47 @@ impl App {
     }
 }
 
-/// Whoever works inside can rename or delete the branch; then there is nothing to mirror.
-fn no_branch(place: &Place, error: git::GitError) -> Problem {
-    match &error {
-        git::GitError::Failed { stderr, .. } if stderr.contains("couldn't find remote ref") => Problem::new(
-            ProblemKind::Refused,
-            format!("inside there is no branch `{}` any more", place.branch),
-            format!("make it again: `flower worktree shell {} -- git branch {}`", place.name, place.branch),
-        ),
-        _ => error.into(),
+/// Where the branch stands inside. Whoever works there can rename or delete it; then there is nothing to mirror.
+async fn branch_inside(place: &Place, launcher: Vec<OsString>) -> Result<String, Problem> {
+    let branch = place.full_branch();
+    let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &branch];
+    let output = git::in_jail(launcher).args(args).output().await?;
+    let name = output.line();
+    if output.code == 0 && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(name);
     }
+    let why = if output.stderr.is_empty() { String::new() } else { format!(": {}", plain(&output.stderr)) };
+    Err(Problem::new(
+        ProblemKind::Refused,
+        format!("inside there is no branch `{}` any more{why}", place.branch),
+        format!("make it again: `flower worktree shell {} -- git branch {}`", place.name, place.branch),
+    ))
+}
+
+/// Why the branch was not taken, and for which state of the private repository that was said.
+#[derive(Serialize, Deserialize)]
+struct LastRefusal {
+    stamp: String,
+    problem: Problem,
+}
+
+fn last_refusal(place: &Place) -> Option<LastRefusal> {
+    serde_json::from_slice(&fs::read(place.refused()).ok()?).ok()
+}
+
+/// What is refused for good is not tried again until something moves inside.
+fn remember(place: &Place, stamp: String, unfit: Unfit) -> Problem {
+    let is_final = unfit.is_final();
+    let refusal = LastRefusal { stamp, problem: unfit.problem(&place.name) };
+    if is_final && let Err(error) = fs::write(place.refused(), serde_json::to_vec(&refusal).expect("plain data")) {
+        tracing::warn!("{}: {error}", place.refused().display());
+    }
+    refusal.problem
 }
 
 /// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
 pub(super) fn note_mirrored(place: &Place, commit: &str) -> std::io::Result<()> {
     fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
-}
-
-/// What was fetched from the private repository before it is looked at.
-pub(super) fn fresh(name: &str) -> String {
-    format!("refs/flower/fresh/{name}")
 }
 
 /// The lines in which git names what does not merge.
@@ -209,42 +249,4 @@ fn stamp(place: &Place) -> String {
             .map_or_else(|_| "-".to_owned(), |f| format!("{}.{}.{}.{}", f.ino(), f.size(), f.mtime(), f.mtime_nsec()))
     });
     seen.join(" ")
-}
-
-/// git hands this to a shell, together with the repository's path: every word is quoted.
-fn upload_pack(launcher: &[OsString]) -> OsString {
-    let mut text = OsString::new();
-    for word in launcher.iter().map(OsString::as_os_str).chain(["git".as_ref(), "upload-pack".as_ref()]) {
-        if !text.is_empty() {
-            text.push(" ");
-        }
-        text.push(quoted(word));
-    }
-    text
-}
-
-fn quoted(word: &std::ffi::OsStr) -> OsString {
-    use std::os::unix::ffi::{OsStrExt, OsStringExt};
-    let mut bytes = vec![b'\''];
-    for &byte in word.as_bytes() {
-        if byte == b'\'' {
-            bytes.extend_from_slice(br"'\''");
-        } else {
-            bytes.push(byte);
-        }
-    }
-    bytes.push(b'\'');
-    OsString::from_vec(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_for_the_shell_are_quoted() {
-        assert_eq!(quoted("a b".as_ref()), "'a b'");
-        assert_eq!(quoted("it's $(id) `x`".as_ref()), r"'it'\''s $(id) `x`'");
-        assert_eq!(upload_pack(&["/a b/flower".into(), "jail".into()]), "'/a b/flower' 'jail' 'git' 'upload-pack'");
-    }
 }

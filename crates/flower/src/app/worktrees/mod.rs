@@ -6,7 +6,10 @@ pub(in crate::app) mod create;
 pub(in crate::app) mod disk;
 mod doctor;
 pub(in crate::app) mod facts;
+mod incoming;
+pub(in crate::app) mod inspect;
 mod leave;
+pub(in crate::app) mod limits;
 mod mirror;
 pub(in crate::app) mod observe;
 pub(in crate::app) mod place;
@@ -17,6 +20,7 @@ pub(in crate::app) mod remove;
 mod restore;
 pub(in crate::app) mod setup;
 mod shell;
+pub(in crate::app) mod unfit;
 mod watch;
 
 pub use create::NewWorktree;

@@ -110,9 +110,10 @@ impl App {
             }
         }
         if place.seal == Seal::Sealed
-            && let Err(problem) = self.mirror(&place).await
+            && let Err(problem) = self.mirror_soon(&place).await
         {
-            view.notes.push(format!("its newest commits are not in MAIN's repository yet: {}", problem.message));
+            let said = std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ");
+            view.notes.push(format!("its newest commits are not in MAIN's repository yet: {said}"));
         }
         if let Some(facts) = facts {
             match counts(&place, &facts.main_tip).await {

@@ -87,6 +87,11 @@ impl Place {
         self.folder.join("mirrored")
     }
 
+    /// Why it was not mirrored, if it was not.
+    pub(super) fn refused(&self) -> PathBuf {
+        self.folder.join("refused.json")
+    }
+
     /// What was found instead of the worktree's `.git` file: kept, and never followed.
     pub(super) fn displaced(&self) -> PathBuf {
         self.folder.join("displaced.git")

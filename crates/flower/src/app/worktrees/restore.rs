@@ -180,9 +180,13 @@ impl App {
                 format!("use it: `flower worktree shell {}`", place.name),
             )),
             Found::Missing => {
-                // What was committed inside is on the branch before that is checked out.
-                if place.seal == Seal::Sealed {
-                    self.mirror(place).await?;
+                // What was committed inside is on the branch before that is checked out, unless it is refused: it can only
+                // be mended inside.
+                if place.seal == Seal::Sealed
+                    && let Err(problem) = self.mirror(place).await
+                    && problem.kind != ProblemKind::Refused
+                {
+                    return Err(problem);
                 }
                 let turn = self.worktrees.turn(&place.repository.root);
                 let _turn = turn.lock().await;

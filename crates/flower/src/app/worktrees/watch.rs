@@ -13,11 +13,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::task::{Id, JoinSet};
 
 /// git writes several files for one commit.
 const SETTLE: Duration = Duration::from_millis(100);
 /// Numbers that wait; a worktree whose number does not fit is mirrored with the next look at it.
 const QUEUE: usize = 1024;
+/// Worktrees that are mirrored at the same time.
+const MOST_AT_ONCE: usize = 8;
 
 /// What is being listened to.
 #[derive(Debug, Default)]
@@ -74,17 +77,30 @@ impl App {
         }
         let _ = self.worktrees.watch.ear.set(ear);
         let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
-        for worktree in live.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {
-            self.mirror_number(worktree.number).await;
-        }
-        while let Some(first) = told.recv().await {
-            tokio::time::sleep(SETTLE).await;
-            let mut moved = BTreeSet::from([first]);
-            while let Ok(more) = told.try_recv() {
-                moved.insert(more);
+        let mut waiting: BTreeSet<u64> = live.iter().filter(|w| w.stage == Stage::Ready).map(|w| w.number).collect();
+        let mut at_work = JoinSet::new();
+        let mut busy: HashMap<Id, u64> = HashMap::new();
+        loop {
+            // One at a time for each worktree, so that one with much to bring keeps no other waiting.
+            let idle = waiting.iter().copied().filter(|number| !busy.values().any(|other| other == number));
+            let next: Vec<u64> = idle.take(MOST_AT_ONCE - busy.len()).collect();
+            for number in next {
+                waiting.remove(&number);
+                let app = self.clone();
+                busy.insert(at_work.spawn(async move { app.mirror_number(number).await }).id(), number);
             }
-            for number in moved {
-                self.mirror_number(number).await;
+            tokio::select! {
+                Some(done) = at_work.join_next_with_id() => {
+                    busy.remove(&done.map_or_else(|error| error.id(), |(id, ())| id));
+                }
+                heard = told.recv() => {
+                    let Some(number) = heard else { return };
+                    waiting.insert(number);
+                    tokio::time::sleep(SETTLE).await;
+                    while let Ok(more) = told.try_recv() {
+                        waiting.insert(more);
+                    }
+                }
             }
         }
     }

@@ -1,0 +1,114 @@
+//! Commits from a private repository, until it is known that they can be taken. They wait in a folder of their own that
+//! borrows MAIN's objects: to every other git they are not there, and if they are refused they never were.
+
+use super::limits::{LONGEST, MOST_MEMORY, MOST_PACKED};
+use super::place::Place;
+use super::unfit::Unfit;
+use super::{disk, inspect};
+use crate::git::{self, Git, GitError};
+use crate::repository::Repository;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Up to so many objects and bytes they become files of their own, as git itself would have it: every pack is one more to
+/// look through.
+const FEW_OBJECTS: u32 = 100;
+const FEW_BYTES: u64 = 16 * 1024 * 1024;
+
+struct Incoming {
+    repository: Repository,
+    dir: PathBuf,
+}
+
+/// Brings everything that belongs to the commit `new` into MAIN's repository, if it can be taken. `has` are commits that are
+/// there already; `launcher` leads into the jail of the private repository.
+pub(super) async fn bring(place: &Place, launcher: Vec<OsString>, new: &str, has: &[String]) -> Result<(), Unfit> {
+    let incoming = Incoming::open(place)?;
+    incoming.receive(launcher, new, has).await?;
+    inspect::require_fit(&|| incoming.git(), new).await?;
+    incoming.accept().await
+}
+
+impl Incoming {
+    fn open(place: &Place) -> io::Result<Incoming> {
+        // git clears away what begins so and is old, should nobody else do it.
+        let dir = place.repository.git_dir.join("objects").join(format!("tmp_objdir-flower-{}", place.name));
+        disk::delete(&dir)?;
+        fs::create_dir_all(dir.join("pack"))?;
+        fs::create_dir_all(dir.join("info"))?;
+        fs::write(dir.join("info/alternates"), "..\n")?;
+        Ok(Incoming { repository: place.repository.clone(), dir })
+    }
+
+    /// git that sees what waits here beside what MAIN has.
+    fn git(&self) -> Git {
+        git::in_main(&self.repository).objects_in(&self.dir).memory(MOST_MEMORY).deadline(LONGEST)
+    }
+
+    /// Packed inside, unpacked outside: no refs are told and no protocol is spoken, only objects come through.
+    async fn receive(&self, launcher: Vec<OsString>, new: &str, has: &[String]) -> Result<(), Unfit> {
+        let pack = git::in_jail(launcher)
+            .args(["pack-objects", "--quiet", "--revs", "--thin", "--delta-base-offset", "--stdout"])
+            .input(format!("{new}\n--not\n{}\n", has.join("\n")))
+            .deadline(LONGEST);
+        let unpack = self
+            .git()
+            // What is larger is never held in memory as a whole.
+            .args(["-c", "core.bigFileThreshold=64m", "index-pack", "--stdin", "--fix-thin", "--strict"])
+            .args([format!("--max-input-size={MOST_PACKED}")]);
+        match git::piped(pack, unpack).await {
+            // Cut off at the beginning: the reason is inside.
+            (Err(packing), Err(GitError::Failed { stderr, .. })) if stderr.contains("early EOF") => {
+                Err(Unfit::of(packing))
+            }
+            (_, Err(unpacking)) => Err(Unfit::of(unpacking)),
+            (packing, Ok(_)) => packing.map(|_| ()).map_err(Unfit::of),
+        }
+    }
+
+    /// From here on they are MAIN's.
+    async fn accept(&self) -> Result<(), Unfit> {
+        let packs = self.dir.join("pack");
+        let entries = fs::read_dir(&packs)?.flatten().map(|entry| entry.path());
+        for pack in entries.filter(|path| path.extension().is_some_and(|kind| kind == "pack")) {
+            if fs::metadata(&pack)?.len() <= FEW_BYTES {
+                let content = fs::read(&pack)?;
+                if objects(&content) <= FEW_OBJECTS {
+                    git::in_main(&self.repository).args(["unpack-objects", "-q"]).input(content).run().await?;
+                    continue;
+                }
+            }
+            self.move_pack(&pack)?;
+        }
+        Ok(())
+    }
+
+    /// Its index last: git finds a pack by that.
+    fn move_pack(&self, pack: &Path) -> io::Result<()> {
+        let to = self.repository.git_dir.join("objects/pack");
+        fs::create_dir_all(&to)?;
+        for kind in ["pack", "rev", "idx"] {
+            let file = pack.with_extension(kind);
+            match file.file_name() {
+                Some(name) if file.exists() => fs::rename(&file, to.join(name))?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        if let Err(error) = disk::delete(&self.dir) {
+            tracing::warn!("{} stays behind: {error}", self.dir.display());
+        }
+    }
+}
+
+/// How many a pack says that it has.
+fn objects(pack: &[u8]) -> u32 {
+    pack.get(8..12).and_then(|count| count.try_into().ok()).map_or(u32::MAX, u32::from_be_bytes)
+}

@@ -1,0 +1,24 @@
+//! How much may come out of a worktree: far more than people and agents make, and less than a bomb. One place, so that
+//! whoever brings commits to MAIN asks for the same.
+
+use std::time::Duration;
+
+const GB: u64 = 1024 * 1024 * 1024;
+
+/// Commits that come out at once, as git packs them.
+pub(in crate::app) const MOST_PACKED: u64 = 2 * GB;
+/// One file, unpacked.
+pub(in crate::app) const LARGEST_FILE: u64 = GB;
+/// Files, beyond those that MAIN has.
+pub(in crate::app) const MOST_FILES: u64 = 200_000;
+/// All of them together as they would lie on the disk, beyond what MAIN has.
+pub(in crate::app) const MOST_UNPACKED: u64 = 8 * GB;
+/// For each git that unpacks what it cannot trust.
+pub(in crate::app) const MOST_MEMORY: u64 = 2 * GB;
+/// A large branch, on a slow disk.
+pub(in crate::app) const LONGEST: Duration = Duration::from_secs(10 * 60);
+
+/// As it is said to people.
+pub(in crate::app) fn in_gb(bytes: u64) -> u64 {
+    bytes / GB
+}
