@@ -175,17 +175,15 @@ fn rows_38_and_39_every_attack_on_main_fails() {
 
 #[test]
 fn row_39_a_fresh_worktree_shares_no_inode_with_main() {
-    for seal in ["--sealed", "--linked"] {
-        let flower = served();
+    as_each_user(|flower| {
         for n in 0..20 {
-            commit_in_main(&flower, &format!("dir/file{n}"), &format!("{n}"));
+            commit_in_main(flower, &format!("dir/file{n}"), &format!("{n}"));
         }
-        commit_in_main(&flower, "flower.toml", "[worktree]\ncarry = [\"target\"]\nplaybooks = [\"notes.md\"]\n");
+        commit_in_main(flower, "flower.toml", "[worktree]\ncarry = [\"target\"]\nplaybooks = [\"notes.md\"]\n");
         fs::write(flower.repo.join(".git/info/exclude"), "target\nnotes.md\n").unwrap();
-        put(&flower, &flower.repo.join("target/debug/built"), "built");
-        put(&flower, &flower.repo.join("notes.md"), "notes");
+        put(flower, &flower.repo.join("target/debug/built"), "built");
+        put(flower, &flower.repo.join("notes.md"), "notes");
         fs::hard_link(flower.repo.join("target/debug/built"), flower.repo.join("target/built")).unwrap();
-        new(&flower, "one", &[seal]);
         let inodes = |root: &Path| {
             let mut all = HashSet::new();
             let mut waiting = vec![root.to_owned()];
@@ -200,10 +198,14 @@ fn row_39_a_fresh_worktree_shares_no_inode_with_main() {
             all
         };
         let main = inodes(&flower.repo);
-        for place in [tree(&flower, "one"), flower.home.join("seals/repo/one"), flower.home.join("playbooks")] {
-            let found = inodes(&place);
-            assert!(found.iter().all(|(_, _, links)| *links == 1), "{}", place.display());
-            assert!(found.is_disjoint(&main), "{}", place.display());
+        for (name, seal) in [("one", "--sealed"), ("two", "--linked")] {
+            new(flower, name, &[seal]);
+            let own = flower.home.join("seals/repo").join(name);
+            for place in [tree(flower, name), own, flower.home.join("playbooks")] {
+                let found = inodes(&place);
+                assert!(found.iter().all(|(_, _, links)| *links == 1), "{}", place.display());
+                assert!(found.is_disjoint(&main), "{}", place.display());
+            }
         }
-    }
+    });
 }

@@ -195,23 +195,26 @@ fn row_29_no_setting_of_a_worktree_and_no_hook_runs_anything() {
 }
 
 fn nothing_runs(wanted: fn(&str) -> bool) {
-    let flower = served();
-    let trap = Trap::new(&flower);
-    plant_hooks(&flower, &trap, &trap.program.with_file_name("hooks"));
+    as_each_user(|flower| nothing_runs_for(flower, wanted));
+}
+
+fn nothing_runs_for(flower: &Flower, wanted: fn(&str) -> bool) {
+    let trap = Trap::new(flower);
+    plant_hooks(flower, &trap, &trap.program.with_file_name("hooks"));
     for (path, content) in [("a.txt", "a\n"), ("b.long", "b\n"), (".gitattributes", ATTRIBUTES)] {
-        commit_in_main(&flower, path, content);
+        commit_in_main(flower, path, content);
     }
     let clean = fs::read(flower.repo.join(".git/config")).unwrap();
     let wanted: Vec<_> = PLANTS.iter().filter(|(what, _, _)| wanted(what)).collect();
     assert!(!wanted.is_empty());
     for (what, plant, works) in wanted {
-        new(&flower, "one", &["--linked"]);
-        let dir = tree(&flower, "one");
+        new(flower, "one", &["--linked"]);
+        let dir = tree(flower, "one");
         // Something to look at for every filter, driver and hook: changes that have the same size, and a merge.
-        commit_in_main(&flower, "in-main.txt", what);
-        fs::write(dir.join("a.txt"), "x\n").unwrap();
+        commit_in_main(flower, "in-main.txt", what);
+        put(flower, &dir.join("a.txt"), "x\n");
         flower.git(&dir, &["commit", "--quiet", "--all", "--message", "x"]);
-        plant(&flower, &trap, &dir);
+        plant(flower, &trap, &dir);
         assert!(!trap.mark.exists(), "{what}: the test itself ran it");
         let look = |verbs: &[&[&str]]| {
             for args in verbs {
@@ -220,8 +223,8 @@ fn nothing_runs(wanted: fn(&str) -> bool) {
             }
         };
         look(&[&["worktree", "sync", "one"]]);
-        fs::write(dir.join("a.txt"), "y\n").unwrap();
-        fs::write(dir.join("b.long"), "c\n").unwrap();
+        put(flower, &dir.join("a.txt"), "y\n");
+        put(flower, &dir.join("b.long"), "c\n");
         look(&[&["worktree"]]);
         // Read twice, as what was read once may be remembered.
         std::thread::sleep(std::time::Duration::from_millis(120));
@@ -233,7 +236,7 @@ fn nothing_runs(wanted: fn(&str) -> bool) {
             fs::remove_file(&trap.mark).unwrap();
         }
         flower.ok(&["worktree", "remove", "one"]);
-        settled(&flower);
+        settled(flower);
         trap.assert_untouched(&format!("{what}: remove"));
         let restored = flower.run(&["worktree", "restore", "one"]);
         trap.assert_untouched(&format!("{what}: restore"));
@@ -245,9 +248,9 @@ fn nothing_runs(wanted: fn(&str) -> bool) {
             let _ = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         }
         let _ = fs::remove_dir_all(flower.dir().join("own"));
-        remove(&flower, "one");
-        forget(&flower);
-        assert_main_is_whole(&flower);
+        remove(flower, "one");
+        forget(flower);
+        assert_main_is_whole(flower);
     }
 }
 

@@ -76,10 +76,11 @@ fn rows_26_to_29_what_is_planted_inside_runs_only_inside() {
 
 #[test]
 fn a_private_repository_that_lies_harms_nobody_else() {
-    let flower = served();
-    for (what, plant) in LIES {
-        plant_and_look(&flower, what, plant);
-    }
+    as_each_user(|flower| {
+        for (what, plant) in LIES {
+            plant_and_look(flower, what, plant);
+        }
+    });
 }
 
 fn plant_and_look(flower: &Flower, what: &str, plant: &str) {

@@ -96,32 +96,34 @@ fn row_43_no_secret_is_seen_from_inside() {
 
 #[test]
 fn row_46_no_secret_is_in_anybodys_arguments_or_in_the_jails_description() {
-    let flower = with_one(&[]);
-    let token = flower.token();
-    let mut command = flower.command(&["worktree", "shell", "one", "--", "sh", "-c", "echo ready; exec sleep 300"]);
-    command.env("GITHUB_TOKEN", CANARY).env("FLOWER_TOKEN", &token).stdout(Stdio::piped());
-    let mut child = command.spawn().expect("flower runs");
-    let mut word = [0; 6];
-    std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut word).expect("it runs");
-    let running = Running(child);
-    let mut seen = 0;
-    for process in fs::read_dir("/proc").unwrap().flatten() {
-        let Ok(arguments) = fs::read(process.path().join("cmdline")) else { continue };
-        let arguments = String::from_utf8_lossy(&arguments).into_owned();
-        seen += usize::from(arguments.contains(flower.home.to_str().unwrap()));
-        assert!(!arguments.contains(&token) && !arguments.contains(CANARY), "{arguments}");
-    }
-    assert!(seen > 0, "the jail is not among them");
-    drop(running);
-    let mut waiting = vec![flower.home.join("seals")];
-    while let Some(path) = waiting.pop() {
-        if fs::symlink_metadata(&path).unwrap().is_dir() {
-            waiting.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
-        } else if let Ok(text) = fs::read(&path) {
-            let text = String::from_utf8_lossy(&text).into_owned();
-            assert!(!text.contains(&token) && !text.contains(CANARY), "{}", path.display());
+    as_each_user(|flower| {
+        new(flower, "one", &[]);
+        let token = flower.token();
+        let mut command = flower.command(&["worktree", "shell", "one", "--", "sh", "-c", "echo ready; exec sleep 300"]);
+        command.env("GITHUB_TOKEN", CANARY).env("FLOWER_TOKEN", &token).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("flower runs");
+        let mut word = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().expect("a pipe"), &mut word).expect("it runs");
+        let running = Running(child);
+        let mut seen = 0;
+        for process in fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(arguments) = fs::read(process.path().join("cmdline")) else { continue };
+            let arguments = String::from_utf8_lossy(&arguments).into_owned();
+            seen += usize::from(arguments.contains(flower.home.to_str().unwrap()));
+            assert!(!arguments.contains(&token) && !arguments.contains(CANARY), "{arguments}");
         }
-    }
+        assert!(seen > 0, "the jail is not among them");
+        drop(running);
+        let mut waiting = vec![flower.home.join("seals")];
+        while let Some(path) = waiting.pop() {
+            if fs::symlink_metadata(&path).unwrap().is_dir() {
+                waiting.extend(fs::read_dir(&path).unwrap().flatten().map(|entry| entry.path()));
+            } else if let Ok(text) = fs::read(&path) {
+                let text = String::from_utf8_lossy(&text).into_owned();
+                assert!(!text.contains(&token) && !text.contains(CANARY), "{}", path.display());
+            }
+        }
+    });
 }
 
 #[test]
