@@ -29,12 +29,18 @@ fn crash(flower: &Flower) {
     let staying = eventually("it is reached", || {
         fs::read_to_string(&reached).ok().and_then(|pid| pid.trim().parse::<i32>().ok())
     });
-    let daemon = i32::try_from(flower.pid()).unwrap();
-    for pid in [daemon, staying] {
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        eventually("it is gone", || (!Path::new(&format!("/proc/{pid}/exe")).exists()).then_some(()));
-    }
+    kill(i32::try_from(flower.pid()).unwrap());
+    kill(staying);
+    start_again(flower);
+}
+
+fn kill(pid: i32) {
+    let pid = rustix::process::Pid::from_raw(pid).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    eventually("it is gone", || (!Path::new(&format!("/proc/{pid}/exe")).exists()).then_some(()));
+}
+
+fn start_again(flower: &Flower) {
     // The last thread of a killed daemon closes its files, the socket among them.
     let lock = flower.home.join("lock");
     eventually("its lock is free", || (flower::lock::state(&lock) == flower::lock::State::Free).then_some(()));
@@ -94,5 +100,33 @@ fn a_restore_goes_on_where_it_was() {
         assert_eq!(differences(&before, &snapshot(&tree(&flower, "one"))), [""; 0], "{at}");
         assert_eq!(inside_ok(&flower, "one", "git status --porcelain"), " D README.md\n M x\n?? u", "{at}");
         assert_main_is_whole(&flower);
+    }
+}
+
+#[test]
+fn a_setup_that_was_cut_off_has_failed_and_says_what_to_do() {
+    for seal in ["--sealed", "--linked"] {
+        as_each_user(|flower| {
+            let settings = "[worktree]\nsetup = [\"touch reached; sleep 3\", \"touch never\"]\n";
+            commit_in_main(flower, "flower.toml", settings);
+            flower.ok(&["project", "approve", "--yes"]);
+            std::thread::scope(|scope| {
+                let making = scope.spawn(|| flower.run(&["worktree", "new", "one", seal, "--json"]));
+                let reached = tree(flower, "one").join("reached");
+                eventually("its setup runs", || reached.exists().then_some(()));
+                kill(i32::try_from(flower.pid()).unwrap());
+                assert_ne!(making.join().unwrap().code, 0);
+            });
+            start_again(flower);
+            let one = eventually("it is noticed", || {
+                Some(show(flower, "one")).filter(|one| one["setup"]["state"] != "running")
+            });
+            let setup = json!({ "state": "failed", "command": "touch reached; sleep 3", "code": null });
+            assert_eq!((&one["state"], &one["setup"]), (&json!("ready"), &setup), "{seal}: {one}");
+            says(&one["notes"], "the daemon ended during setup: run `touch reached; sleep 3`");
+            says(&one["notes"], "flower worktree shell one");
+            assert!(!tree(flower, "one").join("never").exists());
+            assert_eq!(inside_ok(flower, "one", "ls reached"), "reached");
+        });
     }
 }

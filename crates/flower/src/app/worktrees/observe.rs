@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::place::{Found, Place};
+use super::setup;
 use crate::app::App;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
@@ -144,7 +145,8 @@ impl App {
         let mut view = WorktreeView::of(worktree, place.tree.to_string_lossy().into_owned());
         view.protection = protection.into();
         view.protection_reason = reason;
-        view.setup = super::setup::last(place);
+        view.setup = setup::last(place);
+        view.notes.extend(view.setup.as_ref().and_then(|last| setup::cut_off(place, last)));
         view
     }
 }

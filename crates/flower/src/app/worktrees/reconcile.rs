@@ -1,6 +1,6 @@
 //! What was under way when flower ended is finished or taken back; what has lain long enough is deleted.
 
-use super::{disk, remove};
+use super::{disk, remove, setup};
 use crate::app::App;
 use crate::git;
 use crate::store::worktrees;
@@ -39,7 +39,11 @@ impl App {
             }
             Stage::Removing => self.finish_removal(worktree.clone()).await,
             Stage::Restoring => self.resume_restoring(worktree).await,
-            Stage::Ready | Stage::Removed | Stage::Failed => Ok(()),
+            Stage::Ready => {
+                setup::note_cut_off(&self.place(worktree).await?);
+                Ok(())
+            }
+            Stage::Removed | Stage::Failed => Ok(()),
         }
     }
 

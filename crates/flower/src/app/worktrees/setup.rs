@@ -84,11 +84,12 @@ impl App {
         let log = fs::File::create(place.setup_log()).map_err(io)?;
         for command in &settings.worktree.setup {
             note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
-            let code = jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await.map_err(io)?;
+            let ended = jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await;
+            let code = *ended.as_ref().unwrap_or(&i32::from(jail::FAILED));
             if code != 0 {
                 let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
                 note_setup(place, &failed);
-                return Ok(());
+                return ended.map(|_| ()).map_err(io);
             }
         }
         note_setup(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
@@ -120,6 +121,23 @@ fn note_setup(place: &Place, state: &SetupView) {
 /// How the last setup ended, if there was one.
 pub(super) fn last(place: &Place) -> Option<SetupView> {
     serde_json::from_slice(&fs::read(place.setup_state()).ok()?).ok()
+}
+
+/// Whatever a new daemon finds running was cut off with the last one. It is not run again: nobody is there to see it, and
+/// half of it has happened.
+pub(super) fn note_cut_off(place: &Place) {
+    if let Some(setup) = last(place).filter(|setup| setup.state == "running") {
+        note_setup(place, &SetupView { state: "failed".into(), ..setup });
+    }
+}
+
+/// What to do about it. A command that ended by itself has a code.
+pub(super) fn cut_off(place: &Place, setup: &SetupView) -> Option<String> {
+    let command = setup.command.as_deref().filter(|_| setup.state == "failed" && setup.code.is_none())?;
+    Some(format!(
+        "the daemon ended during setup: run `{command}`, and what follows it in flower.toml, inside: `flower worktree shell {}`",
+        place.name
+    ))
 }
 
 /// Lists in `flower.toml` name places inside of the repository, and nothing else.
