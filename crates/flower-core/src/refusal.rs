@@ -88,6 +88,8 @@ pub enum Refusal {
     WorktreeStage { name: String, stage: Stage },
     #[error("nothing is kept of a worktree `{name}`")]
     NoArchive { name: String },
+    #[error("there is no archive {number}")]
+    NoArchiveNumber { number: u64 },
     #[error("project `{project}` has worktrees: {}", names.join(", "))]
     LiveWorktrees { project: String, names: Vec<String> },
     #[error("there is no landing {number}")]
@@ -128,6 +130,8 @@ impl Refusal {
             | NoWorktree { .. }
             | NoLanding { .. }
             | NoArchive { .. } => RefusalKind::NotFound,
+            | NoArchive { .. }
+            | NoArchiveNumber { .. } => RefusalKind::NotFound,
             StaleBase { .. }
             | Answered { .. }
             | StaleScratchpad { .. }
@@ -213,7 +217,7 @@ impl Refusal {
             }
             WorktreeStage { stage: Stage::Failed, .. } => "make it again: `flower worktree new NAME`".into(),
             WorktreeStage { .. } => "`flower worktree` says where each stands; wait a moment and try again".into(),
-            NoArchive { .. } => "`flower worktree archive` lists what is kept".into(),
+            NoArchive { .. } | NoArchiveNumber { .. } => "`flower worktree archive` lists what is kept".into(),
             LiveWorktrees { .. } => "remove them first: `flower worktree remove NAME`; their work is kept".into(),
             NoLanding { newest: 0, .. } => "there are none yet: `flower land WORKTREE`".into(),
             NoLanding { newest, .. } => format!("`flower queue --all` lists them; the newest is {newest}"),

@@ -242,10 +242,8 @@ pub(crate) fn restore(world: &World, number: u64) -> Result<Vec<Draft>, Refusal>
 }
 
 pub(crate) fn drop_archive(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
-    let worktree = world.worktree(number)?;
-    if worktree.stage != Stage::Removed || worktree.archive.is_none() {
-        return Err(Refusal::NoArchive { name: worktree.name.clone() });
-    }
+    let kept = world.worktrees.get(&number).filter(|w| w.stage == Stage::Removed && w.archive.is_some());
+    let worktree = kept.ok_or(Refusal::NoArchiveNumber { number })?;
     Ok(draft(worktree, ArchiveDropped { number }))
 }
 

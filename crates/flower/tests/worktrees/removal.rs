@@ -166,9 +166,14 @@ fn an_archive_is_dropped_for_good() {
     assert_eq!(flower.json(&["worktree", "archive"]), json!([]));
     eventually("it is deleted", || (!folder.exists()).then_some(()));
     assert_eq!(git(&flower, &flower.repo, &["for-each-ref", "refs/flower"]), "");
-    for args in [["worktree", "archive", "--drop", "1"], ["worktree", "archive", "--drop", "7"]] {
-        assert_eq!(flower.fails(&args, 3)["kind"], "not_found");
+    // Dropped before, never there, and a worktree that is still in use.
+    new(&flower, "two", &[]);
+    for number in ["1", "7", "2"] {
+        let error = flower.fails(&["worktree", "archive", "--drop", number], 3);
+        assert_eq!(error["message"], format!("there is no archive {number}"));
+        assert_eq!(error["hints"], json!(["`flower worktree archive` lists what is kept"]));
     }
+    assert_eq!(show(&flower, "two")["state"], "ready");
     assert_eq!(flower.fails(&["worktree", "restore", "one"], 3)["kind"], "not_found");
     assert_eq!(flower.fails(&["worktree", "remove", "one"], 3)["kind"], "not_found");
 }
