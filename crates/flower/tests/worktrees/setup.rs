@@ -291,16 +291,30 @@ fn submodules_are_filled_from_mains_own_clones() {
 
 #[test]
 fn lfs_is_refused_unless_pointers_are_enough() {
-    as_each_user(|flower| {
-        commit_in_main(flower, ".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n");
-        commit_in_main(flower, "a.bin", "version https://git-lfs.github.com/spec/v1\n");
-        let before = traces(flower);
-        let error = flower.fails(&["worktree", "new", "one"], 1);
-        says(&error["hints"], "--lfs-pointers");
-        assert_eq!(traces(flower), before);
-        new(flower, "one", &["--lfs-pointers"]);
-        assert!(inside_ok(flower, "one", "cat a.bin; git status --porcelain").starts_with("version https://git-lfs"));
-    });
+    for folder in ["", "assets/", "assets/deep/er/"] {
+        as_each_user(|flower| {
+            let attributes = format!("{folder}.gitattributes");
+            commit_in_main(flower, &attributes, "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+            let file = format!("{folder}a.bin");
+            commit_in_main(flower, &file, "version https://git-lfs.github.com/spec/v1\n");
+            let before = traces(flower);
+            let error = flower.fails(&["worktree", "new", "one"], 1);
+            says(&error["hints"], "--lfs-pointers");
+            eventually("nothing is left", || (traces(flower) == before).then_some(()));
+            new(flower, "one", &["--lfs-pointers"]);
+            let seen = inside_ok(flower, "one", &format!("cat {file}; git status --porcelain"));
+            assert_eq!(seen, "version https://git-lfs.github.com/spec/v1", "{folder}");
+        });
+    }
+}
+
+#[test]
+fn attributes_without_lfs_are_no_reason_to_refuse() {
+    let flower = served();
+    commit_in_main(&flower, "docs/.gitattributes", "*.md text\n");
+    commit_in_main(&flower, "docs/lfs.md", "filter=lfs is what LFS would say\n");
+    new(&flower, "one", &[]);
+    assert_eq!(show(&flower, "one")["state"], "ready");
 }
 
 #[test]

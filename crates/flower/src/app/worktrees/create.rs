@@ -58,7 +58,7 @@ impl App {
         let events = self.submit(caller, Command::RequestWorktree(request)).await?;
         let worktree = requested(&events)?;
         let place = self.place(&worktree).await?;
-        let made = self.make(&place, &worktree, &facts).await;
+        let made = self.make(&place, &worktree, &facts, new.lfs_pointers).await;
         if let Err(problem) = made {
             self.take_back(&worktree, &problem.message).await;
             return Err(problem);
@@ -108,11 +108,8 @@ impl App {
                 "fetch everything: `git fetch --refetch --no-filter`, or make it `--linked`".into(),
             );
         }
-        if facts.attributes.contains("filter=lfs") && !new.lfs_pointers {
-            return refused(
-                format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
-                "take the pointers instead of the files: add `--lfs-pointers`".into(),
-            );
+        if facts.attributes.contains(LFS) && !new.lfs_pointers {
+            return Err(needs_lfs(facts));
         }
         let runs = !new.no_setup && !facts.settings.worktree.setup.is_empty();
         if runs || !facts.settings.openings().is_empty() {
@@ -139,7 +136,7 @@ impl App {
         Ok(())
     }
 
-    async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts) -> Result<(), Problem> {
+    async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts, lfs_pointers: bool) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         disk::make_private(&place.folder).map_err(io)?;
         let base = &worktree.base;
@@ -152,8 +149,13 @@ impl App {
             update_refs(&place.repository, refs).await?;
             check_out(place).await
         };
-        let (files, identity) = tokio::join!(files, identity(&place.repository));
+        // Looking through all folders takes as long as it takes; the checkout takes longer.
+        let lfs = async { Ok::<_, Problem>(!lfs_pointers && uses_lfs(&place.repository, base).await?) };
+        let (files, identity, lfs) = tokio::join!(files, identity(&place.repository), lfs);
         files?;
+        if lfs? {
+            return Err(needs_lfs(facts));
+        }
         let linked = setup::playbooks(&self.home, place, &facts.settings.worktree).map_err(io)?;
         setup::exclude_in_main(place, &linked).map_err(io)?;
         if place.seal == Seal::Sealed {
@@ -201,6 +203,23 @@ impl App {
 fn requested(events: &[flower_core::Recorded]) -> Result<Worktree, Problem> {
     let made = events.iter().find_map(|recorded| Worktree::requested(&recorded.event().ok()?, &recorded.at));
     made.ok_or_else(|| Problem::bug("a worktree was requested and no event says so"))
+}
+
+/// How attributes name its filter.
+const LFS: &str = "filter=lfs";
+
+/// Whether the attributes of any folder do.
+async fn uses_lfs(repository: &Repository, commit: &str) -> Result<bool, Problem> {
+    let args = ["grep", "--quiet", "--fixed-strings", "-e", LFS, commit, "--", ":(top,glob)**/.gitattributes"];
+    Ok(git::in_main(repository).args(args).succeeds().await?)
+}
+
+fn needs_lfs(facts: &Facts) -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
+        "take the pointers instead of the files: add `--lfs-pointers`",
+    )
 }
 
 /// Who the operator is in MAIN, for commits inside.
