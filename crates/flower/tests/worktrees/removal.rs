@@ -74,6 +74,41 @@ fn whatever_is_not_committed_comes_back_as_it_was() {
 }
 
 #[test]
+fn empty_directories_come_back_and_no_others() {
+    as_each_user(|flower| {
+        commit_in_main(flower, ".gitignore", "ignored\n");
+        commit_in_main(flower, "tracked/deep/file", "x");
+        commit_in_main(flower, "gone/deep/file", "x");
+        commit_in_main(flower, "left/file", "x");
+        for (name, seal) in [("one", "--sealed"), ("two", "--linked")] {
+            new(flower, name, &[seal]);
+            inside_ok(
+                flower,
+                name,
+                "mkdir -p empty a/b/c tracked/empty untracked/empty ignored/empty/er; touch untracked/file
+                 mkdir -m 0500 locked; rm -r gone; rm left/file",
+            );
+            let dir = tree(flower, name);
+            let before = snapshot(&dir);
+            for round in ["first", "second"] {
+                remove(flower, name);
+                flower.ok(&["worktree", "restore", name]);
+                assert_eq!(differences(&before, &snapshot(&dir)), [""; 0], "{seal}, the {round} time");
+            }
+        }
+    });
+}
+
+#[test]
+fn only_so_many_empty_directories_are_kept() {
+    let flower = with_one(&[]);
+    inside_ok(&flower, "one", "mkdir many; cd many; seq 10050 | xargs mkdir");
+    remove(&flower, "one");
+    flower.ok(&["worktree", "restore", "one"]);
+    assert_eq!(fs::read_dir(tree(&flower, "one").join("many")).unwrap().count(), 10_000);
+}
+
+#[test]
 fn the_private_repository_comes_back_with_its_stash_and_branches() {
     let flower = with_one(&[]);
     let said = inside_ok(

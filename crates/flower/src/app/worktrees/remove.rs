@@ -19,9 +19,11 @@ use flower_core::event::WorktreeRemoved;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Worktree};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,6 +33,8 @@ const MOST_IGNORED: u64 = 256 * 1024 * 1024;
 const KEPT_HOURS: i64 = 30 * 24;
 /// Enough to see what it is about.
 const MOST_LEFT_OUT: usize = 50;
+/// Directories with nothing in them that come back; more than any tool makes on purpose.
+const MOST_EMPTY: usize = 10_000;
 
 /// What happens to the files of a worktree that goes, written down before the first one moves.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -38,6 +42,9 @@ pub(super) struct Plan {
     pub(super) moved: Vec<OsString>,
     /// Tracked files that had been deleted, to be deleted again.
     pub(super) deleted: Vec<OsString>,
+    /// Directories with nothing in them, which git does not know, and their permissions.
+    #[serde(default)]
+    pub(super) empty: Vec<(OsString, u32)>,
     left_out: Vec<String>,
     files: u64,
     bytes: u64,
@@ -317,7 +324,33 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
             plan.left_out.push(path.to_string_lossy().into_owned());
         }
     }
+    plan.empty = empty_directories(tree, &plan);
     Ok(plan)
+}
+
+/// Those that do not move with what is around them.
+fn empty_directories(tree: &Path, plan: &Plan) -> Vec<(OsString, u32)> {
+    let left_out = plan.left_out.iter().map(PathBuf::from);
+    let elsewhere: HashSet<PathBuf> = plan.moved.iter().map(PathBuf::from).chain(left_out).collect();
+    let mut found = Vec::new();
+    let mut waiting = vec![PathBuf::new()];
+    while let (Some(path), true) = (waiting.pop(), found.len() < MOST_EMPTY) {
+        let dir = tree.join(&path);
+        let Ok(entries) = fs::read_dir(&dir) else { continue };
+        let mut is_empty = true;
+        for entry in entries.flatten() {
+            is_empty = false;
+            let below = path.join(entry.file_name());
+            let is_dir = entry.file_type().is_ok_and(|sort| sort.is_dir());
+            if is_dir && below != Path::new(".git") && !elsewhere.contains(&below) {
+                waiting.push(below);
+            }
+        }
+        if is_empty && let Ok(dir) = fs::symlink_metadata(&dir) {
+            found.push((path.into(), dir.permissions().mode()));
+        }
+    }
+    found
 }
 
 /// What was changed in the files of a submodule is nowhere else, and git does not look into it.

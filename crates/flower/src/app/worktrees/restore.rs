@@ -14,6 +14,7 @@ use crate::view::WorktreeView;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,10 +123,19 @@ impl App {
         let plan = load_plan(&kept).unwrap_or_default();
         for path in plan.deleted.iter().filter_map(|path| disk::beneath(&place.tree, Path::new(path))) {
             disk::delete(&path).map_err(io)?;
+            // The checkout made the directories around it; whichever was there without files comes back below.
+            let around = path.ancestors().skip(1).take_while(|dir| *dir != place.tree);
+            around.take_while(|dir| fs::remove_dir(dir).is_ok()).for_each(drop);
         }
         for path in &plan.moved {
             disk::clear_way(&place.tree, path.as_ref()).map_err(io)?;
             disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
+        }
+        for (path, mode) in &plan.empty {
+            if let Some(dir) = disk::place(&place.tree, path.as_ref()) {
+                fs::create_dir_all(&dir).map_err(io)?;
+                fs::set_permissions(&dir, fs::Permissions::from_mode(*mode)).map_err(io)?;
+            }
         }
         let settings = self.facts_of(&worktree.project).await?.settings;
         let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;
