@@ -175,6 +175,7 @@ impl Brief {
             | Event::WorktreeRequested(_)
             | Event::WorktreeCreated(_)
             | Event::WorktreeFailed(_)
+            | Event::WorktreeDiverged(_)
             | Event::WorktreeRemoving(_)
             | Event::WorktreeRemoved(_)
             | Event::WorktreeRestoring(_)

@@ -2,7 +2,7 @@
 
 use crate::actor::Role;
 use crate::brief::{BriefKind, Status};
-use crate::event::{Image, WorktreeRemoved};
+use crate::event::{Image, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
 use crate::{landing, main_branch, worktree};
 
@@ -112,6 +112,8 @@ pub enum Command {
         number: u64,
         why: String,
     },
+    /// The branch is now what was committed inside, and the operator's commit is kept elsewhere.
+    DivergeWorktree(WorktreeDiverged),
     RemoveWorktree {
         number: u64,
     },
@@ -190,6 +192,7 @@ impl Command {
             | RevokeToken { .. }
             | FinishWorktree { .. }
             | FailWorktree { .. }
+            | DivergeWorktree(_)
             | RemoveWorktree { .. }
             | WorktreeGone(_)
             | RestoreWorktree { .. }

@@ -128,6 +128,8 @@ events! {
     }
     WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
     WorktreeFailed = "worktree_failed" { number: u64, why: String }
+    /// Both sides committed, and the branch is what was committed inside. The operator's commit is kept.
+    WorktreeDiverged = "worktree_diverged" { number: u64, operators: String, inside: String, kept_at: String }
     /// The tombstone: from here on it goes.
     WorktreeRemoving = "worktree_removing" { number: u64 }
     /// What was kept of it, and until when.

@@ -71,6 +71,7 @@ fn right(command: &Command) -> Right {
         | Command::RevokeToken { .. }
         | Command::FinishWorktree { .. }
         | Command::FailWorktree { .. }
+        | Command::DivergeWorktree(_)
         | Command::WorktreeGone(_)
         | Command::DropArchive { .. }
         | Command::ApproveCommands { .. }

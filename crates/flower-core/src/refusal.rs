@@ -129,7 +129,6 @@ impl Refusal {
             | NoToken { .. }
             | NoWorktree { .. }
             | NoLanding { .. }
-            | NoArchive { .. } => RefusalKind::NotFound,
             | NoArchive { .. }
             | NoArchiveNumber { .. } => RefusalKind::NotFound,
             StaleBase { .. }

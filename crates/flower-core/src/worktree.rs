@@ -4,8 +4,8 @@
 //! starts again after a crash knows what was under way.
 
 use crate::event::{
-    ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeFailed, WorktreeRemoved,
-    WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
+    ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeFailed,
+    WorktreeRemoved, WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
 };
 use crate::refusal::Refusal;
 use crate::text;
@@ -53,6 +53,9 @@ pub struct Worktree {
     pub created_at: String,
     /// What was kept when it was removed.
     pub archive: Option<Archive>,
+    /// Commits of the operator's in whose place others came from inside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub displaced: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +88,7 @@ impl Worktree {
             stage: Stage::Creating,
             created_at: at.to_owned(),
             archive: None,
+            displaced: Vec::new(),
         })
     }
 
@@ -96,6 +100,7 @@ impl Worktree {
                 self.archive = None;
             }
             Event::WorktreeFailed(_) => self.stage = Stage::Failed,
+            Event::WorktreeDiverged(diverged) => self.displaced.push(diverged.operators.clone()),
             Event::WorktreeRemoving(_) => self.stage = Stage::Removing,
             Event::WorktreeRestoring(_) => self.stage = Stage::Restoring,
             Event::WorktreeRemoved(removed) => {
@@ -127,6 +132,7 @@ pub fn number(event: &Event) -> Option<u64> {
         Event::WorktreeRequested(event::WorktreeRequested { number, .. })
         | Event::WorktreeCreated(event::WorktreeCreated { number, .. })
         | Event::WorktreeFailed(event::WorktreeFailed { number, .. })
+        | Event::WorktreeDiverged(event::WorktreeDiverged { number, .. })
         | Event::WorktreeRemoving(event::WorktreeRemoving { number, .. })
         | Event::WorktreeRemoved(event::WorktreeRemoved { number, .. })
         | Event::WorktreeRestoring(event::WorktreeRestoring { number, .. })
@@ -210,6 +216,16 @@ pub(crate) fn fail(world: &World, number: u64, why: &str) -> Result<Vec<Draft>, 
         return Err(stage(worktree));
     }
     Ok(draft(worktree, WorktreeFailed { number, why: why.to_owned() }))
+}
+
+/// Recorded once for each commit, also where it was noticed again after a crash.
+pub(crate) fn diverge(world: &World, diverged: &WorktreeDiverged) -> Result<Vec<Draft>, Refusal> {
+    let worktree = world.worktree(diverged.number)?;
+    match worktree.stage {
+        Stage::Ready if worktree.displaced.contains(&diverged.operators) => Ok(Vec::new()),
+        Stage::Ready => Ok(draft(worktree, diverged.clone())),
+        _ => Err(stage(worktree)),
+    }
 }
 
 /// The tombstone: from here on it goes, whatever happens.

@@ -87,6 +87,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::RequestWorktree(request) => worktree::request(world, request)?,
         Command::FinishWorktree { number, path } => worktree::finish(world, *number, path)?,
         Command::FailWorktree { number, why } => worktree::fail(world, *number, why)?,
+        Command::DivergeWorktree(diverged) => worktree::diverge(world, diverged)?,
         Command::RemoveWorktree { number } => worktree::remove(world, *number)?,
         Command::WorktreeGone(kept) => worktree::removed(world, kept.number, kept)?,
         Command::RestoreWorktree { number } => worktree::restore(world, *number)?,

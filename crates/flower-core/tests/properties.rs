@@ -59,7 +59,7 @@ fn random_commands_reach_every_event_and_status() {
     let mut kinds = BTreeSet::new();
     let mut statuses = BTreeSet::new();
     let (mut accepted, mut refused, mut cycles) = (0, 0, 0);
-    for _ in 0..250 {
+    for _ in 0..300 {
         let steps = commands::steps(80).new_tree(&mut runner).unwrap().current();
         let mut world = World::default();
         for (caller, command) in &steps {

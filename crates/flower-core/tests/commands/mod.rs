@@ -3,7 +3,7 @@
 //! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
 
 use flower_core::command::BriefChanges;
-use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::event::{Image, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::worktree::{self, Seal, Sort};
@@ -140,6 +140,7 @@ fn worktrees() -> impl Strategy<Value = Command> {
         6 => worktree_request(),
         8 => near().prop_map(|number| Command::FinishWorktree { number, path: "/w".into() }),
         1 => near().prop_map(|number| Command::FailWorktree { number, why: "no space".into() }),
+        2 => near().prop_map(worktree_diverged),
         8 => near().prop_map(|number| Command::RemoveWorktree { number }),
         8 => (near(), any::<bool>()).prop_map(|(number, branch_kept)| worktree_gone(number, branch_kept)),
         6 => near().prop_map(|number| Command::RestoreWorktree { number }),
@@ -223,6 +224,12 @@ fn worktree_request() -> impl Strategy<Value = Command> {
             Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
         },
     )
+}
+
+fn worktree_diverged(number: u64) -> Command {
+    let (operators, inside) = ("c0ffee".repeat(6), "facade".repeat(6));
+    let kept_at = format!("refs/flower/keep/fix/{operators}");
+    Command::DivergeWorktree(WorktreeDiverged { number, operators, inside, kept_at })
 }
 
 fn worktree_gone(number: u64, branch_kept: bool) -> Command {

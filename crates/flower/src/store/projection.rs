@@ -216,6 +216,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         Event::WorktreeRequested(_)
         | Event::WorktreeCreated(_)
         | Event::WorktreeFailed(_)
+        | Event::WorktreeDiverged(_)
         | Event::WorktreeRemoving(_)
         | Event::WorktreeRemoved(_)
         | Event::WorktreeRestoring(_)

@@ -5,7 +5,7 @@ use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
 use super::{landings, worktrees};
-use flower_core::event::WorktreeRemoved;
+use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Command, LinkKind, World, landing, link};
 use std::collections::btree_map::Entry;
@@ -77,6 +77,7 @@ pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Re
         }
         Command::FinishWorktree { number, .. }
         | Command::FailWorktree { number, .. }
+        | Command::DivergeWorktree(WorktreeDiverged { number, .. })
         | Command::RemoveWorktree { number }
         | Command::WorktreeGone(WorktreeRemoved { number, .. })
         | Command::DropArchive { number } => slice.worktree(*number)?,

@@ -202,7 +202,37 @@ fn what_the_operator_commits_there_stays() {
     let head = inside_ok(&flower, "one", "echo in > in; git add in; git commit -qm in; git rev-parse HEAD");
     assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), head);
     assert_eq!(git(&flower, &flower.repo, &["rev-parse", &format!("refs/flower/keep/one/{first}")]), first);
-    assert_eq!(git(&flower, &flower.repo, &["for-each-ref", "refs/flower/fresh"]), "");
+    // That is recorded and said, with the way back.
+    let kept_at = format!("refs/flower/keep/one/{first}");
+    let recorded = diverged(&flower);
+    assert_eq!(recorded, [json!({ "number": 1, "operators": first, "inside": head, "kept_at": kept_at })]);
+    let one = show(&flower, "one");
+    says(&one["notes"], &kept_at);
+    let way_back = format!("flower worktree shell one -- git merge --no-edit {first}");
+    says(&one["notes"], &way_back);
+    flower.restart();
+    assert_eq!(show(&flower, "one")["notes"], one["notes"]);
+    inside_ok(&flower, "one", "git stash -q -u");
+    let words: Vec<&str> = way_back.split(' ').skip(1).collect();
+    flower.ok(&words);
+    assert_eq!(show(&flower, "one")["notes"], json!([]));
+    assert_eq!(inside_ok(&flower, "one", "cat first in; git status --porcelain"), "firstin");
+    // One that is let go is spoken of no more; a branch that is rewritten inside displaces nobody.
+    let second = commit("second");
+    inside_ok(&flower, "one", "git commit -q --amend -m rewritten");
+    says(&show(&flower, "one")["notes"], &second);
+    flower.git(&flower.repo, &["update-ref", "-d", &format!("refs/flower/keep/one/{second}")]);
+    assert_eq!(show(&flower, "one")["notes"], json!([]));
+    inside_ok(&flower, "one", "git commit -q --amend -m again");
+    assert_eq!(show(&flower, "one")["notes"], json!([]));
+    assert_eq!(diverged(&flower).len(), 2);
+}
+
+/// What the log says of it.
+fn diverged(flower: &Flower) -> Vec<Value> {
+    let events = flower.json(&["trace"]);
+    let all = events.as_array().expect("a list");
+    all.iter().filter(|event| event["kind"] == "worktree_diverged").map(|event| event["body"].clone()).collect()
 }
 
 #[test]

@@ -49,6 +49,8 @@ impl App {
         let base = base.canonicalize().map_err(io)?;
         let name = format!("landing-{number}");
         let place = Place {
+            // It is no worktree that the log knows.
+            number: 0,
             repository: repository.clone(),
             project: project.to_owned(),
             branch: branch(&name),

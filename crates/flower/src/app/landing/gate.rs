@@ -84,7 +84,7 @@ impl App {
             opinion.hold(format!("{} of its files are larger than {megabytes} MB", found.large), None);
         }
         self.look_at_changes(repository, landing, merged, &mut opinion).await?;
-        look_at_merges(repository, onto, &found, &mut opinion).await?;
+        look_at_merges(repository, &found, &mut opinion).await?;
         if settings.land.approve == Approve::Operator {
             opinion.hold("every landing waits for the operator (`[land] approve`)", None);
         }
@@ -206,12 +206,7 @@ async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut O
 }
 
 /// Merge commits must be what merging gives, but for what conflicted: otherwise one could quietly undo what others landed.
-async fn look_at_merges(
-    repository: &Repository,
-    onto: &str,
-    found: &Found,
-    opinion: &mut Opinion,
-) -> Result<(), Problem> {
+async fn look_at_merges(repository: &Repository, found: &Found, opinion: &mut Opinion) -> Result<(), Problem> {
     if found.merges.len() > MOST_MERGES {
         opinion.hold(format!("it has {} merge commits", found.merges.len()), None);
         return Ok(());
@@ -231,7 +226,6 @@ async fn look_at_merges(
             opinion.hold(why, Some(&change.path));
         }
     }
-    let _ = onto;
     Ok(())
 }
 

@@ -12,9 +12,11 @@ use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
+use crate::store::worktrees;
 use crate::view::SyncView;
+use flower_core::event::WorktreeDiverged;
 use flower_core::worktree::{Seal, Stage};
-use flower_core::{Refusal, Worktree};
+use flower_core::{Caller, Command, Refusal, Worktree};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -110,11 +112,17 @@ impl App {
                 None => format!("create {branch} {new}"),
             });
         }
-        if let (true, Some(old)) = (moves, &old) {
+        if let (true, Some(old)) = (moves, &old)
+            && !is_ancestor(place, old, &new).await?
+        {
             // The private repository may have dropped its own copy of whatever MAIN's once had, so that stays.
-            let is_ancestor = ["merge-base", "--is-ancestor", old, &new];
-            if !git::in_main(&place.repository).args(is_ancestor).succeeds().await? {
-                lines.push(format!("update {}{old} {old}", place.keep()));
+            let kept_at = format!("{}{old}", place.keep());
+            lines.push(format!("update {kept_at} {old}"));
+            // Before it happens, so that a crash cannot make a secret of it.
+            if old != mirrored && !mirrored.is_empty() {
+                let diverged =
+                    WorktreeDiverged { number: place.number, operators: old.clone(), inside: new.clone(), kept_at };
+                self.submit(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
             }
         }
         update_refs(&place.repository, lines).await?;
@@ -123,6 +131,29 @@ impl App {
         }
         fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
         super::disk::delete(&place.refused()).map_err(io)
+    }
+
+    /// Commits of the operator's that the branch went on without, and how to bring each of them back.
+    pub(super) async fn displaced(&self, place: &Place) -> Result<Vec<String>, Problem> {
+        let number = place.number;
+        let known = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
+        let mut notes = Vec::new();
+        for commit in known.map(|worktree| worktree.displaced).unwrap_or_default() {
+            let kept_at = format!("{}{commit}", place.keep());
+            // Let go, or brought in.
+            if tip(&place.repository, &kept_at).await?.is_none()
+                || is_ancestor(place, &commit, &place.full_branch()).await?
+            {
+                continue;
+            }
+            notes.push(format!(
+                "your commit {commit} is not on the branch, because something was committed inside as well; it is kept \
+                 at `{kept_at}`. To bring it in, stash what is not committed there and merge it: `flower worktree shell \
+                 {} -- git merge --no-edit {commit}`. To let it go: `git update-ref -d {kept_at}`",
+                place.name
+            ));
+        }
+        Ok(notes)
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
@@ -145,8 +176,7 @@ impl App {
 
     /// Merges MAIN's tip where nobody is at work. Gives the reason if it did not.
     async fn bring_up_to_date(&self, place: &Place, main: &str, commit: &str) -> Result<Option<String>, Problem> {
-        let up_to_date = ["merge-base", "--is-ancestor", commit, &place.full_branch()];
-        if git::in_main(&place.repository).args(up_to_date).succeeds().await? {
+        if is_ancestor(place, commit, &place.full_branch()).await? {
             return Ok(None);
         }
         if let Some(who) = super::remove::at_work(place) {
@@ -187,6 +217,11 @@ impl App {
             ),
         ))
     }
+}
+
+/// Whether all of `old` is part of `new`.
+async fn is_ancestor(place: &Place, old: &str, new: &str) -> Result<bool, Problem> {
+    Ok(git::in_main(&place.repository).args(["merge-base", "--is-ancestor", old, new]).succeeds().await?)
 }
 
 /// Where the branch stands inside. Whoever works there can rename or delete it; then there is nothing to mirror.

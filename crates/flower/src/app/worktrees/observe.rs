@@ -116,6 +116,10 @@ impl App {
             let said = std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ");
             view.notes.push(format!("its newest commits are not in MAIN's repository yet: {said}"));
         }
+        match self.displaced(&place).await {
+            Ok(notes) => view.notes.extend(notes),
+            Err(problem) => view.notes.push(problem.message),
+        }
         if let Some(facts) = facts {
             match counts(&place, &facts.main_tip).await {
                 Ok((behind, ahead)) => (view.behind, view.ahead) = (behind, ahead),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Place {
+    pub(in crate::app) number: u64,
     pub(in crate::app) repository: Repository,
     pub(in crate::app) project: String,
     pub(in crate::app) name: String,
@@ -41,6 +42,7 @@ impl Place {
             Ok(real.join(&worktree.name))
         };
         Ok(Place {
+            number: worktree.number,
             tree: place(home.worktrees())?,
             folder: place(home.seals())?,
             repository,
