@@ -3,7 +3,7 @@
 use flower::store::Conn;
 use flower::store::log::{self, Tail};
 use flower_core::command::BriefChanges;
-use flower_core::event::{Image, WorktreeRemoved};
+use flower_core::event::{Image, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::worktree::{self, Seal, Sort};
@@ -84,6 +84,9 @@ impl History<'_> {
                 self.does(Command::WorktreeGone(kept));
             }
         }
+        let (operators, inside) = ("c0ffee".repeat(6), "facade".repeat(6));
+        let kept_at = format!("refs/flower/keep/fix/{operators}");
+        self.does(Command::DivergeWorktree(WorktreeDiverged { number: 1, operators, inside, kept_at }));
         self.does(Command::DropArchive { number: 3 });
         self.does(Command::RestoreWorktree { number: 4 });
         self.does(Command::FinishWorktree { number: 4, path: "/w/4".into() });
