@@ -6,11 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 
 /// A daemon whose git, when its arguments contain `at`, does its work and then stays until it is killed.
 fn with_git_that_stays(flower: &Flower, at: &str) {
+    with_git(flower, &format!("*'{at}'*"));
+}
+
+/// The same where `OBJECTS:ARGUMENTS` are as in `pattern`, for objects in a place of their own. Gives the file that is there
+/// once that is reached.
+pub(super) fn with_git(flower: &Flower, pattern: &str) -> PathBuf {
     let (bin, reached) = (flower.dir().join("bin"), flower.dir().join("reached"));
     let real =
         std::env::split_paths(&std::env::var_os("PATH").unwrap()).map(|dir| dir.join("git")).find(|git| git.is_file());
     let script = format!(
-        "#!/bin/sh\ncase \"$*\" in\n*'{at}'*) {real} \"$@\"; echo $$ > {reached}; exec sleep 600;;\n*) exec {real} \"$@\";;\nesac\n",
+        "#!/bin/sh\ncase \"$GIT_OBJECT_DIRECTORY:$*\" in\n{pattern}) {real} \"$@\"; echo $$ > {reached}; exec sleep 600;;\n*) exec {real} \"$@\";;\nesac\n",
         real = real.expect("git").display(),
         reached = reached.display(),
     );
@@ -21,6 +27,7 @@ fn with_git_that_stays(flower: &Flower, at: &str) {
     let mut up = flower.command(&["up"]);
     up.env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap()));
     assert_eq!(super::common::finish(up).code, 0);
+    reached
 }
 
 /// Kills the daemon, and the git that stays, once that is reached; then starts it with the real one.

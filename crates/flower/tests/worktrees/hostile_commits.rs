@@ -206,9 +206,9 @@ fn row_32_a_difference_that_explodes_stays_inside() {
 }
 
 #[test]
-fn row_32_more_than_is_ever_needed_stays_inside_and_keeps_nobody_waiting() {
+#[ignore = "writes more than four gigabytes: `cargo xtask test --soak`"]
+fn row_32_more_than_is_ever_needed_stays_inside() {
     let flower = with_one(&[]);
-    new(&flower, "two", &[]);
     let (branch, before) = branch_and_objects(&flower);
     plant(
         &flower,
@@ -219,18 +219,28 @@ fn row_32_more_than_is_ever_needed_stays_inside_and_keeps_nobody_waiting() {
          done
          tree=$(git mktree < /tmp/list); rm /tmp/zeros /tmp/list",
     );
-    // It is under way by now, and the other one is not held up by it.
-    let start = Instant::now();
-    inside_ok(&flower, "two", "echo x > x; git add x; git commit -qm x");
-    assert_eq!(show(&flower, "two")["ahead"], 1);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    eventually("it is decided", || show(&flower, "one")["notes"].to_string().contains("more than 2 GB").then_some(()));
-    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), branch);
-    let objects = snapshot(&flower.repo.join(".git/objects"));
-    let left: Vec<_> = objects.keys().filter(|path| path.to_string_lossy().contains("tmp_")).collect();
-    assert!(left.is_empty() && objects.len() < before.len() + 10, "{left:?}");
+    // Whoever only looks is told so meanwhile. It is decided sooner or later: flower gives up after ten minutes.
+    while show(&flower, "one")["notes"].to_string().contains("still on their way") {}
+    assert_stays_inside(&flower, "two gigabytes", "more than 2 GB", &before, &branch);
     assert_heals(&flower, "two gigabytes", &branch);
-    assert_main_is_whole(&flower);
+}
+
+/// One git stays at unpacking what comes out of `one`, for as long as the test lasts.
+#[test]
+fn a_worktree_that_takes_long_keeps_no_other_waiting() {
+    let flower = with_one(&[]);
+    new(&flower, "two", &[]);
+    let reached = super::crashes::with_git(&flower, "*tmp_objdir-flower-one:*index-pack*");
+    let commit = "echo x > x && git add x && git commit -qm x";
+    let _one = Running::after(&flower, "one", commit);
+    eventually("it is under way", || reached.exists().then_some(()));
+    let _two = Running::after(&flower, "two", commit);
+    eventually("the other one is mirrored", || {
+        (git(&flower, &flower.repo, &["log", "-1", "--format=%s", "flower/two"]) == "x").then_some(())
+    });
+    says(&show(&flower, "one")["notes"], "still on their way");
+    says(&show(&flower, "one")["notes"], "flower worktree show one");
+    flower.ok(&["down"]);
 }
 
 /// A pack with `base`, and an object that is `times` of it one after the other.

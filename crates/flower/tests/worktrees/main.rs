@@ -97,7 +97,12 @@ struct Running(Child);
 
 impl Running {
     fn inside(flower: &Flower, name: &str) -> Running {
-        Running::start(flower, name, "echo ready; exec sleep 300", "ready\n")
+        Running::after(flower, name, "true")
+    }
+
+    /// Once `script` has succeeded.
+    fn after(flower: &Flower, name: &str, script: &str) -> Running {
+        Running::start(flower, name, &format!("{script} && echo ready && exec sleep 300"), "ready\n")
     }
 
     /// A script inside, as soon as it has said `word`.

@@ -31,7 +31,7 @@ impl App {
     pub async fn mirror_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
         let worktree = self.worktree(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
-        if place.seal == Seal::Sealed { self.mirror(&place).await } else { Ok(()) }
+        if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
     }
 
     pub(super) fn launcher(
