@@ -14,7 +14,7 @@ pub(super) fn hostile(path: &OsStr) -> Option<String> {
     if text.chars().any(|c| c.is_control() || is_deceiving(c)) {
         return Some(format!("`{shown}` has characters that cannot be seen"));
     }
-    if text.as_bytes().len() > 4_000 || Path::new(text).components().count() > 100 {
+    if text.len() > 4_000 || Path::new(text).components().count() > 100 {
         return Some("a path is too long or too deep".to_owned());
     }
     text.split(['/', '\\']).find_map(|part| {
