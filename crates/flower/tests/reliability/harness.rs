@@ -115,12 +115,25 @@ impl Home {
         self.begin_start().until_ready()
     }
 
+    /// A daemon that kills itself as soon as it comes to a named place.
+    pub fn start_dying_at(&self, place: &str) -> Daemon {
+        match self.begin(&[("FLOWER_FAIL_AT", place)]).until_ready() {
+            Ok(daemon) => daemon,
+            Err(failure) => panic!("the daemon does not start: {failure:?}"),
+        }
+    }
+
     /// A daemon that has just been started.
     pub fn begin_start(&self) -> Starting {
+        self.begin(&[])
+    }
+
+    fn begin(&self, more: &[(&str, &str)]) -> Starting {
         fs::create_dir_all(&self.root).expect("the test's folder");
         let narration = scratch_file();
         let mut child = self
             .command(&["up", "--foreground", "--report"])
+            .envs(more.iter().copied())
             .stdout(Stdio::piped())
             .stderr(narration.try_clone().expect("one more handle"))
             .spawn()

@@ -10,6 +10,7 @@ mod full_disk;
 mod harness;
 mod http;
 mod kills;
+mod landing;
 mod ledger;
 mod leftovers;
 mod namespace;
