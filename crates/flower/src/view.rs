@@ -183,9 +183,13 @@ impl From<EventView> for Recorded {
 /// Something that waits for the operator.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
-    /// `question` or `approval`.
+    /// `question`, `approval` or `alarm`.
     pub kind: String,
-    pub brief: u64,
+    /// Absent where it is about something else.
+    pub brief: Option<u64>,
+    /// The landing that waits.
+    #[serde(default)]
+    pub landing: Option<u64>,
     pub title: String,
     pub question: Option<u64>,
     pub text: String,
@@ -270,6 +274,15 @@ pub struct StatusView {
     /// Why nothing is written, if so.
     pub read_only: Option<String>,
     pub project: Option<String>,
+    /// The project's MAIN as the log has it; `flower main` looks at it live.
+    #[serde(default)]
+    pub main: Option<MainSummary>,
+    /// How many landings are open.
+    #[serde(default)]
+    pub queue: u64,
+    /// The one of them that is at it, or whose turn it is.
+    #[serde(default)]
+    pub next_landing: Option<NextLanding>,
     /// How many briefs in each status.
     pub briefs: BTreeMap<String, u64>,
     /// How many worktrees there are.
@@ -278,6 +291,26 @@ pub struct StatusView {
     /// How many things wait for the operator.
     pub inbox: u64,
     pub last_event: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct MainSummary {
+    pub branch: String,
+    pub recorded_tip: String,
+    /// `stable`, `dirty`, `moved`, `frozen` or `unknown`.
+    pub state: String,
+    pub reason: Option<String>,
+    /// The way out of a state that is not `stable`.
+    pub next: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NextLanding {
+    pub id: u64,
+    pub title: String,
+    pub state: State,
+    /// Where it stands, in words.
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -498,6 +531,9 @@ pub struct LandingView {
     pub priority: Priority,
     pub approved: bool,
     pub checks: Vec<CheckView>,
+    /// The check that is at it.
+    #[serde(default)]
+    pub running: Option<RunningCheck>,
     /// Checks that were red, then green, on the same commit.
     pub flaky: Vec<String>,
     pub paths: Vec<String>,
@@ -520,6 +556,13 @@ pub struct CheckView {
     /// The end of its output.
     pub log: String,
     pub log_file: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunningCheck {
+    pub name: String,
+    /// 2 if it was red before.
+    pub attempt: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

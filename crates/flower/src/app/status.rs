@@ -3,8 +3,10 @@
 use super::App;
 use super::projects::ProjectChoice;
 use crate::error::Problem;
-use crate::store::{briefs, worktrees};
-use crate::view::StatusView;
+use crate::store::{briefs, landings, worktrees};
+use crate::view::{NextLanding, StatusView};
+use flower_core::Landing;
+use flower_core::queue::Standing;
 
 impl App {
     pub async fn status(&self, choice: &ProjectChoice) -> Result<StatusView, Problem> {
@@ -13,6 +15,19 @@ impl App {
         let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
         let of = project.clone();
         let worktrees = self.store.read(move |conn| worktrees::live(conn, of.as_deref())).await?.len() as u64;
+        let of = project.clone();
+        let (main, open) = self
+            .store
+            .read(move |conn| {
+                let main = of.as_deref().map(|of| landings::main(conn, of)).transpose()?.flatten();
+                Ok((main, landings::open(conn, of.as_deref())?))
+            })
+            .await?;
+        let next_landing = match &project {
+            Some(project) if !open.is_empty() => self.next_landing(project, &open).await?,
+            _ => None,
+        };
+        let main = project.as_ref().zip(main).map(|(project, main)| self.summary_of(project, main));
         Ok(StatusView {
             version: crate::VERSION.to_owned(),
             pid: std::process::id(),
@@ -21,10 +36,25 @@ impl App {
             database: self.database.clone(),
             read_only: self.store.cut(),
             project,
+            main,
+            queue: open.len() as u64,
+            next_landing,
             briefs,
             worktrees,
             inbox: self.inbox().await?.len() as u64,
             last_event: self.store.live().head(),
         })
+    }
+
+    /// The landing that is at it, or whose turn it is; otherwise the first of those that wait for something.
+    async fn next_landing(&self, project: &str, open: &[Landing]) -> Result<Option<NextLanding>, Problem> {
+        let order = self.plan(project).await?.order;
+        let goes = |standing: &Standing| matches!(standing, Standing::Running | Standing::Next);
+        let next = order.iter().find(|(_, standing)| goes(standing)).or_else(|| order.first());
+        Ok(next.and_then(|(number, standing)| {
+            let landing = open.iter().find(|landing| landing.number == *number)?;
+            let (title, reason) = (landing.title.clone(), standing.in_words());
+            Some(NextLanding { id: *number, title, state: landing.state, reason })
+        }))
     }
 }

@@ -8,13 +8,14 @@ use crate::error::Problem;
 use crate::failpoint;
 use crate::jail;
 use crate::repository::Repository;
+use crate::view::RunningCheck;
 use flower_core::landing::{Check, Step};
 use flower_core::{Caller, Command, Landing};
 use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 use tokio::sync::watch;
 
 /// Of one check's output: so much of the beginning, and so much of the end.
@@ -190,12 +191,26 @@ pub(super) fn tail(path: &Path, most: u64) -> Vec<u8> {
 
 /// The output of a check's newest run.
 pub(super) fn newest_log(folder: &Path, check: &str) -> Option<std::path::PathBuf> {
-    let suffix = format!("-{check}.log");
-    let attempts = fs::read_dir(folder).ok()?.flatten().filter_map(|entry| {
+    let (_, attempt, _) = logs(folder).into_iter().filter(|(_, _, name)| name == check).max()?;
+    Some(folder.join(log_name(attempt, check)))
+}
+
+/// The check that writes, or wrote last.
+pub(super) fn running(folder: &Path) -> Option<RunningCheck> {
+    let (_, attempt, name) = logs(folder).into_iter().max()?;
+    Some(RunningCheck { name, attempt })
+}
+
+/// When each was last written, its attempt and its check. Attempts begin anew when a landing does, so only the time tells which
+/// one is the newest.
+fn logs(folder: &Path) -> Vec<(SystemTime, u64, String)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let log = |entry: fs::DirEntry| {
         let name = entry.file_name();
-        name.to_str()?.strip_suffix(&suffix)?.parse::<u64>().ok()
-    });
-    attempts.max().map(|attempt| folder.join(log_name(attempt, check)))
+        let (attempt, check) = name.to_str()?.strip_suffix(".log")?.split_once('-')?;
+        Some((entry.metadata().ok()?.modified().ok()?, attempt.parse().ok()?, check.to_owned()))
+    };
+    entries.flatten().filter_map(log).collect()
 }
 
 #[cfg(test)]

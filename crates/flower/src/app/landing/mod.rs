@@ -260,12 +260,13 @@ impl App {
         for project in projects {
             let plan = self.plan(&project).await?;
             let standings: BTreeMap<u64, Standing> = plan.order.iter().cloned().collect();
-            for (number, _) in plan.order.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+            for (number, _) in &plan.order {
                 if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
                     views.push(self.view_landing(landing.clone(), &standings));
                 }
             }
         }
+        views.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         Ok(views)
     }
 
@@ -322,6 +323,7 @@ impl App {
             priority: landing.priority,
             approved: landing.approved,
             checks: checks.collect(),
+            running: (landing.state == State::Checking).then(|| checks::running(&folder)).flatten(),
             flaky: landing.flaky,
             paths: landing.paths,
             reverts: landing.of,

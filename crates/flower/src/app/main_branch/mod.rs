@@ -19,7 +19,7 @@ use crate::error::Problem;
 use crate::git;
 use crate::repository::Repository;
 use crate::store::landings;
-use crate::view::{AlarmView, MainView, PushView};
+use crate::view::{AlarmView, MainSummary, MainView, PushView};
 use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
 use flower_core::{Caller, Command, Main};
 use std::fs;
@@ -86,7 +86,7 @@ impl Seen {
 }
 
 /// The way out of an alarm.
-fn way_out(what: Alarm) -> &'static str {
+pub(in crate::app) fn way_out(what: Alarm) -> &'static str {
     match what {
         Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
         Alarm::Moved => {
@@ -144,13 +144,7 @@ impl App {
     }
 
     async fn view_main(&self, turn: &MainTurn, main: Main, seen: Seen) -> Result<MainView, Problem> {
-        let state = match (&main.alarm, &main.frozen) {
-            (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
-            (Some(_), _) => "moved",
-            (None, Some(_)) => "frozen",
-            (None, None) if self.is_moving(&turn.project) => "unknown",
-            (None, None) => "stable",
-        };
+        let state = self.state_of(&turn.project, &main);
         let protection = self.protection().await;
         let settings = self.facts_of(&turn.project).await.map(|facts| facts.settings).ok();
         let mut notes = Vec::new();
@@ -186,6 +180,28 @@ impl App {
             }),
             notes,
         })
+    }
+
+    fn state_of(&self, project: &str, main: &Main) -> &'static str {
+        match (&main.alarm, &main.frozen) {
+            (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
+            (Some(_), _) => "moved",
+            (None, Some(_)) => "frozen",
+            (None, None) if self.is_moving(project) => "unknown",
+            (None, None) => "stable",
+        }
+    }
+
+    /// MAIN as the log has it, at a glance: no git is asked.
+    pub(in crate::app) fn summary_of(&self, project: &str, main: Main) -> MainSummary {
+        let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
+        MainSummary {
+            state: self.state_of(project, &main).to_owned(),
+            next: main.alarm.as_ref().map(|alarm| way_out(alarm.what).to_owned()).or(frozen),
+            reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
+            branch: main.branch,
+            recorded_tip: main.tip,
+        }
     }
 
     /// The one project that is meant; there must be one.

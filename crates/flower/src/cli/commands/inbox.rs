@@ -5,7 +5,7 @@ use crate::cli::output::{ago, plain};
 use crate::error::Problem;
 use crate::view::InboxItem;
 
-/// What waits for you: questions, plans and results to accept
+/// What waits for you: questions, plans and results to accept, landings to let in, alarms of MAIN
 #[derive(clap::Args)]
 pub(crate) struct InboxArgs {}
 
@@ -21,10 +21,15 @@ pub(crate) async fn run(context: &Context, _: &InboxArgs) -> Result<(), Problem>
             .iter()
             .map(|item| {
                 let text = plain(&item.text).lines().map(|line| format!("    {line}\n")).collect::<String>();
+                let about = match (item.brief, item.landing) {
+                    (_, Some(landing)) => format!("landing {landing}: "),
+                    (Some(brief), None) => format!("#{brief} "),
+                    (None, None) => String::new(),
+                };
                 format!(
                     "{} {}  {}\n{text}    {}\n",
                     style.mark(&item.kind),
-                    style.bold(&format!("#{} {}", item.brief, plain(&item.title))),
+                    style.bold(&format!("{about}{}", plain(&item.title))),
                     style.dim(&format!("{} · {} · {}", item.by.sort, plain(&item.by.name), ago(&item.at, now))),
                     style.dim(&item.next),
                 )
