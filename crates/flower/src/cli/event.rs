@@ -1,5 +1,6 @@
 //! An event as a line that a person reads.
 
+use super::landing::short;
 use super::output::{Style, ago, first_line, plain};
 use crate::view::EventView;
 use serde_json::Value;
@@ -60,6 +61,26 @@ fn summary(event: &EventView) -> String {
         "project_registered" | "project_removed" => text("name"),
         "token_issued" => format!("{} as {}", text("agent"), text("role")),
         "token_revoked" => text("id"),
+        "landing_queued" => format!("landing {}: {}", number("number"), text("title")),
+        "landing_checking" | "landing_approved" | "checks_ran" => format!("landing {}", number("number")),
+        "landing_requeued" | "landing_rejected" | "landing_cancelled" => {
+            let why = text("why");
+            format!("landing {}{}{why}", number("number"), if why.is_empty() { "" } else { ": " })
+        }
+        "landing_held" => {
+            let why: Vec<&str> = body["why"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            format!("landing {}: {}", number("number"), why.join("; "))
+        }
+        "check_flaked" => format!("landing {}: {}", number("number"), text("check")),
+        "landed" => format!("landing {} as {}", number("number"), short(&text("merge_commit"))),
+        "rolled_back" => format!("landing {} by landing {}", number("number"), number("by")),
+        "main_alarm" => text("text"),
+        "main_recorded" => format!("{} at {}", text("branch"), short(&text("tip"))),
+        "main_settled" => format!("{}, at {}", text("how"), short(&text("tip"))),
+        "queue_frozen" => format!("{}: {}", text("project"), text("why")),
+        "queue_thawed" => text("project"),
+        "pushed" => format!("{} to {}", short(&text("commit")), text("remote")),
+        "push_failed" => format!("to {}: {}", text("remote"), text("why")),
         "projects_changed" | "dispatch_options_changed" | "loss_accepted" => event.body.get().to_owned(),
         // Of another version: shown as it is.
         _ => event.body.get().to_owned(),

@@ -5,7 +5,9 @@ mod context;
 mod event;
 mod follow;
 mod input;
+mod landing;
 mod output;
+mod wait;
 
 pub use context::Context;
 

@@ -1,5 +1,7 @@
 //! `flower init`
 
+mod settings;
+
 use crate::cli::Context;
 use crate::cli::output::plain;
 use crate::error::Problem;
@@ -7,11 +9,17 @@ use crate::request::NewProject;
 use crate::view::ProjectView;
 
 /// Make the repository around the working directory a project
+///
+/// If it has no flower.toml, one is proposed from what the repository is made of. You are asked whether to land it; with --yes
+/// it lands at once. Without a terminal it is only shown.
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
     /// What to call it; otherwise as its folder
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// Propose no flower.toml
+    #[arg(long)]
+    no_settings: bool,
 }
 
 pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem> {
@@ -25,5 +33,6 @@ pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem
             text.extend(p.programs.iter().map(|key| format!("  {}\n", plain(key))));
         }
         text
-    })
+    })?;
+    if args.no_settings { Ok(()) } else { settings::offer(context, &client, &project.name).await }
 }

@@ -2,16 +2,24 @@
 
 mod brief;
 mod completions;
+mod diff;
 mod doctor;
 mod down;
+mod freeze;
+mod halt;
 mod inbox;
 mod init;
 pub(super) mod jail;
+mod land;
 mod log;
+mod main;
 mod project;
+mod queue;
+mod revert;
 mod scratchpad;
 mod search;
 mod status;
+mod thaw;
 mod token;
 mod trace;
 mod up;
@@ -36,6 +44,14 @@ pub(super) enum Command {
     Search(search::SearchArgs),
     Scratchpad(scratchpad::ScratchpadArgs),
     Worktree(worktree::WorktreeArgs),
+    Diff(diff::DiffArgs),
+    Land(land::LandArgs),
+    Queue(queue::QueueArgs),
+    Revert(revert::RevertArgs),
+    Freeze(freeze::FreezeArgs),
+    Thaw(thaw::ThawArgs),
+    Halt(halt::HaltArgs),
+    Main(main::MainArgs),
     Token(token::TokenArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
@@ -76,6 +92,14 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Search(args) => search::run(&context, &args).await,
             Command::Scratchpad(args) => scratchpad::run(&context, args).await,
             Command::Worktree(args) => worktree::run(&context, args).await,
+            Command::Diff(args) => diff::run(&context, &args).await,
+            Command::Land(args) => land::run(&context, args).await,
+            Command::Queue(args) => queue::run(&context, args).await,
+            Command::Revert(args) => revert::run(&context, &args).await,
+            Command::Freeze(args) => freeze::run(&context, args).await,
+            Command::Thaw(args) => thaw::run(&context, &args).await,
+            Command::Halt(args) => halt::run(&context, args).await,
+            Command::Main(args) => main::run(&context, args).await,
             Command::Token(args) => token::run(&context, args).await,
             Command::Log(args) => log::run(&context, args).await,
             Command::Completions(args) => completions::run(&context, &args),

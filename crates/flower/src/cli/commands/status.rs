@@ -1,15 +1,17 @@
 //! `flower status`
 
 use crate::cli::Context;
-use crate::cli::output::ago;
+use crate::cli::landing::short;
+use crate::cli::output::{ago, plain};
 use crate::client::Client;
 use crate::error::Problem;
 use crate::view::StatusView;
 use flower_core::Status;
+use flower_core::landing::State;
 use http_body_util::BodyExt;
 use std::io::IsTerminal;
 
-/// Everything at a glance: the project, its briefs, what waits for you
+/// Everything at a glance: MAIN, the queue, the project, its briefs, what waits for you
 #[derive(clap::Args)]
 pub(crate) struct StatusArgs {
     /// Stay, and show it anew whenever something happens
@@ -45,6 +47,12 @@ fn page(context: &Context, status: &StatusView) -> String {
     let mut page = String::new();
     let mut say =
         |name: &str, value: String| page.push_str(&format!("{}  {value}\n", style.dim(&format!("{name:>8}"))));
+    if let Some(main) = &status.main {
+        let reason = main.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+        let way_out = main.next.as_ref().map_or_else(String::new, |next| style.dim(&format!("; {next}")));
+        let state = super::main::state(&main.state, style);
+        say("MAIN", format!("{state}, {} at {}{reason}{way_out}", main.branch, short(&main.recorded_tip)));
+    }
     let project = status.project.as_deref().unwrap_or("none here; these are all briefs of all projects");
     say("project", style.bold(project));
     let counts: Vec<String> = Status::ALL
@@ -60,6 +68,7 @@ fn page(context: &Context, status: &StatusView) -> String {
             n => format!("{n} worktrees; `flower worktree`"),
         },
     );
+    say("queue", queue(status));
     say(
         "inbox",
         match status.inbox {
@@ -74,4 +83,18 @@ fn page(context: &Context, status: &StatusView) -> String {
         say("", style.bad(&format!("nothing is written: {why}; `flower log verify`")));
     }
     page
+}
+
+fn queue(status: &StatusView) -> String {
+    if status.queue == 0 {
+        return "empty; `flower land WORKTREE`".to_owned();
+    }
+    let next = status.next_landing.as_ref().map_or_else(String::new, |next| {
+        let how = match next.state {
+            State::Checking => "being checked".to_owned(),
+            _ => plain(&next.reason),
+        };
+        format!(", next: landing {} ({}), {how}", next.id, plain(&next.title))
+    });
+    format!("{} waiting{next}; `flower queue`", status.queue)
 }

@@ -1,0 +1,140 @@
+//! The `flower.toml` of a new project: proposed, read by the operator, landed.
+
+use crate::cli::landing::{short, verdict};
+use crate::cli::output::plain;
+use crate::cli::{Context, wait};
+use crate::client::{Client, escape};
+use crate::error::{Problem, ProblemKind};
+use crate::home::random_hex;
+use crate::request::LandSettings;
+use crate::view::{CommandsView, LandingView, ProposalView};
+use std::io::{IsTerminal, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::Command;
+
+/// Offers to land a `flower.toml` where there is none. Whatever is said goes to standard error: the answer is the project.
+pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> Result<(), Problem> {
+    let address = format!("/api/main/settings?project={}", escape(project));
+    let proposal: ProposalView = match client.get(&address).await {
+        Ok(proposal) => proposal,
+        // Such as before the first commit; it is a project all the same.
+        Err(problem) if problem.kind == ProblemKind::Refused => return note(context, &problem),
+        Err(problem) => return Err(problem),
+    };
+    if proposal.exists {
+        return remind(context, client, project).await;
+    }
+    let asks = !context.json && !context.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if context.yes {
+        if !context.json {
+            show(&proposal.text, &proposal.found);
+        }
+        return land(context, client, &address, proposal.text).await;
+    }
+    show(&proposal.text, &proposal.found);
+    if asks {
+        return ask(context, client, &address, proposal.text).await;
+    }
+    eprintln!("to land it: `flower init --yes`; or write your own and land that");
+    Ok(())
+}
+
+fn note(context: &Context, problem: &Problem) -> Result<(), Problem> {
+    if !context.json {
+        eprintln!("no flower.toml is proposed yet: {}; {}", plain(&problem.message), plain(&problem.hints.join("; ")));
+    }
+    Ok(())
+}
+
+/// It has one; whether its commands may run.
+async fn remind(context: &Context, client: &Client, project: &str) -> Result<(), Problem> {
+    if context.json {
+        return Ok(());
+    }
+    let address = format!("/api/projects/{}/commands", escape(project));
+    match client.get::<CommandsView>(&address).await {
+        Ok(found) if found.approved || found.commands.is_empty() => {}
+        Ok(_) => eprintln!("the commands of its flower.toml wait for you: `flower project approve {project}`"),
+        Err(problem) if problem.kind == ProblemKind::Refused => {
+            eprintln!("{}; {}", plain(&problem.message), plain(&problem.hints.join("; ")));
+        }
+        Err(problem) => return Err(problem),
+    }
+    Ok(())
+}
+
+fn show(text: &str, found: &[String]) {
+    let from = if found.is_empty() { "nothing that flower knows".to_owned() } else { plain(&found.join(", ")) };
+    let lines: String = plain(text).lines().map(|line| format!("  {line}\n")).collect();
+    eprint!("it has no flower.toml; this one is proposed, from {from}:\n\n{lines}\n");
+}
+
+async fn ask(context: &Context, client: &Client, address: &str, mut text: String) -> Result<(), Problem> {
+    loop {
+        eprint!("land this flower.toml? [y/N/e(dit)] ");
+        let _ = std::io::stderr().flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        match answer.trim() {
+            "y" | "Y" | "yes" if read.is_ok() => match land(context, client, address, text.clone()).await {
+                // What cannot be read can be mended.
+                Err(problem) if problem.kind == ProblemKind::Refused && problem.message.contains("cannot be read") => {
+                    eprintln!("{}", plain(&problem.message));
+                }
+                ended => return ended,
+            },
+            "e" | "E" | "edit" if read.is_ok() => {
+                text = edit(&text)?;
+                show(&text, &["your own hand".to_owned()]);
+            }
+            _ => {
+                eprintln!("nothing was landed; `flower init` proposes it again");
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The text as the operator's editor left it.
+fn edit(text: &str) -> Result<String, Problem> {
+    let path = std::env::temp_dir().join(format!("flower-{}.toml", &random_hex()[..16]));
+    let cannot = |error: std::io::Error| {
+        Problem::new(
+            ProblemKind::Refused,
+            format!("{} cannot be edited: {error}", path.display()),
+            "set VISUAL or EDITOR",
+        )
+    };
+    let edited = (|| {
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(text.as_bytes())?;
+        let own =
+            ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+        let editor = own.unwrap_or_else(|| "vi".to_owned());
+        // It may have options of its own, as in `code --wait`.
+        let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status()?;
+        if !status.success() {
+            return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
+        }
+        std::fs::read_to_string(&path)
+    })();
+    let _ = std::fs::remove_file(&path);
+    edited.map_err(cannot)
+}
+
+/// Lands it. Whoever said so has read it, so it waits for nobody.
+async fn land(context: &Context, client: &Client, address: &str, text: String) -> Result<(), Problem> {
+    let queued: LandingView = client.post(address, &LandSettings { text }).await?;
+    match client.post::<LandingView>(&format!("/api/landings/{}/approve", queued.id), &()).await {
+        // It may have ended by now; how, is said below.
+        Err(problem) if problem.kind != ProblemKind::Refused => return Err(problem),
+        _ => {}
+    }
+    let landing = wait::until_settled(context, client, queued.id).await?;
+    verdict(&landing)?;
+    if context.json {
+        return Ok(());
+    }
+    let commit = landing.merge_commit.as_deref().map_or("MAIN", short);
+    context.print(&format!("flower.toml has landed as {commit}; `flower queue show {}`\n", landing.id))
+}

@@ -1,0 +1,37 @@
+//! `flower main adopt`
+
+use crate::cli::landing::{follow_hint, page, verdict};
+use crate::cli::{Context, wait};
+use crate::error::Problem;
+use crate::view::{LandingView, MainView};
+use serde::Serialize;
+
+/// Take in what was committed in MAIN by hand, through the checks
+#[derive(clap::Args)]
+pub(super) struct AdoptArgs {
+    /// Stay until it has landed, or will not
+    #[arg(long)]
+    wait: bool,
+}
+
+#[derive(Serialize)]
+struct Adopted {
+    #[serde(flatten)]
+    main: MainView,
+    landing: LandingView,
+}
+
+pub(super) async fn run(context: &Context, args: &AdoptArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let mut landing: LandingView = client.post(&super::address(context, "/adopt"), &()).await?;
+    if args.wait {
+        landing = wait::until_settled(context, &client, landing.id).await?;
+    }
+    let main = super::look(context, &client).await?;
+    let adopted = Adopted { main, landing };
+    context.answer(&adopted, |adopted| {
+        let hint = context.style.dim(&follow_hint(&adopted.landing));
+        page(&adopted.landing, context.style) + &hint
+    })?;
+    if args.wait { verdict(&adopted.landing) } else { Ok(()) }
+}

@@ -1,0 +1,43 @@
+//! `flower main pull`
+
+use crate::cli::landing::{follow_hint, page, short, verdict};
+use crate::cli::output::plain;
+use crate::cli::{Context, wait};
+use crate::error::Problem;
+use crate::view::{LandingView, MainView, PullView};
+use serde::Serialize;
+
+/// Queue what is new at MAIN's remote
+#[derive(clap::Args)]
+pub(super) struct PullArgs {
+    /// Stay until it has landed, or will not
+    #[arg(long)]
+    wait: bool,
+}
+
+#[derive(Serialize)]
+struct Pulled {
+    #[serde(flatten)]
+    main: MainView,
+    remote: String,
+    commit: String,
+    landing: Option<LandingView>,
+}
+
+pub(super) async fn run(context: &Context, args: &PullArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let PullView { remote, commit, mut landing } = client.post(&super::address(context, "/pull"), &()).await?;
+    if let Some(queued) = landing.as_mut().filter(|_| args.wait) {
+        *queued = wait::until_settled(context, &client, queued.id).await?;
+    }
+    let main = super::look(context, &client).await?;
+    let pulled = Pulled { main, remote, commit, landing };
+    context.answer(&pulled, |p| match &p.landing {
+        None => format!("MAIN has all that {} has, up to {}\n", plain(&p.remote), short(&p.commit)),
+        Some(landing) => page(landing, context.style) + &context.style.dim(&follow_hint(landing)),
+    })?;
+    match &pulled.landing {
+        Some(landing) if args.wait => verdict(landing),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,18 @@
+//! `flower main push`
+
+use super::page;
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::view::MainView;
+
+/// Push MAIN to its remote now
+///
+/// With `push = true` below `[land]` in flower.toml it happens after every landing.
+#[derive(clap::Args)]
+pub(super) struct PushArgs {}
+
+pub(super) async fn run(context: &Context, _: &PushArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let main: MainView = client.post(&super::address(context, "/push"), &()).await?;
+    context.answer(&main, |m| page(m, context.style))
+}

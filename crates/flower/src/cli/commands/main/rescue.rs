@@ -1,0 +1,45 @@
+//! `flower main rescue`
+
+use super::page;
+use crate::cli::Context;
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::request::Rescue;
+use crate::view::{MainView, RescueView, WorktreeView};
+use serde::Serialize;
+
+/// Make what was done in MAIN by hand a worktree; MAIN is as before
+#[derive(clap::Args)]
+pub(super) struct RescueArgs {
+    /// What to call the worktree; otherwise rescue-1, rescue-2, …
+    #[arg(long = "as", value_name = "NAME")]
+    name: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Rescued {
+    #[serde(flatten)]
+    main: MainView,
+    worktree: WorktreeView,
+    files: Vec<String>,
+    left: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, args: RescueArgs) -> Result<(), Problem> {
+    let client = context.client().await?.patient();
+    let body = Rescue { name: args.name };
+    let RescueView { worktree, files, left, main } = client.post(&super::address(context, "/rescue"), &body).await?;
+    context.answer(&Rescued { main, worktree, files, left }, |r| {
+        let style = context.style;
+        let name = &r.worktree.name;
+        let mut text = format!("what was in MAIN is worktree {} now:\n", style.bold(name));
+        text.extend(r.files.iter().map(|file| format!("  {}\n", plain(file))));
+        if !r.left.is_empty() {
+            text.push_str(&style.mark("changed once more meanwhile, and left alone:"));
+            text.push('\n');
+            text.extend(r.left.iter().map(|file| format!("  {}\n", plain(file))));
+        }
+        text.push_str(&page(&r.main, style));
+        text + &style.dim(&format!("bring it in: `flower land {name}`\n"))
+    })
+}

@@ -1,0 +1,75 @@
+//! `flower main` without a verb
+
+use crate::cli::Context;
+use crate::cli::landing::short;
+use crate::cli::output::{Style, ago, plain};
+use crate::error::Problem;
+use crate::view::MainView;
+
+pub(super) async fn run(context: &Context) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let main = super::look(context, &client).await?;
+    context.answer(&main, |m| page(m, context.style))
+}
+
+/// A page about it, which everything that changes it shows too.
+pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
+    let now = jiff::Timestamp::now();
+    let mut text = format!("{}  {}\n", style.bold(&format!("MAIN of {}", m.project)), state(&m.state, style));
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
+    if let Some(reason) = &m.reason {
+        line("why", &plain(reason));
+    }
+    if let Some(next) = way_out(m) {
+        line("way out", &next);
+    }
+    line("branch", &m.branch);
+    line("tip", m.tip.as_deref().map_or("none", short));
+    if m.tip.as_ref() != Some(&m.recorded_tip) {
+        line("should be", short(&m.recorded_tip));
+    }
+    for file in m.alarm.iter().flat_map(|alarm| &alarm.files).take(10) {
+        line("file", &plain(file));
+    }
+    line("protection", &protection(m, style));
+    line("hook", &m.hook);
+    line("since", &ago(&m.since, now));
+    if let Some(push) = &m.push {
+        let (remote, at) = (plain(&push.remote), ago(&push.at, now));
+        line(
+            "push",
+            &match &push.failure {
+                None => format!("{} is at {remote}, {at}", short(&push.commit)),
+                Some(why) => style.bad(&format!("to {remote} failed {at}: {}", plain(why))),
+            },
+        );
+    }
+    for note in &m.notes {
+        line("note", &plain(note));
+    }
+    text
+}
+
+pub(in crate::cli::commands) fn state(word: &str, style: Style) -> String {
+    match word {
+        "stable" => style.good(word),
+        "frozen" | "unknown" => style.mark(word),
+        _ => style.bad(word),
+    }
+}
+
+fn way_out(m: &MainView) -> Option<String> {
+    match (&m.alarm, m.state.as_str()) {
+        (Some(alarm), _) => Some(alarm.next.clone()),
+        (None, "frozen") => Some("let landings go on: `flower thaw`".to_owned()),
+        (None, "unknown") => Some("it moves in this moment; look again".to_owned()),
+        _ => None,
+    }
+}
+
+fn protection(m: &MainView, style: Style) -> String {
+    match m.protection.as_str() {
+        "kernel" => format!("{}: what agents run cannot reach it", style.good("kernel")),
+        other => format!("{}: what happens to it is noticed, not prevented; `flower doctor`", style.mark(other)),
+    }
+}

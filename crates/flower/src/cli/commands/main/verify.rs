@@ -1,0 +1,65 @@
+//! `flower main verify`
+
+use crate::cli::Context;
+use crate::cli::landing::short;
+use crate::cli::output::plain;
+use crate::error::{Problem, ProblemKind};
+use crate::view::{MainProof, MainView};
+use serde::Serialize;
+
+/// Check that every commit on MAIN was brought by a landing, and that its branch and files are where they should be
+///
+/// Ends with 1 if something is not.
+#[derive(clap::Args)]
+pub(super) struct VerifyArgs {}
+
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    main: MainView,
+    ok: bool,
+    began: String,
+    landings: u64,
+    unchecked: u64,
+    problems: Vec<String>,
+}
+
+pub(super) async fn run(context: &Context, _: &VerifyArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let MainProof { ok, began, landings, unchecked, problems, .. } =
+        client.get(&super::address(context, "/verify")).await?;
+    let main = super::look(context, &client).await?;
+    let verified = Verified { main, ok, began, landings, unchecked, problems };
+    context.answer(&verified, |v| {
+        let style = context.style;
+        let mut text = v.problems.iter().map(|problem| format!("{} {}\n", style.bad("✗"), plain(problem))).collect();
+        if v.ok {
+            let since = short(&v.began);
+            text = format!(
+                "{}: {} since {since}, each as it was recorded\n",
+                style.good("whole"),
+                landings_of(v.landings)
+            );
+        }
+        if v.unchecked > 0 {
+            text.push_str(&style.dim(&format!("{} of them without any check\n", v.unchecked)));
+        }
+        text
+    })?;
+    if verified.ok {
+        return Ok(());
+    }
+    let what = match verified.problems.as_slice() {
+        [only] => only.clone(),
+        problems => format!("MAIN is not what the log says in {} places", problems.len()),
+    };
+    Err(Problem::new(ProblemKind::Refused, what, "`flower main` shows how it stands, and the ways out"))
+}
+
+fn landings_of(count: u64) -> String {
+    match count {
+        0 => "nothing has landed".to_owned(),
+        1 => "1 landing".to_owned(),
+        n => format!("{n} landings"),
+    }
+}

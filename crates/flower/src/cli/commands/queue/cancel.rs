@@ -1,0 +1,24 @@
+//! `flower queue cancel`
+
+use crate::cli::Context;
+use crate::cli::landing::page;
+use crate::error::Problem;
+use crate::request::Why;
+use crate::view::LandingView;
+
+/// Take a landing out of the queue; its work stays where it is
+#[derive(clap::Args)]
+pub(super) struct CancelArgs {
+    /// The landing
+    #[arg(value_name = "L")]
+    number: u64,
+    /// Shown to whoever asks
+    why: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: CancelArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let address = format!("/api/landings/{}/cancel", args.number);
+    let landing: LandingView = client.post(&address, &Why { why: args.why }).await?;
+    context.answer(&landing, |l| page(l, context.style))
+}

@@ -1,0 +1,70 @@
+//! `flower queue` without a verb
+
+use crate::cli::Context;
+use crate::cli::landing::{briefs, state};
+use crate::cli::output::{Cell, Style, Table, cut, plain, terminal_width};
+use crate::error::Problem;
+use crate::view::LandingView;
+
+#[derive(clap::Args)]
+pub(super) struct ListArgs {
+    /// Also what has ended, newest first
+    #[arg(long)]
+    all: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+}
+
+/// How many of all that there ever were a person is shown unasked.
+const SHOWN: u64 = 50;
+/// More than there are.
+const ALL: u64 = i64::MAX as u64;
+/// Of a title, in a terminal.
+const TITLE: usize = 40;
+
+pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let unasked = if args.all && !context.json { SHOWN } else { ALL };
+    let limit = args.limit.unwrap_or(unasked);
+    let path = format!("/api/landings?{}&all={}&limit={limit}", context.project_query(), args.all);
+    let landings: Vec<LandingView> = client.get(&path).await?;
+    context.answer(&landings, |landings| {
+        let mut text = render(landings, args.all, context.style);
+        if args.limit.is_none() && landings.len() as u64 == unasked {
+            text.push_str(&context.style.dim("the newest 50; `--limit N` shows more\n"));
+        }
+        text
+    })
+}
+
+fn render(landings: &[LandingView], all: bool, style: Style) -> String {
+    if landings.is_empty() {
+        let seen = if all { "" } else { "; `flower queue --all` shows what has ended" };
+        return format!("nothing waits to land; bring a worktree in: `flower land WORKTREE`{seen}\n");
+    }
+    let width = terminal_width();
+    let several = landings.iter().any(|l| l.project != landings[0].project);
+    let mut headings = vec!["L", "STATE", "TITLE", "WORKTREE", "BRIEFS", "WHY"];
+    if several {
+        headings.push("PROJECT");
+    }
+    let mut table = Table::new(&headings, 5);
+    for l in landings {
+        let title = plain(&l.title);
+        let why = plain(l.reason.as_deref().unwrap_or_default()).replace('\n', " ");
+        let mut row: Vec<Cell> = vec![
+            l.id.to_string().into(),
+            Cell::painted(l.state.as_str(), state(l.state, style)),
+            if width.is_some() { cut(&title, TITLE) } else { title }.into(),
+            l.worktree.clone().unwrap_or_else(|| format!("({})", l.source)).into(),
+            briefs(&l.briefs).into(),
+            why.into(),
+        ];
+        if several {
+            row.push(l.project.clone().into());
+        }
+        table.row(row);
+    }
+    table.render(style, width)
+}

@@ -1,0 +1,39 @@
+//! `flower queue`
+
+mod approve;
+mod cancel;
+mod list;
+mod log;
+mod show;
+
+use crate::cli::Context;
+use crate::error::Problem;
+use clap::Subcommand;
+
+/// What waits to land on MAIN, in the order in which it will
+#[derive(clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct QueueArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    list: list::ListArgs,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Show(show::ShowArgs),
+    Log(log::LogArgs),
+    Approve(approve::ApproveArgs),
+    Cancel(cancel::CancelArgs),
+}
+
+pub(crate) async fn run(context: &Context, args: QueueArgs) -> Result<(), Problem> {
+    match args.verb {
+        None => list::run(context, &args.list).await,
+        Some(Verb::Show(args)) => show::run(context, &args).await,
+        Some(Verb::Log(args)) => log::run(context, args).await,
+        Some(Verb::Approve(args)) => approve::run(context, &args).await,
+        Some(Verb::Cancel(args)) => cancel::run(context, args).await,
+    }
+}

@@ -1,0 +1,34 @@
+//! `flower queue show`
+
+use crate::cli::Context;
+use crate::cli::landing::{follow_hint, page};
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::view::LandingView;
+use flower_core::landing::State;
+
+/// One landing: where it stands and why, its checks, and what to do
+#[derive(clap::Args)]
+pub(super) struct ShowArgs {
+    /// The landing
+    #[arg(value_name = "L")]
+    number: u64,
+}
+
+pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
+    let landing: LandingView = context.client().await?.get(&format!("/api/landings/{}", args.number)).await?;
+    context.answer(&landing, |l| {
+        let mut text = page(l, context.style);
+        for check in l.checks.iter().filter(|check| !check.ok) {
+            text.push_str(&format!("\nthe end of what `{}` said:\n", check.name));
+            text.extend(plain(&check.log).lines().map(|line| format!("  {line}\n")));
+        }
+        let hint = match l.state {
+            State::Landed => format!("take it back: `flower revert {}`\n", l.id),
+            State::Checking => format!("see its checks: `flower queue log {} --follow`\n", l.id),
+            State::Queued => String::new(),
+            _ => follow_hint(l),
+        };
+        text + &context.style.dim(&hint)
+    })
+}

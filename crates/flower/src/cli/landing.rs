@@ -1,0 +1,148 @@
+//! A landing as a person reads it, and how a command ends that asked for one.
+
+use super::Context;
+use super::output::{Style, ago, plain};
+use crate::error::{Problem, ProblemKind};
+use crate::view::{CheckView, LandingView};
+use flower_core::landing::{Source, State};
+
+/// What the daemon says of a landing that does not merge.
+const DOES_NOT_MERGE: &str = "it does not merge";
+/// Paths that are shown unasked.
+const PATHS: usize = 10;
+
+pub fn state(state: State, style: Style) -> String {
+    let word = state.as_str();
+    match state {
+        State::Landed => style.good(word),
+        State::Rejected | State::RolledBack => style.bad(word),
+        State::Checking | State::Approval => style.mark(word),
+        State::Queued | State::Cancelled => style.dim(word),
+    }
+}
+
+/// `#1 #4`.
+pub fn briefs(numbers: &[u64]) -> String {
+    numbers.iter().map(|brief| format!("#{brief}")).collect::<Vec<_>>().join(" ")
+}
+
+pub fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+/// A page about one.
+pub fn page(l: &LandingView, style: Style) -> String {
+    let now = jiff::Timestamp::now();
+    let title = style.bold(&format!("landing {}: {}", l.id, plain(&l.title)));
+    let mut text = format!("{title}  {}\n", state(l.state, style));
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:9}"))));
+    if let Some(reason) = l.reason.as_ref().filter(|reason| !reason.is_empty()) {
+        line("why", &plain(reason));
+    }
+    line("project", &l.project);
+    match (&l.worktree, l.source) {
+        (Some(worktree), _) => line("worktree", worktree),
+        (None, Source::Revert) => line("takes back", &l.reverts.map_or_else(String::new, |of| format!("landing {of}"))),
+        (None, source) => line("from", source.as_str()),
+    }
+    if !l.briefs.is_empty() {
+        line("briefs", &briefs(&l.briefs));
+    }
+    line("commit", short(&l.commit));
+    if let Some(merged) = &l.merge_commit {
+        line("merge", &format!("{} on {}", short(merged), l.onto.as_deref().map_or("nothing", short)));
+    }
+    for one in &l.checks {
+        line("check", &check(one, style));
+    }
+    if let Some(running) = &l.running {
+        line("running", &running.name);
+    }
+    for name in &l.flaky {
+        line("flaky", &format!("{name} was red, then green, on the same commit"));
+    }
+    for path in l.paths.iter().take(PATHS) {
+        line("path", &plain(path));
+    }
+    if l.paths.len() > PATHS {
+        line("", &format!("and {} more", l.paths.len() - PATHS));
+    }
+    let ended = l.ended_at.as_ref().map_or_else(String::new, |at| format!(", ended {}", ago(at, now)));
+    line("queued", &format!("{} by {}{ended}", ago(&l.queued_at, now), plain(&l.by)));
+    text
+}
+
+/// `✓ test  1.2s`.
+pub fn check(check: &CheckView, style: Style) -> String {
+    let (mark, how) = match (check.ok, check.code) {
+        (true, _) => (style.good("✓"), String::new()),
+        (false, 124) => (style.bad("✗"), ", took too long".to_owned()),
+        (false, code) => (style.bad("✗"), format!(", ended with {code}")),
+    };
+    format!("{mark} {}  {:.1}s{how}", check.name, check.seconds)
+}
+
+/// What to do about one that is open.
+pub fn follow_hint(l: &LandingView) -> String {
+    match l.state {
+        State::Approval => format!("let it in: `flower queue approve {}`\n", l.id),
+        State::Queued | State::Checking => format!("follow it: `flower queue show {}`\n", l.id),
+        _ => String::new(),
+    }
+}
+
+/// The error that one ends with, unless it has landed.
+pub fn verdict(l: &LandingView) -> Result<(), Problem> {
+    let id = l.id;
+    let reason = l.reason.clone().unwrap_or_default();
+    let because = if reason.is_empty() { reason.clone() } else { format!(": {reason}") };
+    let again = match (&l.worktree, l.source) {
+        (Some(worktree), _) => format!("`flower land {worktree} --wait`"),
+        (None, Source::Revert) => l.reverts.map_or_else(String::new, |of| format!("`flower revert {of}`")),
+        (None, Source::Upstream) => "`flower main pull`".to_owned(),
+        (None, Source::Adopted) => "`flower main adopt`".to_owned(),
+        (None, _) => "`flower init`".to_owned(),
+    };
+    let (kind, message, hint) = match l.state {
+        State::Landed => return Ok(()),
+        State::Rejected if reason.starts_with(DOES_NOT_MERGE) => {
+            let merge = l.worktree.as_ref().map_or_else(
+                || "settle it on MAIN's side".to_owned(),
+                |worktree| format!("merge MAIN there: `flower worktree sync {worktree}`, settle it, commit"),
+            );
+            (ProblemKind::Conflict, format!("landing {id} was rejected{because}"), format!("{merge}, then {again}"))
+        }
+        State::Rejected => {
+            let red = l.checks.iter().find(|check| !check.ok);
+            let look = red.map_or_else(
+                || format!("`flower queue show {id}` says what it is about"),
+                |check| format!("read what it said: `flower queue log {id} {}`", check.name),
+            );
+            (ProblemKind::Refused, format!("landing {id} was rejected{because}"), format!("{look}; then {again}"))
+        }
+        State::Cancelled => (
+            ProblemKind::Refused,
+            format!("landing {id} was cancelled{because}"),
+            format!("to land it all the same: {again}"),
+        ),
+        State::RolledBack => {
+            let hint = "`flower main log` shows what MAIN has".to_owned();
+            (ProblemKind::Refused, format!("landing {id} was {reason}"), hint)
+        }
+        State::Approval => {
+            let hint = format!("read it: `flower queue show {id}`; let it in: `flower queue approve {id}`");
+            (ProblemKind::Refused, format!("landing {id} has not landed: {reason}"), hint)
+        }
+        State::Queued | State::Checking => {
+            let hint = format!("`flower queue show {id}` says where it stands");
+            (ProblemKind::Refused, format!("landing {id} has not landed yet{because}"), hint)
+        }
+    };
+    Err(Problem::new(kind, message, hint))
+}
+
+/// Prints one that was waited for, and ends as it did.
+pub fn conclude(context: &Context, landing: &LandingView) -> Result<(), Problem> {
+    context.answer(landing, |l| page(l, context.style))?;
+    verdict(landing)
+}
