@@ -39,7 +39,10 @@ pub(crate) enum Reach {
 
 /// git on MAIN's repository, with MAIN's files as its work tree.
 pub fn in_main(repository: &Repository) -> Git {
-    pinned(repository, &repository.git_dir, &repository.root)
+    let mut git = pinned(repository, &repository.git_dir, &repository.root);
+    // From inside of `.git`, paths would be taken, and given, as if they began there.
+    git.run.dir = Some(repository.root.clone());
+    git
 }
 
 /// git on the operator's side of a worktree: `admin` is its folder inside MAIN's repository.
