@@ -195,10 +195,11 @@ pub(super) fn newest_log(folder: &Path, check: &str) -> Option<std::path::PathBu
     Some(folder.join(log_name(attempt, check)))
 }
 
-/// The check that writes, or wrote last.
-pub(super) fn running(folder: &Path) -> Option<RunningCheck> {
+/// The check that is at it, beyond those that have `ended`.
+pub(super) fn running(folder: &Path, ended: &[Check]) -> Option<RunningCheck> {
     let (_, attempt, name) = logs(folder).into_iter().max()?;
-    Some(RunningCheck { name, attempt })
+    let log = log_name(attempt, &name);
+    ended.iter().all(|check| check.log != log).then_some(RunningCheck { name, attempt })
 }
 
 /// When each was last written, its attempt and its check. Attempts begin anew when a landing does, so only the time tells which

@@ -105,7 +105,7 @@ impl App {
                 format!("make it again: `flower worktree shell {name} -- git branch {}`", place.branch),
             ));
         };
-        if commit == worktree.base || is_ancestor(&place.repository, &commit, &main.tip).await? {
+        if is_ancestor(&place.repository, &commit, &main.tip).await? {
             let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
             let (message, hint) = if dirty {
                 (
@@ -299,6 +299,7 @@ impl App {
                 log_file: file.to_string_lossy().into_owned(),
             }
         });
+        let running = if landing.state == State::Checking { checks::running(&folder, &landing.checks) } else { None };
         let standing = standings.get(&landing.number).filter(|_| landing.is_open());
         // Why it was put back matters as long as it has not begun again.
         let reason = match (standing, &landing.reason) {
@@ -323,7 +324,7 @@ impl App {
             priority: landing.priority,
             approved: landing.approved,
             checks: checks.collect(),
-            running: (landing.state == State::Checking).then(|| checks::running(&folder)).flatten(),
+            running,
             flaky: landing.flaky,
             paths: landing.paths,
             reverts: landing.of,
