@@ -126,7 +126,7 @@ pub(super) struct DiffQuery {
 /// Its changes against MAIN.
 #[utoipa::path(get, path = "/api/worktrees/{name}/diff", tag = "landings", params(("name" = String, Path), DiffQuery),
     responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn diff(
+pub(super) async fn diff_worktree(
     State(app): State<Arc<App>>,
     Path(name): Path<String>,
     Query(q): Query<DiffQuery>,

@@ -48,7 +48,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::drop_archive))
         .routes(routes!(worktrees::doctor, worktrees::mend))
         .routes(routes!(landings::land))
-        .routes(routes!(landings::diff))
+        .routes(routes!(landings::diff_worktree))
         .routes(routes!(landings::list_landings))
         .routes(routes!(landings::show_landing))
         .routes(routes!(landings::cancel_landing))
