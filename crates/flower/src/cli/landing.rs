@@ -35,7 +35,7 @@ pub fn page(l: &LandingView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let title = style.bold(&format!("landing {}: {}", l.id, plain(&l.title)));
     let mut text = format!("{title}  {}\n", state(l.state, style));
-    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:9}"))));
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
     if let Some(reason) = l.reason.as_ref().filter(|reason| !reason.is_empty()) {
         line("why", &plain(reason));
     }

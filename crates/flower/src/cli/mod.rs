@@ -27,7 +27,9 @@ use std::process::ExitCode;
     arg_required_else_help = true,
     after_help = "Start here:\n  flower up                          make this repository a project and start the daemon\n  \
                   flower brief new \"Dark mode\"       write down what should be done\n  \
-                  flower brief                       see all briefs\n\n\
+                  flower brief                       see all briefs\n  \
+                  flower worktree new dark           a place to work on it, beside MAIN\n  \
+                  flower land dark --wait            bring what is committed there to MAIN\n\n\
                   `flower NOUN` lists, `flower NOUN VERB` acts. Every command takes --json."
 )]
 struct Cli {
