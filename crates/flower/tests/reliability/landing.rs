@@ -71,7 +71,14 @@ impl Scene {
             tries += 1;
             if tries == 500 {
                 let trace = daemon.http().get("/api/trace?limit=1000").expect("an answer").ok();
-                let trace: Vec<String> = trace.as_array().unwrap().iter().rev().take(9).map(|e| format!("{} {} {}", e["at"], e["kind"], e["body"])).collect();
+                let trace: Vec<String> = trace
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .rev()
+                    .take(9)
+                    .map(|e| format!("{} {} {}", e["at"], e["kind"], e["body"]))
+                    .collect();
                 eprintln!("still there: {all:#}\n{trace:#?}\n{}", daemon.narration());
             }
             all.as_array().unwrap().iter().all(|worktree| worktree["state"] == "ready" && worktree["ahead"] != 0)

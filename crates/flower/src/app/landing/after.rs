@@ -10,6 +10,17 @@ use flower_core::landing::State;
 use flower_core::worktree::{Seal, Sort, Stage};
 use flower_core::{Caller, Command, Worktree};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Whatever stands in the way may have gone by then.
+const AGAIN: Duration = Duration::from_secs(20);
+
+/// What a worktree is told after a landing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::app) struct Note {
+    onto: String,
+    why_not: Option<String>,
+}
 
 impl App {
     pub(super) async fn after_landing(self: &Arc<Self>, number: u64) {
@@ -22,27 +33,45 @@ impl App {
         }
     }
 
-    /// Behind everybody's back: the queue goes on meanwhile.
+    /// Behind everybody's back: the queue goes on meanwhile. What something stands in the way of is tried again.
     pub(super) fn follow_up(self: &Arc<Self>, project: &str) {
         let (app, project) = (self.clone(), project.to_owned());
         tokio::spawn(async move {
-            let _one = app.landings.following.lock().await;
-            if let Err(problem) = app.push_landed(&project).await {
-                tracing::warn!("pushing {project}: {}", problem.message);
-            }
-            let worktrees = match app.live_worktrees(&project).await {
-                Ok(worktrees) => worktrees,
-                Err(problem) => return tracing::warn!("{project}: {}", problem.message),
-            };
-            for worktree in worktrees.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {
-                if let Err(problem) = app.catch_up(&worktree).await {
-                    tracing::debug!("worktree {}: {}", worktree.name, problem.message);
-                }
+            while app.follow(&project).await {
+                tokio::time::sleep(AGAIN).await;
             }
         });
     }
 
-    async fn catch_up(self: &Arc<Self>, worktree: &Worktree) -> Result<(), Problem> {
+    /// Whether something is left to be done.
+    async fn follow(self: &Arc<Self>, project: &str) -> bool {
+        let mut said = self.landings.following.lock().await;
+        if let Err(problem) = self.push_landed(project).await {
+            tracing::warn!("pushing {project}: {}", problem.message);
+        }
+        let worktrees = self.live_worktrees(project).await.unwrap_or_default();
+        let mut blocked = false;
+        for worktree in worktrees.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {
+            match self.catch_up(&worktree).await {
+                Ok(None) => {}
+                Ok(Some(note)) => {
+                    blocked |= note.why_not.is_some() && worktree.sort == Sort::Ephemeral;
+                    // Once is enough.
+                    if said.insert(worktree.number, note.clone()).as_ref() != Some(&note) {
+                        let Note { onto, why_not } = note;
+                        let command = Command::NoteSync { number: worktree.number, onto, why_not };
+                        if let Err(problem) = self.submit(&Caller::system(), command).await {
+                            tracing::debug!("worktree {}: {}", worktree.name, problem.message);
+                        }
+                    }
+                }
+                Err(problem) => tracing::debug!("worktree {}: {}", worktree.name, problem.message),
+            }
+        }
+        blocked
+    }
+
+    async fn catch_up(self: &Arc<Self>, worktree: &Worktree) -> Result<Option<Note>, Problem> {
         let place = self.require_ready(worktree).await?;
         let main = self.main_of(&worktree.project).await?;
         let choice = ProjectChoice { name: Some(worktree.project.clone()), dir: None };
@@ -55,20 +84,20 @@ impl App {
             None => true,
         };
         if known {
-            return Ok(());
+            return Ok(None);
         }
         if worktree.sort == Sort::Ephemeral {
             // It is let be; MAIN's tip is there to be merged.
             if place.seal == Seal::Sealed {
                 self.hand_in(&place, &main.branch, &main.tip).await?;
             }
-            return Ok(());
+            return Ok(None);
         }
         let why_not = match self.sync_worktree(&choice, &worktree.name).await {
             Ok(synced) => synced.reason,
             Err(problem) => Some(problem.message),
         };
-        self.note_sync(worktree, &main.tip, why_not).await
+        Ok(Some(Note { onto: main.tip, why_not }))
     }
 
     /// Whether everything that is committed in it has landed.
@@ -81,24 +110,21 @@ impl App {
     }
 
     /// Removed, with everything kept; or a word about what stands in the way.
-    async fn retire(self: &Arc<Self>, worktree: &Worktree, choice: &ProjectChoice, main: &str) -> Result<(), Problem> {
+    async fn retire(
+        self: &Arc<Self>,
+        worktree: &Worktree,
+        choice: &ProjectChoice,
+        main: &str,
+    ) -> Result<Option<Note>, Problem> {
         let place = self.place(worktree).await?;
         let why_not = if crate::app::worktrees::observe::is_dirty(&place).await? {
             Some("it has changes that are not committed".to_owned())
         } else {
             self.remove_worktree(&Caller::system(), choice, &worktree.name).await.err().map(|problem| problem.message)
         };
-        match why_not {
-            None => Ok(()),
-            Some(why) => {
-                let why = format!("it has landed and stays only because {why}");
-                self.note_sync(worktree, main, Some(why)).await
-            }
-        }
-    }
-
-    async fn note_sync(&self, worktree: &Worktree, onto: &str, why_not: Option<String>) -> Result<(), Problem> {
-        let note = Command::NoteSync { number: worktree.number, onto: onto.to_owned(), why_not };
-        self.submit(&Caller::system(), note).await.map(|_| ())
+        Ok(why_not.map(|why| Note {
+            onto: main.to_owned(),
+            why_not: Some(format!("it has landed and stays only because {why}")),
+        }))
     }
 }

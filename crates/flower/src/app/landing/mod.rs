@@ -50,8 +50,8 @@ pub struct Landings {
     stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
     /// Projects in which something went wrong that another try at once would not mend.
     resting: Mutex<HashMap<String, Instant>>,
-    /// What follows a landing happens one after the other.
-    following: AsyncMutex<()>,
+    /// What follows a landing happens one after the other; what worktrees were told last.
+    following: AsyncMutex<HashMap<u64, after::Note>>,
     pub(in crate::app) watch: Watch,
 }
 

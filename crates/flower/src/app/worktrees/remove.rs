@@ -262,12 +262,20 @@ fn process_in(tree: &Path) -> Option<String> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
     processes.filter(|entry| entry.file_name().as_bytes().first().is_some_and(u8::is_ascii_digit)).find_map(|entry| {
         let dir = fs::read_link(entry.path().join("cwd")).ok()?;
-        if !dir.starts_with(tree) {
+        // A git of our own that looks at it is not at work there.
+        if !dir.starts_with(tree) || is_ours(&entry.path()) {
             return None;
         }
         let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
         Some(format!("process {} ({})", entry.file_name().to_string_lossy(), name.trim_end()))
     })
+}
+
+/// Whether this process started it.
+fn is_ours(process: &Path) -> bool {
+    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok());
+    parent == Some(std::process::id())
 }
 
 /// Asks git what of `tree` is not on the branch. A tree that is gone has nothing to keep.
