@@ -118,6 +118,7 @@ fn check_world(world: &World) {
     for landing in world.landings.values() {
         assert_eq!(landing.is_open(), landing.ended_at.is_none(), "{landing:?}");
         assert!(!landing.is_open() || world.projects.contains_key(&landing.project), "a landing without its project");
+        assert!(!landing.approved || landing.state != State::Approval, "it waits for what it has: {landing:?}");
     }
     let open: Vec<_> = world.landings.values().filter(|landing| landing.is_open()).collect();
     let commits: BTreeSet<_> = open.iter().map(|landing| (&landing.project, &landing.commit)).collect();
