@@ -16,21 +16,25 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Even if no bell rings.
 const EVERY: Duration = Duration::from_secs(1);
-const BREATH: Duration = Duration::from_millis(300);
+pub const BREATH: Duration = Duration::from_millis(300);
 
 /// The landing as it is once it goes on no further by itself.
 pub async fn until_settled(context: &Context, client: &Client, number: u64) -> Result<LandingView, Problem> {
     let mut progress = Progress::new(context);
     let mut bell = Bell::new(client);
     let mut lost_at: Option<Instant> = None;
+    let mut pause = EVERY;
     loop {
         bell.hang().await;
         match client.get::<LandingView>(&format!("/api/landings/{number}")).await {
             Ok(landing) => {
                 lost_at = None;
                 progress.show(client, &landing).await;
-                if !matches!(landing.state, State::Queued | State::Checking) {
-                    return Ok(landing);
+                match landing.state {
+                    State::Queued => pause = EVERY,
+                    // Its checks write without ringing.
+                    State::Checking => pause = BREATH,
+                    _ => return Ok(landing),
                 }
             }
             Err(problem) if problem.kind == ProblemKind::Unreachable => {
@@ -40,7 +44,7 @@ pub async fn until_settled(context: &Context, client: &Client, number: u64) -> R
             }
             Err(problem) => return Err(problem),
         }
-        bell.wait().await;
+        bell.wait(pause).await;
     }
 }
 
@@ -63,9 +67,9 @@ impl<'a> Bell<'a> {
     }
 
     /// Until something happens, or a moment has passed.
-    pub async fn wait(&mut self) {
+    pub async fn wait(&mut self, moment: Duration) {
         let Some(stream) = &mut self.stream else { return tokio::time::sleep(BREATH).await };
-        if let Ok(None | Some(Err(_))) = tokio::time::timeout(EVERY, stream.frame()).await {
+        if let Ok(None | Some(Err(_))) = tokio::time::timeout(moment, stream.frame()).await {
             self.stream = None;
             tokio::time::sleep(BREATH).await;
         }
@@ -100,14 +104,25 @@ impl Progress {
             return;
         }
         if let Some(log) = &mut self.log {
-            let text = plain(&log.more(client, landing).await);
-            let _ = std::io::stderr().write_all(self.style.dim(&text).as_bytes());
+            write(&self.style.dim(&plain(&log.turn(client, landing).await)));
         }
-        let mut lines = Vec::new();
-        if landing.checks.len() > self.checks {
-            lines.extend(landing.checks[self.checks..].iter().map(|one| check(one, self.style)));
+        if landing.running.is_some() {
+            self.say(landing);
+        }
+        if let Some(log) = &mut self.log {
+            write(&self.style.dim(&plain(&log.more(client, landing).await)));
+        }
+        for ended in landing.checks.iter().skip(self.checks) {
+            write(&format!("{}\n", check(ended, self.style)));
         }
         self.checks = landing.checks.len();
+        if landing.running.is_none() {
+            self.say(landing);
+        }
+    }
+
+    /// Where it stands, if that is new.
+    fn say(&mut self, landing: &LandingView) {
         let now = match (&landing.running, &landing.reason) {
             (Some(RunningCheck { name, attempt: 1 }), _) => format!("check `{name}` is running"),
             (Some(RunningCheck { name, attempt }), _) => format!("check `{name}` is running, attempt {attempt}"),
@@ -115,13 +130,15 @@ impl Progress {
             (None, None) => landing.state.to_string(),
         };
         if now != self.said {
-            lines.push(format!("landing {}: {}", landing.id, plain(&now)));
+            write(&format!("landing {}: {}\n", landing.id, plain(&now)));
             self.said = now;
         }
-        let text: String = lines.into_iter().map(|line| line + "\n").collect();
-        // Nobody may be there to read it; the landing goes on.
-        let _ = std::io::stderr().write_all(text.as_bytes());
     }
+}
+
+/// Nobody may be there to read it; the landing goes on.
+fn write(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// The output of whichever check is running, read as it grows.
@@ -134,27 +151,31 @@ pub struct CheckLog {
 }
 
 impl CheckLog {
+    /// The rest of the last one, if it is another's turn. A new attempt of the same check has taken the place of its output.
+    pub async fn turn(&mut self, client: &Client, landing: &LandingView) -> String {
+        if landing.running == self.current {
+            return String::new();
+        }
+        let again =
+            landing.running.as_ref().map(|running| &running.name) == self.current.as_ref().map(|last| &last.name);
+        if !again {
+            self.read(client, landing.id).await;
+        }
+        self.current.clone_from(&landing.running);
+        self.seen = 0;
+        if self.rest.last().is_some_and(|&byte| byte != b'\n') {
+            self.rest.push(b'\n');
+        }
+        String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
+    }
+
     /// What is new, in whole lines.
     pub async fn more(&mut self, client: &Client, landing: &LandingView) -> String {
-        let mut text = String::new();
-        if landing.running != self.current {
-            text.push_str(&self.end(client, landing.id).await);
-            self.current.clone_from(&landing.running);
-            self.seen = 0;
-        }
+        let mut text = self.turn(client, landing).await;
         self.read(client, landing.id).await;
         let whole = self.rest.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         text.push_str(&String::from_utf8_lossy(&self.rest.drain(..whole).collect::<Vec<u8>>()));
         text
-    }
-
-    /// The rest of the one that was running; a new attempt of the same check has taken the place of its output.
-    async fn end(&mut self, client: &Client, landing: u64) -> String {
-        self.read(client, landing).await;
-        if !self.rest.is_empty() {
-            self.rest.push(b'\n');
-        }
-        String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
     }
 
     async fn read(&mut self, client: &Client, landing: u64) {

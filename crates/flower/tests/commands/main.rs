@@ -6,6 +6,7 @@ mod briefs;
 mod common;
 mod daemon;
 mod damage;
+mod landing;
 mod lists;
 mod output;
 mod pictures;

@@ -2,6 +2,7 @@
 
 use super::common::{Flower, finish};
 use super::with_briefs;
+use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -55,6 +56,13 @@ const LOOKS: &[&[&str]] = &[
     &["brief", "diff", "1"],
     &["brief", "note", "1", "x"],
     &["status"],
+    &["queue"],
+    &["queue", "--all"],
+    &["queue", "show", "1"],
+    &["main"],
+    &["main", "log"],
+    &["main", "verify"],
+    &["diff", "one"],
     &["inbox"],
     &["search", "mode"],
     &["scratchpad"],
@@ -76,6 +84,12 @@ fn with_everything() -> Flower {
     flower.ok(&["brief", "ask", "1", "Which?"]);
     flower.ok(&["scratchpad", "new", "pad"]);
     flower.ok(&["token", "new", "--agent", "rose"]);
+    flower.ok(&["worktree", "new", "one"]);
+    let commit = ["-c", "user.name=T", "-c", "user.email=t@example.com", "commit", "--quiet", "--message", "x"];
+    flower.ok(&[&["worktree", "shell", "one", "--", "git"], &commit[..], &["--allow-empty"]].concat());
+    flower.ok(&["freeze"]);
+    flower.ok(&["land", "one"]);
+    fs::write(flower.repo.join("README.md"), "by hand\n").unwrap();
     flower
 }
 

@@ -1,7 +1,7 @@
 //! `flower queue log`
 
 use crate::cli::output::plain;
-use crate::cli::wait::{Bell, CheckLog, read_log};
+use crate::cli::wait::{BREATH, Bell, CheckLog, read_log};
 use crate::cli::{Context, input};
 use crate::client::Client;
 use crate::error::{Problem, ProblemKind};
@@ -82,6 +82,6 @@ async fn follow(
         if !going {
             return Ok((landing, printed));
         }
-        bell.wait().await;
+        bell.wait(BREATH).await;
     }
 }
