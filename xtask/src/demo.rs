@@ -7,13 +7,13 @@ use std::time::Instant;
 use crate::run::{Program, minutes, repository_root, seconds};
 use crate::scratch::Scratch;
 use crate::stage::{Stage, refuse};
-use crate::worktree_story;
+use crate::{landing_story, worktree_story};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask demo [--no-wait]
 
 Builds flower and plays its main job on a scratch repository: briefs, plans, questions, an agent with a token of its own,
-a killed daemon, sealed worktrees and attacks on MAIN. Every command is shown with its answer. At the end the daemon stays up until you press Enter, so that
+a killed daemon, sealed worktrees, attacks on MAIN, and four landings with one broken and one in conflict. Every command is shown with its answer. At the end the daemon stays up until you press Enter, so that
 you can look around; afterwards nothing is left behind.
 
   --no-wait    end at once instead";
@@ -86,11 +86,14 @@ fn story(stage: &mut Stage) -> Result<(), String> {
     refuse(before != after, "the trace is not what it was before the kill")?;
     stage.flower("operator", &["log", "verify"])?;
 
-    worktree_story::play(stage)?;
-
-    stage.scene("The result is reviewed; what waited for it can begin");
-    stage.flower("operator", &["brief", "status", "2", "in_review"])?;
-    stage.flower("operator", &["brief", "accept", "2"])?;
+    if worktree_story::play(stage)? {
+        landing_story::play(stage)?;
+        stage.scene("Brief 2 has landed; what waited for it can begin");
+    } else {
+        stage.scene("The result is reviewed; what waited for it can begin");
+        stage.flower("operator", &["brief", "status", "2", "in_review"])?;
+        stage.flower("operator", &["brief", "accept", "2"])?;
+    }
     stage.flower("operator", &["brief", "--ready"])?;
     stage.flower("operator", &["brief", "show", "2"])?;
     stage.flower("operator", &["search", "euors"])?;
@@ -111,8 +114,9 @@ fn check(stage: &Stage) -> Result<(), String> {
     let briefs: serde_json::Value =
         serde_json::from_str(&stage.quiet(&["brief", "--json"])?).map_err(|error| format!("no JSON: {error}"))?;
     let statuses: Vec<&str> = briefs.as_array().into_iter().flatten().filter_map(|b| b["status"].as_str()).collect();
-    refuse(statuses != ["draft", "done", "planned"], &format!("the briefs ended as {statuses:?}"))?;
-    refuse(briefs[2]["dispatchable"]["ok"] != true, "brief 3 cannot be dispatched, although brief 2 is done")
+    let met = statuses.get(1).is_some_and(|status| ["landed", "done"].contains(status));
+    refuse(!met || statuses != ["draft", statuses[1], "planned"], &format!("the briefs ended as {statuses:?}"))?;
+    refuse(briefs[2]["dispatchable"]["ok"] != true, "brief 3 cannot be dispatched, although brief 2 is met")
 }
 
 /// The scratch repository that everything is played on.
@@ -130,7 +134,11 @@ pub(crate) fn scratch_repository(root: &Path) -> Result<PathBuf, String> {
             .map_err(|error| format!("{error}\nThe demo needs git: install it and try again."))
     };
     git(&["init", "--quiet", "--initial-branch=main"])?;
+    git(&["config", "user.name", "Demo"])?;
+    git(&["config", "user.email", "demo@localhost"])?;
     fs::write(repository.join("index.html"), "<h1>Flowers</h1>\n").map_err(|error| error.to_string())?;
+    fs::write(repository.join("check.sh"), landing_story::CHECK).map_err(|error| error.to_string())?;
+    fs::write(repository.join("flower.toml"), landing_story::SETTINGS).map_err(|error| error.to_string())?;
     git(&["add", "."])?;
     git(&["commit", "--quiet", "--message", "A shop"])?;
     Ok(repository)

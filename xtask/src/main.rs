@@ -4,6 +4,7 @@ mod bench;
 mod demo;
 mod guard;
 mod install;
+mod landing_story;
 mod licences;
 mod postgres;
 mod postgres_binaries;

@@ -134,6 +134,23 @@ impl Stage {
         Ok(())
     }
 
+    pub(crate) fn until_queue_is_empty(&self) -> Result<(), String> {
+        let start = Instant::now();
+        while self.quiet(&["queue", "--json"])?.trim() != "[]" {
+            refuse(start.elapsed() > seconds(60), "the queue does not get empty")?;
+            thread::sleep(Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn repository(&self) -> &Path {
+        &self.repository
+    }
+
     /// Makes a worker's token, bound to one brief.
     pub(crate) fn agent(&mut self, name: &str, brief: u64) -> Result<(), String> {
         let brief = brief.to_string();

@@ -16,11 +16,12 @@ const ATTACKS: [(&str, &str); 10] = [
     ("make .git lead elsewhere", "rm -f .git && git init --quiet ."),
 ];
 
-pub(crate) fn play(stage: &Stage) -> Result<(), String> {
+/// Whether it could be played: some machines cannot seal.
+pub(crate) fn play(stage: &Stage) -> Result<bool, String> {
     stage.scene("Two streams of work, each sealed from MAIN and from each other");
     if let Some(missing) = cannot_seal(stage)? {
         eprintln!("\nThis machine cannot seal worktrees, so this part is left out: {missing}");
-        return Ok(());
+        return Ok(false);
     }
     stage.flower("operator", &["worktree", "new", "price", "--brief", "2"])?;
     stage.flower("operator", &["worktree", "new", "cart", "--lane"])?;
@@ -50,7 +51,8 @@ pub(crate) fn play(stage: &Stage) -> Result<(), String> {
     stage.flower("operator", &["worktree", "archive"])?;
     let notes = stage.quiet(&["worktree", "shell", "price", "--", "cat", "notes.txt"])?;
     refuse(notes.trim() != "ask about tax", "what was not committed did not come back")?;
-    stage.flower("operator", &["doctor"])
+    stage.flower("operator", &["doctor"])?;
+    Ok(true)
 }
 
 fn commit(stage: &Stage, worktree: &str, work: &str, message: &str) -> Result<(), String> {
