@@ -197,22 +197,15 @@ async fn reconcile(app: Arc<App>, children: Children) {
     }
     app.reconcile_worktrees().await;
     app.put_up_fences().await;
-    let work = [tokio::spawn(app.clone().run_queue()), tokio::spawn(app.clone().watch_mains())];
-    // They end with this one.
-    let _end = AbortOnDrop(work);
-    loop {
-        tokio::time::sleep(EVERY).await;
-        app.drop_expired().await;
-        app.tidy_repositories().await;
-    }
-}
-
-struct AbortOnDrop([JoinHandle<()>; 2]);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.iter().for_each(JoinHandle::abort);
-    }
+    let tidying = async {
+        loop {
+            tokio::time::sleep(EVERY).await;
+            app.drop_expired().await;
+            app.tidy_repositories().await;
+        }
+    };
+    // Not tasks of their own: once this one has ended, none of them holds the store any more.
+    tokio::join!(app.clone().run_queue(), app.clone().watch_mains(), tidying);
 }
 
 /// Keeps other daemons off our repositories. One that is served elsewhere, or gone, is no reason not to start.
