@@ -88,6 +88,8 @@ pub struct Landing {
     pub state: State,
     /// In words: why it waits, or how it ended.
     pub reason: Option<String>,
+    /// Of one that was rejected.
+    pub verdict: Option<Verdict>,
     pub approved: bool,
     /// MAIN's tip that it was merged with, and the result.
     pub onto: Option<String>,
@@ -117,6 +119,7 @@ impl Landing {
             of: new.of,
             state: State::Queued,
             reason: None,
+            verdict: None,
             approved: false,
             onto: None,
             merge_commit: None,
@@ -162,6 +165,7 @@ impl Landing {
             }
             Event::LandingRejected(rejected) => {
                 self.end(State::Rejected, Some(rejected.why.clone()), at);
+                self.verdict = Some(rejected.verdict);
                 self.paths.clone_from(&rejected.paths);
             }
             Event::LandingCancelled(cancelled) => self.end(State::Cancelled, cancelled.why.clone(), at),

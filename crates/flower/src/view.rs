@@ -1,6 +1,6 @@
 //! What the doors show: the objects of the JSON contract. The API writes them, the command line reads them.
 
-use flower_core::landing::{Priority, Source, State};
+use flower_core::landing::{Priority, Source, State, Verdict};
 use flower_core::main_branch::Alarm;
 use flower_core::readiness::Readiness;
 use flower_core::worktree::{Seal, Sort, Stage};
@@ -528,6 +528,8 @@ pub struct LandingView {
     pub state: State,
     /// Where it stands and why, in words.
     pub reason: Option<String>,
+    /// Of one that was rejected.
+    pub verdict: Option<Verdict>,
     pub priority: Priority,
     pub approved: bool,
     pub checks: Vec<CheckView>,

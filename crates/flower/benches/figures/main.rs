@@ -4,6 +4,7 @@
 
 mod appends;
 mod commands;
+mod landing;
 mod live;
 mod peers;
 mod scratch;
@@ -24,6 +25,8 @@ const FIGURES: &[(&str, Measure)] = &[
     ("P5", commands::measure),
     ("P6", appends::measure),
     ("P8", search::measure),
+    ("P10", landing::measure),
+    ("P10-PEERS", landing::peers),
     ("P15", worktrees::jail),
     ("P16", live::measure),
     ("P18", start::measure),

@@ -42,6 +42,14 @@ impl Backlog {
     }
 }
 
+/// mergetrain: a merge queue for branches of agents, from the Python registry, in an environment of its own.
+pub fn mergetrain(folder: &Path) -> Option<PathBuf> {
+    let place = folder.join("mergetrain");
+    quiet(Command::new("python3").args(["-m", "venv"]).arg(&place))?;
+    quiet(Command::new(place.join("bin/pip")).args(["install", "--quiet", "mergetrain==3.7.1"]))?;
+    Some(place.join("bin/mergetrain"))
+}
+
 /// Programs from the Rust registry that make worktrees, built when they are asked for, which takes minutes the first time:
 /// the newest ones that the Rust of this project builds.
 pub fn worktree_maker(folder: &Path, package: &str, program: &str) -> Option<PathBuf> {

@@ -198,9 +198,9 @@ fn jail_command(spec: &Path, words: &[&str]) -> Command {
 }
 
 /// A repository and a daemon that serves it.
-struct Bench {
-    dir: tempfile::TempDir,
-    main: PathBuf,
+pub struct Bench {
+    pub dir: tempfile::TempDir,
+    pub main: PathBuf,
     _daemon: Daemon,
 }
 
@@ -215,7 +215,7 @@ struct Times {
 }
 
 impl Bench {
-    fn new(files: usize) -> Bench {
+    pub fn new(files: usize) -> Bench {
         let dir = home();
         let main = dir.path().join("main");
         for number in 0..files {
@@ -290,7 +290,7 @@ impl Bench {
     }
 
     /// Until nothing is left to do in the background, and on disk.
-    fn rest(&self) {
+    pub fn rest(&self) {
         let home = self.dir.path().join("home");
         let is_empty =
             |folder: &str| fs::read_dir(home.join(folder)).map_or(true, |mut entries| entries.next().is_none());
@@ -302,17 +302,17 @@ impl Bench {
         rustix::fs::sync();
     }
 
-    fn git(&self, args: &[&str]) {
+    pub fn git(&self, args: &[&str]) {
         assert!(run(self.git_command(args)), "git {args:?}");
     }
 
-    fn git_command(&self, args: &[&str]) -> Command {
+    pub fn git_command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("git");
         command.args(args).current_dir(&self.main);
         command
     }
 
-    fn flower(&self, args: &[&str]) -> Command {
+    pub fn flower(&self, args: &[&str]) -> Command {
         let mut command = Command::new(FLOWER);
         command
             .args(args)
@@ -345,11 +345,11 @@ impl Times {
     }
 }
 
-fn run(mut command: impl std::borrow::BorrowMut<Command>) -> bool {
+pub fn run(mut command: impl std::borrow::BorrowMut<Command>) -> bool {
     command.borrow_mut().stdin(Stdio::null()).stdout(Stdio::null()).status().is_ok_and(|status| status.success())
 }
 
-fn time(mut command: impl std::borrow::BorrowMut<Command>) -> Duration {
+pub fn time(mut command: impl std::borrow::BorrowMut<Command>) -> Duration {
     let begun = Instant::now();
     assert!(run(command.borrow_mut()), "{:?} fails", command.borrow_mut());
     begun.elapsed()

@@ -79,6 +79,11 @@ fn summary(event: &EventView) -> String {
         "main_settled" => format!("{}, at {}", text("how"), short(&text("tip"))),
         "queue_frozen" => format!("{}: {}", text("project"), text("why")),
         "queue_thawed" => text("project"),
+        "dependency_met" => format!("brief {} is there", number("needs")),
+        "worktree_synced" => match body["why_not"].as_str() {
+            Some(why) => format!("not up to date with {}: {why}", short(&text("onto"))),
+            None => format!("up to date with {}", short(&text("onto"))),
+        },
         "pushed" => format!("{} to {}", short(&text("commit")), text("remote")),
         "push_failed" => format!("to {}: {}", text("remote"), text("why")),
         "projects_changed" | "dispatch_options_changed" | "loss_accepted" => event.body.get().to_owned(),

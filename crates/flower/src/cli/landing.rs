@@ -4,10 +4,8 @@ use super::Context;
 use super::output::{Style, ago, plain};
 use crate::error::{Problem, ProblemKind};
 use crate::view::{CheckView, LandingView};
-use flower_core::landing::{Source, State};
+use flower_core::landing::{Source, State, Verdict};
 
-/// What the daemon says of a landing that does not merge.
-const DOES_NOT_MERGE: &str = "it does not merge";
 /// Paths that are shown unasked.
 const PATHS: usize = 10;
 
@@ -105,7 +103,7 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
     };
     let (kind, message, hint) = match l.state {
         State::Landed => return Ok(()),
-        State::Rejected if reason.starts_with(DOES_NOT_MERGE) => {
+        State::Rejected if l.verdict == Some(Verdict::Conflict) => {
             let merge = l.worktree.as_ref().map_or_else(
                 || "settle it on MAIN's side".to_owned(),
                 |worktree| format!("merge MAIN there: `flower worktree sync {worktree}`, settle it, commit"),

@@ -56,8 +56,11 @@ impl App {
                 Ok(None) => {}
                 Ok(Some(note)) => {
                     blocked |= note.why_not.is_some() && worktree.sort == Sort::Ephemeral;
-                    // Once is enough.
-                    if said.insert(worktree.number, note.clone()).as_ref() != Some(&note) {
+                    // Once is enough: what stands in the way of going is the same after every landing.
+                    let before = said.insert(worktree.number, note.clone());
+                    let known =
+                        before.is_some_and(|before| before == note || (blocked && before.why_not == note.why_not));
+                    if !known {
                         let Note { onto, why_not } = note;
                         let command = Command::NoteSync { number: worktree.number, onto, why_not };
                         if let Err(problem) = self.submit(&Caller::system(), command).await {

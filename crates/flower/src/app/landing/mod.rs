@@ -321,6 +321,7 @@ impl App {
             onto: landing.onto,
             state: landing.state,
             reason,
+            verdict: landing.verdict,
             priority: landing.priority,
             approved: landing.approved,
             checks: checks.collect(),
