@@ -58,12 +58,10 @@ impl App {
         &self,
         repository: &Repository,
         landing: &Landing,
-        onto: &str,
         merged: &Merged,
         settings: &Settings,
+        found: &Found,
     ) -> Result<Opinion, Problem> {
-        let secrets = objects::secrets(&self.home, repository).await?;
-        let found = objects::inspect(repository, onto, &landing.commit, &secrets).await?;
         let mut opinion = Opinion::default();
         for why in &found.hostile {
             opinion.refuse(why.clone(), None);
@@ -84,7 +82,7 @@ impl App {
             opinion.hold(format!("{} of its files are larger than {megabytes} MB", found.large), None);
         }
         self.look_at_changes(repository, landing, merged, &mut opinion).await?;
-        look_at_merges(repository, &found, &mut opinion).await?;
+        look_at_merges(repository, found, &mut opinion).await?;
         if settings.land.approve == Approve::Operator {
             opinion.hold("every landing waits for the operator (`[land] approve`)", None);
         }
@@ -93,6 +91,12 @@ impl App {
             opinion.hold(format!("these commands are not approved: {}", commands.join("; ")), None);
         }
         Ok(opinion)
+    }
+
+    /// What a landing would add to MAIN's repository, object by object.
+    pub(super) async fn inspect(&self, repository: &Repository, onto: &str, commit: &str) -> Result<Found, Problem> {
+        let secrets = objects::secrets(&self.home, repository).await?;
+        objects::inspect(repository, onto, commit, &secrets).await
     }
 
     async fn look_at_changes(

@@ -130,6 +130,10 @@ async fn strays(
     commit: &str,
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
+    // Nothing has landed since it began: whatever changes is its own.
+    if bases == [onto] {
+        return Ok(Vec::new());
+    }
     let mut touched: HashSet<OsString> = HashSet::new();
     for base in bases {
         touched.extend(served::changes(repository, base, commit).await?.into_iter().map(|change| change.path));
@@ -162,7 +166,7 @@ pub(super) async fn commits(
     landing: &Landing,
     onto: &str,
     merged: &Merged,
-    history: History,
+    (history, subjects): (History, &[String]),
     identity: &Identity,
 ) -> Result<Result<Vec<String>, NotMerged>, Problem> {
     // Others' commits, and what takes something back, keep their own shape.
@@ -170,11 +174,11 @@ pub(super) async fn commits(
     match history {
         History::Merge => {
             let parents = [onto, &landing.commit];
-            let text = message(repository, landing, onto).await?;
+            let text = message(landing, subjects);
             Ok(Ok(vec![commit(repository, &merged.tree, &parents, &text, None, identity).await?]))
         }
         History::Squash => {
-            let text = message(repository, landing, onto).await?;
+            let text = message(landing, subjects);
             let author = author(repository, &landing.commit).await?;
             Ok(Ok(vec![commit(repository, &merged.tree, &[onto], &text, Some(&author), identity).await?]))
         }
@@ -271,14 +275,18 @@ async fn author(repository: &Repository, commit: &str) -> Result<Author, Problem
     Ok(Author { name: next(), email: next(), date: next() })
 }
 
-/// What a landing says of itself in MAIN's history.
-async fn message(repository: &Repository, landing: &Landing, onto: &str) -> Result<String, Problem> {
-    let exclude = format!("^{onto}");
-    let args = ["log", "--no-merges", "--reverse", "--format=- %s", "--max-count=50", "--end-of-options"];
-    let list = git::in_main(repository).args(args).args([&landing.commit, &exclude, "--"]).line().await?;
-    let several = list.lines().count() > 1;
-    let body = if several { format!("{list}\n\n") } else { String::new() };
-    Ok(format!("{}\n\n{body}{}", landing.title, trailers(landing)))
+/// What a landing says of itself in MAIN's history: of several commits, the oldest first.
+fn message(landing: &Landing, subjects: &[String]) -> String {
+    /// More than one reads.
+    const MOST: usize = 50;
+    let mut body = String::new();
+    if subjects.len() > 1 {
+        for subject in subjects.iter().rev().take(MOST) {
+            body.push_str(&format!("- {subject}\n"));
+        }
+        body.push('\n');
+    }
+    format!("{}\n\n{body}{}", landing.title, trailers(landing))
 }
 
 /// What is proved by MAIN's own history: links can be found again from git alone.

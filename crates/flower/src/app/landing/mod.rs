@@ -98,14 +98,19 @@ impl App {
             self.mirror(&place).await?;
         }
         let main = self.main_of(&worktree.project).await?;
-        let Some(commit) = tip(&place.repository, &place.full_branch()).await? else {
-            return Err(Problem::new(
-                ProblemKind::Refused,
-                format!("worktree `{name}` has no branch `{}` any more", place.branch),
-                format!("make it again: `flower worktree shell {name} -- git branch {}`", place.branch),
-            ));
+        let new = match NewCommits::of(&place.repository, &place.full_branch(), &main.tip).await {
+            Ok(new) => new,
+            // git says so of a branch that is gone.
+            Err(_) if tip(&place.repository, &place.full_branch()).await?.is_none() => {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    format!("worktree `{name}` has no branch `{}` any more", place.branch),
+                    format!("make it again: `flower worktree shell {name} -- git branch {}`", place.branch),
+                ));
+            }
+            Err(problem) => return Err(problem),
         };
-        if is_ancestor(&place.repository, &commit, &main.tip).await? {
+        let Some(new) = new else {
             let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
             let (message, hint) = if dirty {
                 (
@@ -119,21 +124,21 @@ impl App {
                 )
             };
             return Err(Problem::new(ProblemKind::Refused, message, hint));
-        }
+        };
         let mut all: Vec<u64> = worktree.brief.into_iter().chain(wish.briefs).collect();
         all.sort_unstable();
         all.dedup();
         let title = match (&wish.title, all.first()) {
             (Some(title), _) => title.clone(),
             (None, Some(&brief)) => self.title_of(brief).await?,
-            (None, None) => subject(&place.repository, &commit, &main.tip, name).await?,
+            (None, None) => new.title(name),
         };
         let request = landing::Request {
             project: worktree.project.clone(),
             source: Source::Worktree,
             worktree: Some(worktree.name.clone()),
             worktree_number: Some(worktree.number),
-            commit,
+            commit: new.tip,
             title,
             briefs: all,
             priority: wish.priority,
@@ -173,18 +178,14 @@ impl App {
         request: landing::Request,
     ) -> Result<LandingView, Problem> {
         let repository = self.repository(&request.project).await?;
-        // Kept from the first moment, under a name that needs no number yet.
-        let early = format!("refs/flower/landing/commit-{}", request.commit);
-        git::in_main(&repository).args(["update-ref", &early, &request.commit]).run().await?;
-        let queued = self.submit(caller, Command::QueueLanding(request.clone())).await;
-        let number = queued.as_ref().ok().and_then(|events| {
-            events.iter().find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
-        });
-        let mut lines = vec![format!("delete {early}")];
-        lines.extend(number.map(|number| format!("update {} {}", pin(number), request.commit)));
-        super::worktrees::refs::update_refs(&repository, lines).await?;
-        queued?;
-        let number = number.ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
+        let commit = request.commit.clone();
+        let queued = self.submit(caller, Command::QueueLanding(request)).await?;
+        let number = queued
+            .iter()
+            .find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
+            .ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
+        // Whatever becomes of its branch. Until here nothing could have deleted it: git keeps what nothing leads to for weeks.
+        git::in_main(&repository).args(["update-ref", &pin(number), &commit]).run().await?;
         // One that this one replaces may be running.
         self.stop_ended().await?;
         self.landings.wake();
@@ -400,14 +401,31 @@ pub struct LandWish {
     pub priority: Priority,
 }
 
-/// What a branch is about: its only commit's first line, or the worktree's name.
-async fn subject(repository: &Repository, commit: &str, main: &str, name: &str) -> Result<String, Problem> {
-    let exclude = format!("^{main}");
-    let args = ["log", "--no-merges", "--format=%s", "--max-count=2", "--end-of-options", commit, &exclude, "--"];
-    let text = git::in_main(repository).args(args).line().await?;
-    let mut lines = text.lines();
-    match (lines.next(), lines.next()) {
-        (Some(only), None) if !only.trim().is_empty() => Ok(flower_core::text::cut(only, 200)),
-        _ => Ok(format!("Land {name}")),
+/// What a branch has that MAIN has not.
+struct NewCommits {
+    tip: String,
+    /// First lines of up to two of its own commits.
+    subjects: Vec<String>,
+}
+
+impl NewCommits {
+    /// Nothing if MAIN has all of it.
+    async fn of(repository: &Repository, branch: &str, main: &str) -> Result<Option<NewCommits>, Problem> {
+        let exclude = format!("^{main}");
+        // The branch's tip comes first, whatever the clocks said; a merge has two parents.
+        let args = ["log", "--format=%H%x1f%P%x1f%s", "--max-count=20", "--end-of-options", branch, &exclude, "--"];
+        let text = git::in_main(repository).args(args).line().await?;
+        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.splitn(3, '\u{1f}').collect()).collect();
+        let own = lines.iter().filter(|line| !line.get(1).is_some_and(|parents| parents.contains(' ')));
+        let subjects = own.filter_map(|line| line.get(2)).take(2).map(|subject| (*subject).to_owned()).collect();
+        Ok(lines.first().and_then(|line| line.first()).map(|tip| NewCommits { tip: (*tip).to_owned(), subjects }))
+    }
+
+    /// What it is about: its only commit's first line, or the worktree's name.
+    fn title(&self, name: &str) -> String {
+        match self.subjects.as_slice() {
+            [only] if !only.trim().is_empty() => flower_core::text::cut(only, 200),
+            _ => format!("Land {name}"),
+        }
     }
 }

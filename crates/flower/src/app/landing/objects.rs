@@ -15,7 +15,8 @@ const DEADLINE: Duration = Duration::from_secs(10 * 60);
 /// What was found in all of them.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    pub(super) commits: u64,
+    /// First lines of its commits, but for merges; newest first.
+    pub(super) subjects: Vec<String>,
     /// Commits with two parents or more.
     pub(super) merges: Vec<Merge>,
     /// Why it is never let in.
@@ -82,14 +83,15 @@ pub(super) async fn inspect(
 
 impl Found {
     fn take_commit(&mut self, id: &str, content: &[u8]) {
-        self.commits += 1;
         let text = String::from_utf8_lossy(content);
-        let header = text.split("\n\n").next().unwrap_or_default();
+        let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
         let named = |key: &str| -> Vec<String> {
             header.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(' ')).map(str::to_owned).collect()
         };
         let parents = named("parent");
-        if parents.len() > 1 {
+        if parents.len() < 2 {
+            self.subjects.push(flower_core::text::cut(message.lines().next().unwrap_or_default(), 200));
+        } else {
             let tree = named("tree").into_iter().next().unwrap_or_default();
             self.merges.push(Merge { commit: id.to_owned(), tree, parents });
         }

@@ -147,37 +147,41 @@ impl App {
             }
         };
         let onto = main.tip.clone();
-        if !exists(&repository, &landing.commit).await? {
+        // Nothing of this depends on the others.
+        let (merged, found, facts, identity) = tokio::join!(
+            merge::merge_onto(&repository, &onto, &landing.commit),
+            self.inspect(&repository, &onto, &landing.commit),
+            self.facts_of(&landing.project),
+            identity(&repository),
+        );
+        if merged.is_err() && !exists(&repository, &landing.commit).await? {
             let why = format!("the commit {} is gone from the repository", landing.commit);
             return self.reject(&landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await;
         }
-        let merged = match merge::merge_onto(&repository, &onto, &landing.commit).await? {
+        let merged = match merged? {
             Ok(merged) => merged,
             Err(not) => return self.not_merged(&repository, &landing, &onto, not).await,
         };
         failpoint::here("landing.merged");
-        let facts = self.facts_of(&landing.project).await?;
+        let (found, facts, identity) = (found?, facts?, identity?);
         let settings = match settings_of(&repository, &merged, &facts).await {
             Ok(settings) => settings,
             Err(problem) => {
                 return self.reject(&landing, Verdict::Gate, problem.message, vec!["flower.toml".into()], vec![]).await;
             }
         };
-        let opinion = self.gate(&repository, &landing, &onto, &merged, &settings).await?;
+        let opinion = self.gate(&repository, &landing, &merged, &settings, &found).await?;
         failpoint::here("landing.gated");
         if let Some(end) = self.heed(&landing, &opinion).await? {
             return Ok(end);
         }
-        let identity = identity(&repository).await?;
-        let made = merge::commits(&repository, &landing, &onto, &merged, settings.land.history, &identity).await?;
+        let history = (settings.land.history, found.subjects.as_slice());
+        let made = merge::commits(&repository, &landing, &onto, &merged, history, &identity).await?;
         let commits = match made {
             Ok(commits) => commits,
             Err(not) => return self.not_merged(&repository, &landing, &onto, not).await,
         };
         let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
-        // Kept while it is checked: nothing else leads to it yet.
-        let keep = format!("{}-candidate", pin(number));
-        git::in_main(&repository).args(["update-ref", &keep, &candidate]).run().await?;
         let step = Step::Begin { onto: onto.clone(), merge_commit: candidate };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.begun");
@@ -242,10 +246,15 @@ impl App {
             );
             return self.reject(landing, Verdict::Gate, why, in_the_way, Vec::new()).await;
         }
-        if self.move_main(turn, &now, old, target).await? == Moved::Elsewhere {
+        let Target::Verified(verified) = target else { return Err(Problem::bug("a landing goes forward")) };
+        let adopted = match old == main.tip {
+            true => Vec::new(),
+            false => served::changes(&turn.repository, old, verified.commit()).await?,
+        };
+        let changes = if old == main.tip { &merged.changes } else { &adopted };
+        if self.move_main(turn, &now, old, target, changes).await? == Moved::Elsewhere {
             return Ok(End::Again);
         }
-        let Target::Verified(verified) = target else { return Err(Problem::bug("a landing goes forward")) };
         let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_owned());
         let step = Step::Land { onto, merge_commit: merge_commit.clone(), note: verified.note() };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
@@ -351,7 +360,7 @@ impl App {
     /// Lets go of what was kept for a landing that has ended.
     pub(super) async fn unpin(&self, landing: &Landing) {
         let Ok(repository) = self.repository(&landing.project).await else { return };
-        let lines = vec![format!("delete {}-candidate", pin(landing.number))];
+        let lines = vec![format!("delete {}", pin(landing.number))];
         if let Err(problem) = crate::app::worktrees::refs::update_refs(&repository, lines).await {
             tracing::debug!("landing {}: {}", landing.number, problem.message);
         }

@@ -4,7 +4,7 @@
 //! should be. A journal is on disk before the branch moves. The branch itself is the only commit point: after a crash git is
 //! asked, and what had happened is finished.
 
-use super::served;
+use super::served::{self, Change};
 use crate::app::App;
 use crate::app::landing::VerifiedCommit;
 use crate::app::worktrees::refs::tip;
@@ -61,13 +61,14 @@ impl App {
         Ok(MainTurn { project: project.to_owned(), repository, _guard })
     }
 
-    /// Moves MAIN's branch from `old`, and its checkout with it. What comes after, [`App::close_journal`] ends.
+    /// Moves MAIN's branch from `old`, and its checkout with it: `changes` are what differs between the two. What comes after, [`App::close_journal`] ends.
     pub(in crate::app) async fn move_main(
         &self,
         turn: &MainTurn,
         main: &Main,
         old: &str,
         target: &Target<'_>,
+        changes: &[Change],
     ) -> Result<Moved, Problem> {
         let (new, landing, note) = match target {
             Target::Verified(verified) => (verified.commit(), Some(verified.landing()), verified.note()),
@@ -101,7 +102,7 @@ impl App {
             ));
         }
         failpoint::here("main.moved");
-        let left = served::bring(&self.home, &turn.repository, old, new).await?;
+        let left = served::bring(&self.home, &turn.repository, old, new, changes).await?;
         failpoint::here("main.tree");
         Ok(Moved::Yes { left })
     }
@@ -139,7 +140,8 @@ impl App {
             {
                 tracing::warn!("{}: {error}", lock.display());
             }
-            served::bring(&self.home, &turn.repository, &journal.old, &journal.new).await?;
+            let changes = served::changes(&turn.repository, &journal.old, &journal.new).await?;
+            served::bring(&self.home, &turn.repository, &journal.old, &journal.new, &changes).await?;
             if let Some(number) = journal.landing {
                 let step = Step::Land { onto: journal.onto, merge_commit: journal.new, note: journal.note };
                 self.submit(&Caller::system(), Command::Landing { number, step }).await?;

@@ -191,16 +191,19 @@ impl App {
         let repository = &turn.repository;
         let mut left = Vec::new();
         match &seen.tip {
-            Some(tip) if *tip != main.tip => match self.move_main(turn, main, tip, &Target::Recorded(main)).await? {
-                Moved::Yes { .. } => self.close_journal(&turn.project),
-                Moved::Elsewhere => {
-                    return Err(Problem::new(
-                        ProblemKind::Conflict,
-                        "MAIN's branch moves in this moment",
-                        "end what moves it, and try again",
-                    ));
+            Some(tip) if *tip != main.tip => {
+                let changes = served::changes(repository, tip, &main.tip).await?;
+                match self.move_main(turn, main, tip, &Target::Recorded(main), &changes).await? {
+                    Moved::Yes { .. } => self.close_journal(&turn.project),
+                    Moved::Elsewhere => {
+                        return Err(Problem::new(
+                            ProblemKind::Conflict,
+                            "MAIN's branch moves in this moment",
+                            "end what moves it, and try again",
+                        ));
+                    }
                 }
-            },
+            }
             Some(_) => {}
             None => {
                 let branch = format!("refs/heads/{}", main.branch);

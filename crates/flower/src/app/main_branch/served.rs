@@ -97,17 +97,17 @@ pub(in crate::app) async fn bring(
     repository: &Repository,
     from: &str,
     to: &str,
+    changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    let changes = changes(repository, from, to).await?;
     wait_for_index(repository).await;
-    if in_the_way(repository, &changes).is_empty() {
+    if in_the_way(repository, changes).is_empty() {
         // At once, and only if everything is as it should be.
         let args = ["read-tree", "-m", "-u", from, to];
         if git::in_main(repository).args(args).deadline(CHECKOUT).output().await?.code == 0 {
             return Ok(Vec::new());
         }
     }
-    one_by_one(home, repository, from, to, &changes).await
+    one_by_one(home, repository, from, to, changes).await
 }
 
 async fn wait_for_index(repository: &Repository) {
