@@ -134,14 +134,18 @@ moves=$(cat)
 if [ "$1" = prepared ]; then
     main='refs/heads/{branch}'
     while read -r old new ref; do
-        if [ "$ref" = "$main" ] && [ "$old" != "$new" ]; then
-            echo "flower: $main only moves by landing." >&2
-            echo "  work in a worktree:            flower worktree new NAME, then: flower land NAME" >&2
-            echo "  what you have here already:    flower main rescue" >&2
-            echo "  commits of the remote:         flower main pull" >&2
-            echo "  by hand all the same:          git -c core.hooksPath=/dev/null …, then: flower main adopt" >&2
-            exit 1
-        fi
+        [ "$ref" = "$main" ] || continue
+        case "$new" in
+        # It stays where it is, as when `git gc` packs it: first it is written there, then its own file goes.
+        *[!0]*) [ "$new" = "$(git rev-parse --verify --quiet "$main")" ] && continue ;;
+        *) grep -qsxF "$old $main" "$here/../packed-refs" && continue ;;
+        esac
+        echo "flower: $main only moves by landing." >&2
+        echo "  work in a worktree:            flower worktree new NAME, then: flower land NAME" >&2
+        echo "  what you have here already:    flower main rescue" >&2
+        echo "  commits of the remote:         flower main pull" >&2
+        echo "  by hand all the same:          git -c core.hooksPath=/dev/null …, then: flower main adopt" >&2
+        exit 1
     done <<END
 $moves
 END
