@@ -131,7 +131,7 @@ impl App {
         let title = match (&wish.title, all.first()) {
             (Some(title), _) => title.clone(),
             (None, Some(&brief)) => self.title_of(brief).await?,
-            (None, None) => new.title(name),
+            (None, None) => new.title(name, &objects::secrets(&self.home, &place.repository).await?),
         };
         let request = landing::Request {
             project: worktree.project.clone(),
@@ -421,10 +421,11 @@ impl NewCommits {
         Ok(lines.first().and_then(|line| line.first()).map(|tip| NewCommits { tip: (*tip).to_owned(), subjects }))
     }
 
-    /// What it is about: its only commit's first line, or the worktree's name.
-    fn title(&self, name: &str) -> String {
+    /// What it is about: its only commit's first line, unless a secret is in it; or the worktree's name.
+    fn title(&self, name: &str, secrets: &[Vec<u8>]) -> String {
+        let tells = |text: &str| secrets.iter().any(|secret| objects::contains(text.as_bytes(), secret));
         match self.subjects.as_slice() {
-            [only] if !only.trim().is_empty() => flower_core::text::cut(only, 200),
+            [only] if !only.trim().is_empty() && !tells(only) => flower_core::text::cut(only, 200),
             _ => format!("Land {name}"),
         }
     }

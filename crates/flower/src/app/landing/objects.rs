@@ -126,7 +126,7 @@ impl Found {
 }
 
 /// Whether `needle` occurs in `text`.
-fn contains(text: &[u8], needle: &[u8]) -> bool {
+pub(super) fn contains(text: &[u8], needle: &[u8]) -> bool {
     let Some(&first) = needle.first() else { return false };
     let mut rest = text;
     while let Some(at) = rest.iter().position(|&byte| byte == first) {
