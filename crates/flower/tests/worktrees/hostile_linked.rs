@@ -3,26 +3,6 @@
 
 use super::*;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-
-/// A program that leaves a mark, and passes on what it is given.
-pub(super) struct Trap {
-    pub(super) program: PathBuf,
-    pub(super) mark: PathBuf,
-}
-
-impl Trap {
-    pub(super) fn new(flower: &Flower) -> Trap {
-        let trap = Trap { program: flower.dir().join("trap"), mark: flower.dir().join("mark") };
-        put(flower, &trap.program, format!("#!/bin/sh\ntouch {}\ncat\n", trap.mark.display()));
-        fs::set_permissions(&trap.program, fs::Permissions::from_mode(0o755)).unwrap();
-        trap
-    }
-
-    pub(super) fn assert_untouched(&self, what: &str) {
-        assert!(!self.mark.exists(), "{what}: the program ran");
-    }
-}
 
 /// Writes a git configuration with every program in it that git knows of.
 pub(super) fn armed(trap: &Trap) -> String {
@@ -43,33 +23,6 @@ pub(super) fn armed(trap: &Trap) -> String {
 }
 
 pub(super) const ATTRIBUTES: &str = "*.txt filter=trap diff=trap merge=trap\n*.long filter=long\n";
-
-/// Every hook, as `core.hooksPath` and `.git/hooks` would have them.
-pub(super) fn plant_hooks(flower: &Flower, trap: &Trap, at: &Path) {
-    for hook in [
-        "post-checkout",
-        "reference-transaction",
-        "post-index-change",
-        "pre-commit",
-        "commit-msg",
-        "post-commit",
-        "post-merge",
-        "pre-merge-commit",
-        "prepare-commit-msg",
-        "post-rewrite",
-        "pre-auto-gc",
-        "fsmonitor-watchman",
-        "pre-push",
-        "update",
-        "pre-receive",
-        "post-receive",
-        "post-update",
-        "pre-rebase",
-    ] {
-        put(flower, &at.join(hook), fs::read(&trap.program).unwrap());
-        fs::set_permissions(at.join(hook), fs::Permissions::from_mode(0o755)).unwrap();
-    }
-}
 
 fn append(path: &Path, text: impl AsRef<[u8]>) {
     let mut content = fs::read(path).unwrap_or_default();
