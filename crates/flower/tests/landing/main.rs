@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod gate;
+mod guard;
 
 use common::work::*;
 use common::{Flower, Output, eventually};
@@ -114,6 +115,14 @@ fn becomes(flower: &Flower, number: u64, state: &str) -> Value {
 fn approve(flower: &Flower, number: u64) -> Value {
     flower.ok(&["queue", "approve", &number.to_string()]);
     becomes(flower, number, "landed")
+}
+
+/// Waits until a worktree whose work has landed is gone.
+fn retired(flower: &Flower, name: &str) {
+    eventually(&format!("`{name}` goes"), || {
+        let all = flower.json(&["worktree"]);
+        all.as_array().expect("a list").iter().all(|worktree| worktree["name"] != name).then_some(())
+    });
 }
 
 /// Where MAIN's branch is.
