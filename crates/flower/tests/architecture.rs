@@ -67,6 +67,28 @@ fn nothing_but_the_log_writes_events() {
     assert_eq!(writers, [store.join("log.rs")]);
 }
 
+/// Refs move by `update-ref`; MAIN's branch is named only where it may move, and a proof can be made only where it is due.
+#[test]
+fn only_one_function_moves_main() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let holding = |sign: &str| -> Vec<PathBuf> {
+        let holds = |file: &PathBuf| fs::read_to_string(file).expect("readable").contains(sign);
+        let files = rust_files(&source).into_iter().filter(holds);
+        files.map(|file| file.strip_prefix(&source).expect("below src").to_owned()).collect()
+    };
+    assert_eq!(holding("\"update-ref\", \"-m\", \"flower: landing\""), [Path::new("app/main_branch/moving.rs")]);
+    assert_eq!(holding("VerifiedCommit { commit"), [Path::new("app/landing/checks.rs")], "only the checks make one");
+    assert_eq!(holding("MainTurn { project"), [Path::new("app/main_branch/moving.rs")], "only who has the lock");
+    // A branch that is gone is made again where it was; nothing else names MAIN's branch and moves refs.
+    let mut both = holding("refs/heads/{}\", main.branch");
+    both.retain(|file| holding("update-ref").contains(file));
+    both.sort();
+    assert_eq!(both, ["app/main_branch/moving.rs", "app/main_branch/put_right.rs"].map(PathBuf::from));
+    for sign in ["reset --hard", "\"merge\", \"--ff", "\"branch\", \"-f\"", "\"checkout\", \"-B\""] {
+        assert_eq!(holding(sign), [""; 0].map(PathBuf::from), "{sign}");
+    }
+}
+
 #[test]
 fn only_the_git_module_starts_git() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
