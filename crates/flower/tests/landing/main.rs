@@ -1,6 +1,7 @@
 //! Landing with a real git, a real daemon and a real jail: what reaches MAIN, what does not, and what becomes of MAIN when
 //! somebody else is at it.
 
+mod checks;
 #[path = "../common/mod.rs"]
 mod common;
 mod gate;
@@ -38,6 +39,30 @@ fn serving(files: &[(&str, &str)]) -> Flower {
 /// Settings with one check.
 fn check(run: &str) -> String {
     format!("[checks]\ntest = {{ run = {} }}\n", json!(run))
+}
+
+/// What somebody may run in a check: all of it has this number in its command line, and is found by it.
+fn mark() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    7_000_000_000 + u64::from(std::process::id()) * 100 + NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Processes that have a mark in their command line.
+fn running(mark: u64) -> Vec<String> {
+    let all = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(&mark.to_string())).collect()
+}
+
+/// Whatever has this mark ends soon.
+fn assert_ended(mark: u64) {
+    let start = std::time::Instant::now();
+    while !running(mark).is_empty() {
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "still there: {:#?}", running(mark));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
 }
 
 /// Commits a file in a worktree, which is made if need be.
