@@ -220,7 +220,7 @@ async fn rebase(
         }
         let args = ["log", "--max-count=1", "--format=%B", "--end-of-options", this];
         let text = without_our_trailers(&git::in_main(repository).args(args).line().await?);
-        let text = format!("{}\n\n{}", text.trim_end(), trailers(landing));
+        let text = with_trailers(text.trim_end(), &trailers(landing));
         let author = author(repository, this).await?;
         made.push(commit(repository, &replayed.tree, &[below], &text, Some(&author), identity).await?);
     }
@@ -303,6 +303,17 @@ fn trailers(landing: &Landing) -> String {
     }
     text.push_str(&format!("Flower-Agent: {}\n", landing.by));
     text
+}
+
+/// Below the trailers that a message has already, which only its last paragraph is taken for.
+fn with_trailers(text: &str, trailers: &str) -> String {
+    let is_trailer = |line: &str| {
+        let key = line.split_once(": ").map_or("", |(key, _)| key);
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let last = text.rsplit_once("\n\n").map(|(_, last)| last);
+    let gap = if last.is_some_and(|last| last.lines().all(is_trailer)) { "\n" } else { "\n\n" };
+    format!("{text}{gap}{trailers}")
 }
 
 /// Whoever writes commits cannot speak for flower.
