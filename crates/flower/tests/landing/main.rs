@@ -6,6 +6,7 @@ mod checks;
 mod common;
 mod gate;
 mod guard;
+mod life;
 
 use common::work::*;
 use common::{Flower, Output, eventually};
