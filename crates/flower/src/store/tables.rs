@@ -46,7 +46,8 @@ pub struct Waiting {
     pub at: String,
 }
 
-/// Specs of agents that nobody has accepted yet, and results in review with whoever moved them there.
+/// Specs of agents that nobody has accepted yet, and results in review with whoever moved them there, unless they are on
+/// their way to MAIN.
 pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting>, StoreError> {
     let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at
          FROM briefs b JOIN spec_versions s ON s.brief = b.number
@@ -57,7 +58,8 @@ pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting
          FROM briefs b JOIN events e ON e.seq =
              (SELECT f.seq FROM events f WHERE f.stream = 'brief/' || CAST(b.number AS TEXT) AND f.kind = 'status_changed'
               ORDER BY f.version DESC LIMIT 1)
-         WHERE b.status = 'in_review'
+         WHERE b.status = 'in_review' AND NOT EXISTS (SELECT 1 FROM landing_briefs o JOIN landings l ON l.number = o.landing
+             WHERE o.brief = b.number AND l.open = 1)
          ORDER BY 6 LIMIT $1";
     conn.rows(sql, params![limit])?
         .iter()

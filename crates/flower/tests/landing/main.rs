@@ -6,6 +6,7 @@ mod checks;
 mod common;
 mod gate;
 mod guard;
+mod index_lock;
 mod life;
 
 use common::work::*;

@@ -30,7 +30,7 @@ use flower_core::{Caller, Command, Landing, Main, Refusal};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
 /// Lines of a failed check that are shown with a landing.
@@ -49,7 +49,7 @@ pub struct Landings {
     /// By landing: tells its checks to stop.
     stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
     /// Projects in which something went wrong that another try at once would not mend.
-    resting: Mutex<HashMap<String, Instant>>,
+    resting: Mutex<HashMap<String, Rest>>,
     /// What follows a landing happens one after the other; what worktrees were told last.
     following: AsyncMutex<HashMap<u64, after::Note>>,
     pub(in crate::app) watch: Watch,
@@ -65,6 +65,22 @@ impl Landings {
         self.wake.notify_one();
     }
 
+    /// Something went wrong: the next try is later, and later each time.
+    fn rest(&self, project: &str) {
+        let mut resting = self.resting.lock().expect("no panic while held");
+        let pause = resting.get(project).map_or(SHORT_REST, |rest| (rest.pause * 2).min(LONG_REST));
+        resting.insert(project.to_owned(), Rest { until: Instant::now() + pause, pause });
+    }
+
+    fn rests(&self, project: &str) -> bool {
+        let resting = self.resting.lock().expect("no panic while held");
+        resting.get(project).is_some_and(|rest| rest.until > Instant::now())
+    }
+
+    fn go_on(&self, project: &str) {
+        self.resting.lock().expect("no panic while held").remove(project);
+    }
+
     fn stop(&self, number: u64) {
         if let Some(stop) = self.stops.lock().expect("no panic while held").get(&number) {
             stop.send_replace(true);
@@ -78,9 +94,24 @@ impl Landings {
     }
 }
 
+/// A pause after something went wrong.
+#[derive(Debug)]
+struct Rest {
+    until: Instant,
+    pause: Duration,
+}
+
+const SHORT_REST: Duration = Duration::from_secs(2);
+const LONG_REST: Duration = Duration::from_secs(300);
+
 /// The ref that keeps what is to land, whatever becomes of its branch.
 pub(in crate::app) fn pin(number: u64) -> String {
     format!("refs/flower/landing/{number}")
+}
+
+/// The same for what MAIN would be.
+fn candidate_pin(number: u64) -> String {
+    format!("{}-candidate", pin(number))
 }
 
 impl App {
@@ -304,7 +335,7 @@ impl App {
         let standing = standings.get(&landing.number).filter(|_| landing.is_open());
         // Why it was put back matters as long as it has not begun again.
         let reason = match (standing, &landing.reason) {
-            (Some(standing), Some(reason)) if landing.state == State::Queued => {
+            (Some(standing), Some(reason)) if landing.state == State::Queued && !reason.is_empty() => {
                 Some(format!("{}; {reason}", standing.in_words()))
             }
             (Some(standing), _) => Some(standing.in_words()),

@@ -3,9 +3,9 @@
 use super::checks::{Job, Outcome};
 use super::gate::Opinion;
 use super::merge::{self, Merged, NotMerged};
-use super::pin;
+use super::{candidate_pin, pin};
 use crate::app::App;
-use crate::app::main_branch::{MainTurn, Moved, Target, exists, served};
+use crate::app::main_branch::{MainTurn, Moved, Since, Target, exists, served};
 use crate::app::settings::Settings;
 use crate::app::worktrees::create::identity;
 use crate::app::worktrees::facts::Facts;
@@ -18,17 +18,19 @@ use flower_core::landing::{Source, State, Step, Verdict};
 use flower_core::{Caller, Command, Landing, Main};
 use std::ffi::OsString;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// Even without a call: a machine that could not do it may be able to now.
-const EVERY: Duration = Duration::from_secs(30);
+const EVERY: Duration = Duration::from_secs(5);
 /// As often as MAIN may move under a landing before it lets others pass.
 const TRIES: u32 = 5;
 
 /// How a landing got on.
 enum End {
     Landed,
+    /// What was left unfinished is finished; it may have been this one.
+    Recovered,
     /// Recorded; nothing more to do now.
     Settled,
     /// MAIN is elsewhere by now: merge and check again.
@@ -60,8 +62,7 @@ impl App {
             Ok(plan) => plan.start,
             Err(problem) => return tracing::warn!("the queue of {project}: {}", problem.message),
         };
-        let rests = self.landings.resting.lock().expect("no panic while held").get(project).copied();
-        if starts.is_empty() || rests.is_some_and(|until| until > Instant::now()) {
+        if starts.is_empty() || self.landings.rests(project) {
             return;
         }
         if !self.landings.busy.lock().expect("no panic while held").insert(project.to_owned()) {
@@ -87,14 +88,13 @@ impl App {
             let ended = self.land(number, &stopped).await;
             self.landings.stops.lock().expect("no panic while held").remove(&number);
             match ended {
-                Ok(true) => {}
+                Ok(true) => self.landings.go_on(project),
                 // It waits for something that only the next wake can bring.
                 Ok(false) => return,
                 Err(problem) => {
                     tracing::warn!("landing {number}: {}", problem.message);
                     self.requeue(number, &problem.message).await;
-                    let until = Instant::now() + EVERY;
-                    self.landings.resting.lock().expect("no panic while held").insert(project.to_owned(), until);
+                    self.landings.rest(project);
                     return;
                 }
             }
@@ -119,6 +119,10 @@ impl App {
                     return Ok(true);
                 }
                 End::Settled => return Ok(true),
+                End::Recovered => {
+                    self.after_landing(number).await;
+                    return Ok(true);
+                }
                 End::Again => self.requeue(number, "MAIN has moved meanwhile; merged and checked again").await,
                 End::Put(why) => {
                     self.requeue(number, &why).await;
@@ -134,6 +138,10 @@ impl App {
         let landing = self.landing(number).await?;
         if landing.state != State::Queued {
             return Ok(End::Settled);
+        }
+        if self.is_moving(&landing.project) {
+            self.recover_main(&landing.project, Since::Trouble).await?;
+            return Ok(End::Recovered);
         }
         let (main, old, repository) = {
             let turn = self.main_turn(&landing.project).await?;
@@ -182,6 +190,10 @@ impl App {
             Err(not) => return self.not_merged(&repository, &landing, &onto, not).await,
         };
         let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
+        // Nothing else leads to it yet, and somebody may tidy up while it is checked.
+        if !settings.checks.0.is_empty() {
+            git::in_main(&repository).args(["update-ref", &candidate_pin(number), &candidate]).run().await?;
+        }
         let step = Step::Begin { onto: onto.clone(), merge_commit: candidate };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.begun");
@@ -360,7 +372,7 @@ impl App {
     /// Lets go of what was kept for a landing that has ended.
     pub(super) async fn unpin(&self, landing: &Landing) {
         let Ok(repository) = self.repository(&landing.project).await else { return };
-        let lines = vec![format!("delete {}", pin(landing.number))];
+        let lines = [pin(landing.number), candidate_pin(landing.number)].map(|pin| format!("delete {pin}")).to_vec();
         if let Err(problem) = crate::app::worktrees::refs::update_refs(&repository, lines).await {
             tracing::debug!("landing {}: {}", landing.number, problem.message);
         }
@@ -370,7 +382,7 @@ impl App {
     async fn recover_landings(self: &Arc<Self>) {
         let projects = self.projects().await.unwrap_or_default();
         for project in projects {
-            if let Err(problem) = self.recover_main(&project.name).await {
+            if let Err(problem) = self.recover_main(&project.name, Since::Crash).await {
                 tracing::warn!("MAIN of {}: {}", project.name, problem.message);
                 continue;
             }

@@ -9,7 +9,7 @@ mod upstream;
 mod verify;
 mod watch;
 
-pub(in crate::app) use moving::{MainTurn, Moved, Target};
+pub(in crate::app) use moving::{MainTurn, Moved, Since, Target};
 pub use watch::Watch;
 
 use super::App;

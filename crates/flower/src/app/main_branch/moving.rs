@@ -42,6 +42,15 @@ pub(in crate::app) enum Moved {
     Elsewhere,
 }
 
+/// What a move was left unfinished by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::app) enum Since {
+    /// An earlier daemon, of which nothing runs any more.
+    Crash,
+    /// A file or a lock in the way, in this one.
+    Trouble,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     branch: String,
@@ -82,6 +91,14 @@ impl App {
             note,
             onto: main.tip.clone(),
         };
+        if self.is_moving(&turn.project) {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                "an earlier move of MAIN is not finished yet",
+                "it is tried again by itself; `flower main` shows how it stands",
+            ));
+        }
+        served::require_index(&turn.repository).await?;
         failpoint::here("main.before_journal");
         self.write_journal(&turn.project, &journal)?;
         failpoint::here("main.journal");
@@ -118,10 +135,10 @@ impl App {
         failpoint::here("main.journal_gone");
     }
 
-    /// After a crash: what git has done is finished and recorded; what it has not done did not happen.
-    pub(in crate::app) async fn recover_main(&self, project: &str) -> Result<(), Problem> {
-        let Some(journal) = self.read_journal(project) else { return Ok(()) };
+    /// What git has done is finished and recorded; what it has not done did not happen.
+    pub(in crate::app) async fn recover_main(&self, project: &str, since: Since) -> Result<(), Problem> {
         let turn = self.main_turn(project).await?;
+        let Some(journal) = self.read_journal(project) else { return Ok(()) };
         let branch = format!("refs/heads/{}", journal.branch);
         let landed = match tip(&turn.repository, &branch).await? {
             Some(now) if now == journal.new => true,
@@ -135,7 +152,8 @@ impl App {
         if landed {
             let lock = turn.repository.git_dir.join("index.lock");
             // The git that held it was ours, and is gone: nothing that an earlier daemon started runs any more.
-            if let Err(error) = std::fs::remove_file(&lock)
+            if since == Since::Crash
+                && let Err(error) = std::fs::remove_file(&lock)
                 && error.kind() != std::io::ErrorKind::NotFound
             {
                 tracing::warn!("{}: {error}", lock.display());

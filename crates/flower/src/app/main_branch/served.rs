@@ -3,7 +3,7 @@
 //! Only files that are as the old commit has them change. What is anybody else's stays, be it edited, new or ignored.
 
 use crate::app::worktrees::disk;
-use crate::error::Problem;
+use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::home::Home;
 use crate::repository::Repository;
@@ -108,6 +108,20 @@ pub(in crate::app) async fn bring(
         }
     }
     one_by_one(home, repository, from, to, changes).await
+}
+
+/// Whoever holds git's index of MAIN would keep its checkout from being brought forward.
+pub(in crate::app) async fn require_index(repository: &Repository) -> Result<(), Problem> {
+    wait_for_index(repository).await;
+    let lock = repository.git_dir.join("index.lock");
+    if fs::symlink_metadata(&lock).is_err() {
+        return Ok(());
+    }
+    Err(Problem::new(
+        ProblemKind::Conflict,
+        format!("another git holds {}", lock.display()),
+        "let it end; if none runs, `flower doctor --fix` removes a lock that nobody holds",
+    ))
 }
 
 async fn wait_for_index(repository: &Repository) {
