@@ -95,12 +95,13 @@ async fn merge(git: Git, base: Option<&str>, ours: &str, theirs: &str) -> Result
     }
 }
 
-/// Merges `commit` with `onto`, and holds the result to what the branch has touched.
+/// Merges a landing's commit with `onto`, and holds the result to what the branch has touched.
 pub(super) async fn merge_onto(
     repository: &Repository,
     onto: &str,
-    commit: &str,
+    landing: &Landing,
 ) -> Result<Result<Merged, NotMerged>, Problem> {
+    let commit = landing.commit.as_str();
     let bases = git::in_main(repository).args(["merge-base", "--all", onto, commit]);
     let (bases, merged) = tokio::join!(bases.output(), merge(durable(repository), None, onto, commit));
     let bases: Vec<String> = bases?.line().lines().map(str::to_owned).collect();
@@ -112,7 +113,9 @@ pub(super) async fn merge_onto(
         return Ok(Err(NotMerged::Conflict { paths: merged.conflicts, base: bases.into_iter().next() }));
     }
     let changes = served::changes(repository, onto, &merged.tree).await?;
-    if changes.is_empty() {
+    // Commits that are elsewhere already have to be MAIN's too, even if they change nothing: no push would go through without.
+    let elsewhere = matches!(landing.source, Source::Upstream | Source::Adopted);
+    if changes.is_empty() && !elsewhere {
         return Ok(Err(NotMerged::Nothing));
     }
     let strays = strays(repository, &bases, onto, commit, &changes).await?;

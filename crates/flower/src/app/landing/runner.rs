@@ -157,7 +157,7 @@ impl App {
         let onto = main.tip.clone();
         // Nothing of this depends on the others.
         let (merged, found, facts, identity) = tokio::join!(
-            merge::merge_onto(&repository, &onto, &landing.commit),
+            merge::merge_onto(&repository, &onto, &landing),
             self.inspect(&repository, &onto, &landing.commit),
             self.facts_of(&landing.project),
             identity(&repository),
