@@ -413,6 +413,17 @@ fn adopt_runs_the_checks() {
 }
 
 #[test]
+fn a_commit_that_changes_nothing_can_be_adopted() {
+    let flower = serving(&[GREEN]);
+    by_hand(&flower, &["commit", "--quiet", "--allow-empty", "--message", "a note"]);
+    let hand = tip(&flower);
+    let adopted = settlement(&flower.run(&["main", "adopt", "--wait", "--json"]));
+    assert_eq!(adopted["state"], "landed", "{adopted:#}");
+    assert_stable(&flower, &tip(&flower), "adopted");
+    git(&flower, &flower.repo, &["merge-base", "--is-ancestor", &hand, "main"]);
+}
+
+#[test]
 fn adopting_commits_leaves_edits_where_they_are() {
     let flower = serving(&[GREEN]);
     commit_by_hand(&flower, "committed", "committed\n");

@@ -1,6 +1,7 @@
 //! Landing with a real git, a real daemon and a real jail: what reaches MAIN, what does not, and what becomes of MAIN when
 //! somebody else is at it.
 
+mod bad_input;
 mod checks;
 #[path = "../common/mod.rs"]
 mod common;
@@ -8,6 +9,7 @@ mod gate;
 mod guard;
 mod index_lock;
 mod life;
+mod upstream;
 
 use common::work::*;
 use common::{Flower, Output, eventually};

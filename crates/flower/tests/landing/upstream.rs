@@ -1,0 +1,288 @@
+//! MAIN's remote: what others push comes in through the checks, what has landed goes out, and a remote that does neither keeps
+//! nobody waiting.
+
+use super::*;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A bare repository that MAIN's remote is, and a clone of somebody else's.
+struct Remote {
+    bare: PathBuf,
+    other: PathBuf,
+}
+
+impl Remote {
+    /// Serves MAIN with a remote, checked by whether there is a file `bad`.
+    fn of(flower: &Flower, more: &str) -> Remote {
+        let remote = Remote { bare: flower.dir().join("remote.git"), other: flower.dir().join("other") };
+        let (bare, other) = (remote.bare.to_str().unwrap(), remote.other.to_str().unwrap());
+        flower.git(flower.dir(), &["init", "--quiet", "--bare", "--initial-branch", "main", bare]);
+        flower.git(&flower.repo, &["remote", "add", "upstream", bare]);
+        serve(flower, &[("flower.toml", &format!("{}{more}", check("test ! -e bad")))]);
+        flower.git(&flower.repo, &["push", "--quiet", "upstream", "main"]);
+        flower.git(flower.dir(), &["clone", "--quiet", bare, other]);
+        remote
+    }
+
+    /// Somebody else pushes a file.
+    fn push(&self, flower: &Flower, path: &str, content: &str) -> String {
+        put(flower, &self.other.join(path), content);
+        self.push_all(flower, path)
+    }
+
+    fn push_all(&self, flower: &Flower, message: &str) -> String {
+        flower.git(&self.other, &["pull", "--quiet", "--no-rebase", "--no-edit"]);
+        flower.git(&self.other, &["add", "--all"]);
+        flower.git(&self.other, &["commit", "--quiet", "--message", message]);
+        flower.git(&self.other, &["push", "--quiet"]);
+        git(flower, &self.other, &["rev-parse", "HEAD"])
+    }
+
+    fn tip(&self, flower: &Flower) -> String {
+        git(flower, &self.bare, &["rev-parse", "main"])
+    }
+
+    /// The remote takes nothing, or again everything.
+    fn refuse(&self, flower: &Flower, refuses: bool) {
+        let hook = self.bare.join("hooks/pre-receive");
+        put(flower, &hook, "#!/bin/sh\necho not today >&2\nexit 1\n");
+        fs::set_permissions(&hook, fs::Permissions::from_mode(if refuses { 0o755 } else { 0o644 })).unwrap();
+    }
+}
+
+const PUSH: &str = "[land]\npush = true\n";
+
+fn pull(flower: &Flower) -> Value {
+    settlement(&flower.run(&["main", "pull", "--wait", "--json"]))
+}
+
+#[test]
+fn pull_brings_the_remotes_commits_in_through_the_checks() {
+    as_each_user_unserved(|flower| {
+        let remote = Remote::of(flower, "");
+        assert_eq!(flower.json(&["main", "pull"])["landing"], Value::Null, "nothing is new");
+        let before = tip(flower);
+        let pushed = remote.push(flower, "theirs", "theirs\n");
+        let landing = pull(flower);
+        assert_eq!((&landing["state"], &landing["source"]), (&json!("landed"), &json!("upstream")), "{landing:#}");
+        assert_eq!(landing["checks"][0]["ok"], true, "{landing:#}");
+        assert_eq!(git(flower, &flower.repo, &["rev-parse", "main^1", "main^2"]), format!("{before}\n{pushed}"));
+        assert_eq!(fs::read_to_string(flower.repo.join("theirs")).unwrap(), "theirs\n");
+        assert_main_is_whole(flower);
+        assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+        let again = flower.json(&["main", "pull"]);
+        assert_eq!((&again["landing"], &again["remote"]), (&Value::Null, &json!("upstream")));
+        // What has landed here meanwhile stays.
+        change(flower, "one", "ours", "ours\n");
+        lands(flower, "one");
+        remote.push(flower, "more", "more\n");
+        assert_eq!(pull(flower)["state"], "landed");
+        assert!(flower.repo.join("ours").exists() && flower.repo.join("more").exists());
+        assert_eq!(
+            remote.tip(flower),
+            git(flower, &flower.repo, &["rev-parse", "main^2"]),
+            "nothing is pushed unasked"
+        );
+    });
+}
+
+#[test]
+fn what_is_red_hostile_or_in_conflict_at_the_remote_stays_there() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    let good = remote.tip(&flower);
+    let before = main_now(&flower);
+    let reset = || {
+        flower.git(&remote.other, &["reset", "--quiet", "--hard", &good]);
+        flower.git(&remote.other, &["push", "--quiet", "--force"]);
+    };
+    remote.push(&flower, "bad", "bad\n");
+    let landing = pull(&flower);
+    assert_eq!(landing["state"], "rejected", "{landing:#}");
+    says(&landing["reason"], "the check `test` failed");
+    assert_main_is(&flower, &before, "red");
+    reset();
+    std::os::unix::fs::symlink("../../outside", remote.other.join("link")).unwrap();
+    remote.push_all(&flower, "link");
+    let landing = pull(&flower);
+    assert_eq!(landing["state"], "rejected", "{landing:#}");
+    says(&landing["reason"], "which MAIN does not have");
+    assert_main_is(&flower, &before, "hostile");
+    reset();
+    remote.push(&flower, "flower.toml", &check("echo others; test ! -e bad"));
+    let landing = pull(&flower);
+    assert_eq!(landing["state"], "approval", "{landing:#}");
+    says(&landing["reason"], "these commands are not approved: check test: echo others");
+    assert_main_is(&flower, &before, "commands");
+    flower.ok(&["queue", "cancel", &number(&landing).to_string()]);
+    reset();
+    change(&flower, "one", "README.md", "ours\n");
+    lands(&flower, "one");
+    let before = main_now(&flower);
+    remote.push(&flower, "README.md", "theirs\n");
+    let landing = pull(&flower);
+    assert_eq!((&landing["state"], &landing["paths"]), (&json!("rejected"), &json!(["README.md"])), "{landing:#}");
+    assert_main_is(&flower, &before, "diverged");
+}
+
+#[test]
+fn a_remote_whose_history_was_rewritten_takes_nothing_away() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    remote.push(&flower, "theirs", "theirs\n");
+    assert_eq!(pull(&flower)["state"], "landed");
+    let before = main_now(&flower);
+    // Back by one commit: MAIN has all of that.
+    flower.git(&remote.other, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    flower.git(&remote.other, &["push", "--quiet", "--force"]);
+    assert_eq!(flower.json(&["main", "pull"])["landing"], Value::Null);
+    assert_main_is(&flower, &before, "moved back");
+    // Something else instead of it comes beside it.
+    put(&flower, &remote.other.join("instead"), "instead\n");
+    flower.git(&remote.other, &["add", "--all"]);
+    flower.git(&remote.other, &["commit", "--quiet", "--message", "instead"]);
+    flower.git(&remote.other, &["push", "--quiet", "--force"]);
+    assert_eq!(pull(&flower)["state"], "landed");
+    assert!(flower.repo.join("theirs").exists() && flower.repo.join("instead").exists());
+    assert_main_is_whole(&flower);
+}
+
+#[test]
+fn without_a_remote_the_way_to_one_is_named() {
+    let flower = serving(&[GREEN]);
+    says(&flower.fails(&["main", "pull"], 1)["hints"], "git remote add origin");
+    assert_ne!(flower.run(&["main", "push"]).code, 0);
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+}
+
+#[test]
+fn what_has_landed_is_pushed_where_the_settings_say_so() {
+    as_each_user_unserved(|flower| {
+        let remote = Remote::of(flower, PUSH);
+        for name in ["one", "two"] {
+            change(flower, name, name, "work\n");
+            let landed = lands(flower, name);
+            eventually("it is pushed", || (remote.tip(flower) == landed["merge_commit"]).then_some(()));
+        }
+        let pushed = eventually("it is recorded", || {
+            let pushed = events(flower, "pushed");
+            (pushed.len() == 2).then_some(pushed)
+        });
+        assert_eq!(pushed[1]["body"]["commit"], tip(flower).as_str());
+        let main = flower.json(&["main"]);
+        assert_eq!((&main["push"]["remote"], &main["push"]["failure"]), (&json!("upstream"), &Value::Null), "{main:#}");
+        assert_eq!(main["push"]["commit"], tip(flower).as_str());
+    });
+}
+
+#[test]
+fn whoever_pushed_first_is_merged_checked_and_pushed_with_the_rest() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, PUSH);
+    remote.push(&flower, "theirs", "theirs\n");
+    change(&flower, "one", "ours", "ours\n");
+    let landed = lands(&flower, "one");
+    eventually("both are everywhere", || {
+        (remote.tip(&flower) == tip(&flower) && flower.repo.join("theirs").exists()).then_some(())
+    });
+    let files = git(&flower, &remote.bare, &["ls-tree", "--name-only", "main"]);
+    assert!(files.contains("theirs") && files.contains("ours"), "{files}");
+    let all = flower.json(&["queue", "--all"]);
+    assert_eq!((&all[0]["source"], &all[0]["state"]), (&json!("upstream"), &json!("landed")), "{all:#}");
+    assert_eq!(all[0]["checks"][0]["ok"], true, "{all:#}");
+    let failed = events(&flower, "push_failed");
+    assert_eq!((failed.len(), &failed[0]["body"]["commit"]), (1, &landed["merge_commit"]), "{failed:?}");
+    says(&failed[0]["body"]["why"], "upstream has commits that MAIN has not");
+    assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+}
+
+#[test]
+fn whoever_pushed_something_red_first_is_not_let_in_and_it_is_said() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, PUSH);
+    let theirs = remote.push(&flower, "bad", "bad\n");
+    change(&flower, "one", "ours", "ours\n");
+    lands(&flower, "one");
+    let rejected = eventually("theirs is turned down", || {
+        let all = flower.json(&["queue", "--all"]);
+        (all[0]["source"] == "upstream" && all[0]["state"] == "rejected").then(|| all[0].clone())
+    });
+    says(&rejected["reason"], "the check `test` failed");
+    let main = flower.json(&["main"]);
+    says(&main["push"]["failure"], "upstream has commits that MAIN has not");
+    assert_eq!((main["state"].as_str(), remote.tip(&flower)), (Some("stable"), theirs));
+    assert!(!flower.repo.join("bad").exists());
+    // It is not tried again and again.
+    let before = flower.events();
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert_eq!(flower.events(), before);
+    // They mend it, and all of it comes together.
+    fs::remove_file(remote.other.join("bad")).unwrap();
+    remote.push_all(&flower, "mended");
+    assert_eq!(pull(&flower)["state"], "landed");
+    eventually("both are everywhere", || (remote.tip(&flower) == tip(&flower)).then_some(()));
+}
+
+#[test]
+fn a_remote_that_refuses_or_is_gone_is_told_and_tried_again_by_hand() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, PUSH);
+    let before = remote.tip(&flower);
+    remote.refuse(&flower, true);
+    change(&flower, "one", "one", "work\n");
+    let landed = lands(&flower, "one");
+    let failed = eventually("it is recorded", || events(&flower, "push_failed").first().cloned());
+    assert_eq!(failed["body"]["commit"], landed["merge_commit"], "{failed}");
+    says(&failed["body"]["why"], "upstream did not take it");
+    assert_eq!(remote.tip(&flower), before);
+    let main = flower.json(&["main"]);
+    assert_eq!(main["state"], "stable", "{main:#}");
+    says(&main["push"]["failure"], "pre-receive hook declined");
+    says(&flower.fails(&["main", "push"], 1)["message"], "pre-receive hook declined");
+    remote.refuse(&flower, false);
+    assert_eq!(flower.json(&["main", "push"])["push"]["failure"], Value::Null);
+    assert_eq!(remote.tip(&flower), landed["merge_commit"]);
+    let away = flower.dir().join("away.git");
+    fs::rename(&remote.bare, &away).unwrap();
+    says(&flower.fails(&["main", "pull"], 1)["message"], "upstream gives nothing");
+    change(&flower, "two", "two", "work\n");
+    let landed = lands(&flower, "two");
+    eventually("it is recorded", || {
+        events(&flower, "push_failed")
+            .iter()
+            .any(|event| event["body"]["commit"] == landed["merge_commit"])
+            .then_some(())
+    });
+    fs::rename(&away, &remote.bare).unwrap();
+    flower.ok(&["main", "push"]);
+    assert_eq!(remote.tip(&flower), landed["merge_commit"]);
+}
+
+/// It takes the call and says nothing.
+#[test]
+fn a_remote_that_hangs_keeps_nobody_waiting() {
+    let flower = Flower::new();
+    Remote::of(&flower, PUSH);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("git://127.0.0.1:{}/repository", silent.local_addr().unwrap().port());
+    flower.git(&flower.repo, &["remote", "set-url", "upstream", &address]);
+    change(&flower, "one", "one", "work\n");
+    lands(&flower, "one");
+    let (_call, _) = silent.accept().expect("a push");
+    let start = Instant::now();
+    change(&flower, "two", "two", "work\n");
+    lands(&flower, "two");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    assert!(flower.repo.join("two").exists());
+    let mut pull = flower.command(&["main", "pull"]).spawn().expect("flower runs");
+    let (_another, _) = silent.accept().expect("a pull");
+    change(&flower, "three", "three", "work\n");
+    lands(&flower, "three");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    let start = Instant::now();
+    flower.ok(&["down"]);
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    assert!(!pull.wait().unwrap().success());
+}
