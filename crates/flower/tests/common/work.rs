@@ -55,7 +55,7 @@ pub fn inside_ok(flower: &Flower, name: &str, script: &str) -> String {
 }
 
 /// Something that runs inside until the test ends it.
-pub struct Running(Child);
+pub struct Running(pub Child);
 
 impl Running {
     pub fn inside(flower: &Flower, name: &str) -> Running {
@@ -99,7 +99,7 @@ impl Drop for Running {
     }
 }
 
-fn children(of: u32) -> Vec<rustix::process::Pid> {
+pub fn children(of: u32) -> Vec<rustix::process::Pid> {
     let text = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
     text.split_whitespace().filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?)).collect()
 }

@@ -21,11 +21,14 @@ mod sync;
 mod wild;
 
 use common::work::*;
-use common::{Flower, Output, eventually};
+use common::{Flower, eventually};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// A served repository whose commits have an author.
 fn served() -> Flower {
