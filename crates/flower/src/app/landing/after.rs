@@ -33,8 +33,17 @@ impl App {
         }
     }
 
-    /// Behind everybody's back: the queue goes on meanwhile. What something stands in the way of is tried again.
+    /// Behind everybody's back: the queue goes on meanwhile. What something stands in the way of is tried again. A remote may
+    /// let wait for long, and no worktree waits for it.
     pub(super) fn follow_up(self: &Arc<Self>, project: &str) {
+        let (app, pushed) = (self.clone(), project.to_owned());
+        tokio::spawn(async move {
+            let pushing = app.landings.pushing(&pushed);
+            let _one_at_a_time = pushing.lock().await;
+            if let Err(problem) = app.push_landed(&pushed).await {
+                tracing::warn!("pushing {pushed}: {}", problem.message);
+            }
+        });
         let (app, project) = (self.clone(), project.to_owned());
         tokio::spawn(async move {
             while app.follow(&project).await {
@@ -46,9 +55,6 @@ impl App {
     /// Whether something is left to be done.
     async fn follow(self: &Arc<Self>, project: &str) -> bool {
         let mut said = self.landings.following.lock().await;
-        if let Err(problem) = self.push_landed(project).await {
-            tracing::warn!("pushing {project}: {}", problem.message);
-        }
         let worktrees = self.live_worktrees(project).await.unwrap_or_default();
         let mut blocked = false;
         for worktree in worktrees.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {

@@ -43,6 +43,8 @@ const MOST_LOG: u64 = 1024 * 1024;
 pub struct Landings {
     /// By project: whoever looks at or moves MAIN has the turn.
     turns: Mutex<HashMap<String, Arc<AsyncMutex<()>>>>,
+    /// By project: what has landed goes out in order.
+    pushing: Mutex<HashMap<String, Arc<AsyncMutex<()>>>>,
     wake: Notify,
     /// Projects whose queue is being worked on.
     busy: Mutex<HashSet<String>>,
@@ -58,6 +60,10 @@ pub struct Landings {
 impl Landings {
     pub(in crate::app) fn turn(&self, project: &str) -> Arc<AsyncMutex<()>> {
         self.turns.lock().expect("no panic while held").entry(project.to_owned()).or_default().clone()
+    }
+
+    fn pushing(&self, project: &str) -> Arc<AsyncMutex<()>> {
+        self.pushing.lock().expect("no panic while held").entry(project.to_owned()).or_default().clone()
     }
 
     /// Something has changed that the queue may have waited for.
