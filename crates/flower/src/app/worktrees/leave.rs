@@ -45,17 +45,17 @@ impl App {
         Ok(())
     }
 
-    /// Takes everything of flower's out of the repository. Branches whose work is in no archive stay, and are named.
+    /// Takes everything of flower's out of the repository. Branches whose work is in no archive stay, as does what was saved of
+    /// MAIN; they are named.
     pub(in crate::app) async fn leave_repository(
         &self,
         project: &str,
         repository: &Repository,
     ) -> Result<Vec<String>, Problem> {
-        let mut lines: Vec<String> = refs_below(repository, "refs/flower/")
-            .await?
-            .into_iter()
-            .map(|(name, _)| format!("delete {name}"))
-            .collect();
+        let ours = refs_below(repository, "refs/flower/").await?.into_iter().map(|(name, _)| name);
+        // What somebody did in MAIN by hand is nobody else's.
+        let (saved, ours): (Vec<String>, Vec<String>) = ours.partition(|name| name.starts_with("refs/flower/saved/"));
+        let mut lines: Vec<String> = ours.iter().map(|name| format!("delete {name}")).collect();
         for worktree in self.archived(project).await? {
             let Some(kept) = &worktree.archive else { continue };
             let branch = format!("refs/heads/{}", worktree.branch);
@@ -72,7 +72,8 @@ impl App {
         // git makes it with the first worktree.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
         let left = refs_below(repository, "refs/heads/flower/").await?;
-        Ok(left.into_iter().map(|(name, _)| name.trim_start_matches("refs/heads/").to_owned()).collect())
+        let left = left.into_iter().map(|(name, _)| name.trim_start_matches("refs/heads/").to_owned());
+        Ok(left.chain(saved).collect())
     }
 
     async fn archived(&self, project: &str) -> Result<Vec<Worktree>, Problem> {
