@@ -353,6 +353,22 @@ fn names_of_every_sort_land_and_go() {
 }
 
 #[test]
+fn what_main_has_renamed_meanwhile_is_changed_under_its_new_name() {
+    let flower = serving(&[GREEN, ("src/a", "1\n2\n3\n4\n5\n"), ("src/b", "b\n")]);
+    new(&flower, "two", &["--linked"]);
+    change(&flower, "two", "src/a", "1\n2\nthree\n4\n5\n");
+    change(&flower, "two", "src/new", "new\n");
+    new(&flower, "one", &["--linked"]);
+    inside_ok(&flower, "one", "git mv src lib; git commit -qm renamed");
+    lands(&flower, "one");
+    lands(&flower, "two");
+    assert_eq!(fs::read_to_string(flower.repo.join("lib/a")).unwrap(), "1\n2\nthree\n4\n5\n");
+    assert_eq!(fs::read_to_string(flower.repo.join("src/new")).unwrap(), "new\n", "nobody moved that one");
+    assert!(!flower.repo.join("src/a").exists() && flower.repo.join("lib/b").exists());
+    assert_main_is_whole(&flower);
+}
+
+#[test]
 fn settings_that_cannot_be_read_do_not_land() {
     let flower = serving(&[GREEN]);
     change(&flower, "one", "flower.toml", "[checks\n");

@@ -336,6 +336,50 @@ fn edits_in_main_are_noticed_and_undone_by_restore_without_loss() {
 }
 
 #[test]
+fn what_was_saved_outlives_flower() {
+    let flower = serving(&FILES);
+    let edited = edit(&flower);
+    let restored = flower.json(&["main", "restore"]);
+    let kept = restored["notes"][0].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let removed = flower.json(&["project", "remove", "--yes", "repo"]);
+    says(&removed, &kept);
+    assert_same_files(&edited, &files_of(&flower, &kept), "what is kept");
+    let left = git(&flower, &flower.repo, &["for-each-ref", "--format=%(refname)", "refs/flower"]);
+    assert!(left.lines().all(|name| name.starts_with("refs/flower/saved/")), "{left}");
+}
+
+/// Somebody merged in MAIN, the files did not fit, and he left it at that.
+#[test]
+fn a_merge_that_stopped_halfway_is_put_right_without_loss() {
+    for way in ["restore", "rescue"] {
+        let flower = serving(&[GREEN, ("a", "1\n")]);
+        change(&flower, "one", "x", "x\n");
+        new(&flower, "side", &["--linked"]);
+        change(&flower, "side", "a", "side\n");
+        change(&flower, "ours", "a", "ours\n");
+        lands(&flower, "ours");
+        let before = main_now(&flower);
+        refused(&flower, &["merge", "--quiet", "flower/side"]);
+        let conflict = fs::read_to_string(flower.repo.join("a")).unwrap();
+        assert!(conflict.contains("<<<<<<<"), "{conflict}");
+        let main = main_state(&flower);
+        assert_eq!((&main["state"], &main["alarm"]["files"]), (&json!("dirty"), &json!(["a"])), "{main:#}");
+        let settled = flower.json(&["main", way]);
+        assert_stable(&flower, &before.0, way);
+        assert_main_is(&flower, &before, way);
+        let kept = if way == "restore" {
+            let name = settled["notes"][0].as_str().unwrap().rsplit(' ').next().unwrap().to_owned();
+            git(&flower, &flower.repo, &["cat-file", "blob", &format!("{name}:a")]) + "\n"
+        } else {
+            fs::read_to_string(tree(&flower, "rescue-1").join("a")).unwrap()
+        };
+        assert_eq!(kept, conflict, "{way}");
+        lands(&flower, "one");
+        assert_main_is_whole(&flower);
+    }
+}
+
+#[test]
 fn edits_that_are_undone_by_hand_need_nobody() {
     let flower = serving(&[GREEN]);
     change(&flower, "one", "x", "x\n");

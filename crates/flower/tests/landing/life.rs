@@ -241,6 +241,11 @@ fn revert_takes_a_landing_back() {
     assert_eq!(flower.fails(&["revert", &id], 1)["kind"], "refused", "once is enough");
     let verified = flower.json(&["main", "verify"]);
     assert_eq!((&verified["ok"], &verified["landings"]), (&json!(true), &json!(3)), "{verified:#}");
+    // And that can be taken back in its turn.
+    let again = settlement(&flower.run(&["revert", &number(&reverted).to_string(), "--wait", "--json"]));
+    assert_eq!(again["state"], "landed", "{again:#}");
+    assert_eq!(fs::read_to_string(flower.repo.join("kept")).unwrap(), "changed\n");
+    assert!(!flower.repo.join("gone").exists() && flower.repo.join("one").exists());
 }
 
 #[test]

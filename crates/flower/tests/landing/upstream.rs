@@ -272,6 +272,7 @@ fn a_remote_that_hangs_keeps_nobody_waiting() {
     lands(&flower, "one");
     let (_call, _) = silent.accept().expect("a push");
     let start = Instant::now();
+    retired(&flower, "one");
     change(&flower, "two", "two", "work\n");
     lands(&flower, "two");
     assert_eq!(flower.json(&["main"])["state"], "stable");
