@@ -67,7 +67,7 @@ fn whatever_is_not_committed_comes_back_as_it_was() {
             let number = flower.json(&["worktree", "archive"])[0]["number"].to_string();
             flower.ok(&["worktree", "archive", "--drop", &number]);
             flower.git(&flower.repo, &["update-ref", "-d", "refs/heads/flower/one"]);
-            flower.git(&flower.repo, &["reset", "--quiet", "--hard", "HEAD~5"]);
+            flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "reset", "--quiet", "--hard", "HEAD~5"]);
             assert_main_is_whole(flower);
         }
     });
@@ -176,9 +176,12 @@ fn a_branch_goes_only_when_its_work_is_in_main() {
         work(name);
     }
     inside_ok(&flower, "undone", "git revert --no-edit HEAD HEAD~1");
-    flower.git(&flower.repo, &["merge", "--quiet", "--no-ff", "--no-edit", "flower/merged"]);
-    flower.git(&flower.repo, &["merge", "--quiet", "--squash", "flower/squashed"]);
-    flower.git(&flower.repo, &["commit", "--quiet", "--message", "squashed"]);
+    flower.git(
+        &flower.repo,
+        &["-c", "core.hooksPath=/dev/null", "merge", "--quiet", "--no-ff", "--no-edit", "flower/merged"],
+    );
+    flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "merge", "--quiet", "--squash", "flower/squashed"]);
+    flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "squashed"]);
     commit_in_main(&flower, "later", "later");
     for (name, stays) in [("untouched", false), ("merged", false), ("squashed", false), ("unmerged", true)] {
         remove(&flower, name);

@@ -105,7 +105,7 @@ fn nothing_is_written_through_a_link_that_is_checked_out() {
             std::os::unix::fs::symlink(&outside, flower.repo.join(link)).unwrap();
         }
         flower.git(&flower.repo, &["add", "."]);
-        flower.git(&flower.repo, &["commit", "--quiet", "--message", "links"]);
+        flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "links"]);
         flower.git(&flower.repo, &["switch", "--quiet", "main"]);
         commit_in_main(flower, ".gitignore", "cache\nbooks\n");
         commit_in_main(
@@ -200,7 +200,10 @@ fn setup_commands_wait_for_approval_and_again_when_they_change() {
         fs::write(flower.repo.join("flower.toml"), "[worktree]\nsetup = [\"touch evil\"]\n").unwrap();
         new(flower, "two", &[]);
         assert!(!tree(flower, "two").join("evil").exists());
-        flower.git(&flower.repo, &["commit", "--quiet", "--all", "--message", "other commands"]);
+        flower.git(
+            &flower.repo,
+            &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "--message", "other commands"],
+        );
         assert_eq!(flower.fails(&["worktree", "new", "three"], 1)["kind"], "refused");
         // An approval is for what was read.
         let body = json!({ "sha256": approved["sha256"] });
@@ -270,11 +273,11 @@ fn submodules_are_filled_from_mains_own_clones() {
         let library = flower.make_repository("library");
         put(flower, &library.join("lib.c"), "int x;\n");
         flower.git(&library, &["add", "."]);
-        flower.git(&library, &["commit", "--quiet", "--message", "lib"]);
+        flower.git(&library, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "lib"]);
         let url = library.to_str().unwrap();
         flower
             .git(&flower.repo, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "vendor/lib"]);
-        flower.git(&flower.repo, &["commit", "--quiet", "--message", "submodule"]);
+        flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "submodule"]);
         for (name, seal) in [("one", "--sealed"), ("two", "--linked")] {
             new(flower, name, &[seal]);
             assert_eq!(inside_ok(flower, name, "cat vendor/lib/lib.c; git status --porcelain"), "int x;", "{seal}");
