@@ -53,6 +53,9 @@ fn assert_refused(flower: &Flower, name: &str, what: &str, words: &str) {
         assert!(landing["reason"].as_str().unwrap_or_default().contains(words), "{what}: `{words}`: {landing:#}");
     } else {
         assert_eq!(show(flower, name)["seal"], "sealed", "{what}: a linked one is always judged: {output:?}");
+        let message = output.error(1)["message"].to_string();
+        let reasons = ["git finds fault with its new commits", "differ only in upper and lower case"];
+        assert!(reasons.iter().any(|reason| message.contains(reason)), "{what}: {message}");
     }
     assert_main_is(flower, &before, what);
 }
