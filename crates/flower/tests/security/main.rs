@@ -24,6 +24,7 @@ fn routes(flower: &Flower) -> Vec<(String, String, bool)> {
             .replace("{question}", "1")
             .replace("{name}", "nobody")
             .replace("{id}", "nobody")
+            .replace("{check}", "test")
             .replace("{sha256}", &"0".repeat(64));
         assert!(!path.contains('{'), "{path}: say what to put there");
         for (method, operation) in methods.as_object().expect("methods") {
