@@ -2,6 +2,7 @@
 
 pub mod briefs;
 pub mod doctor;
+mod ear;
 pub mod identity;
 pub mod images;
 pub mod inbox;

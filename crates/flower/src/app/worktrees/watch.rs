@@ -3,16 +3,13 @@
 
 use super::place::Place;
 use crate::app::App;
+use crate::app::ear::Ear;
 use crate::store::worktrees;
 use flower_core::worktree::{Seal, Stage};
-use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
+use rustix::fs::inotify::WatchFlags;
 use std::collections::{BTreeSet, HashMap};
-use std::mem::MaybeUninit;
-use std::os::fd::OwnedFd;
-use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-use tokio::sync::mpsc;
 use tokio::task::{Id, JoinSet};
 
 /// git writes several files for one commit.
@@ -25,14 +22,7 @@ const MOST_AT_ONCE: usize = 8;
 /// What is being listened to.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    ear: OnceLock<Arc<Ear>>,
-}
-
-#[derive(Debug)]
-struct Ear {
-    inotify: OwnedFd,
-    /// By the kernel's own number of each watch: the worktree.
-    heard: Mutex<HashMap<i32, u64>>,
+    ear: OnceLock<Arc<Ear<u64>>>,
 }
 
 impl Watch {
@@ -45,19 +35,7 @@ impl Watch {
         let private = place.private();
         // HEAD, the index and packed refs; and the branch itself.
         for dir in [private.clone(), private.join("refs/heads/flower")] {
-            ear.listen(&dir, number);
-        }
-    }
-}
-
-impl Ear {
-    fn listen(&self, dir: &Path, number: u64) {
-        let moves = WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
-        match add_watch(&self.inotify, dir, moves) {
-            Ok(watch) => {
-                self.heard.lock().expect("no panic while held").insert(watch, number);
-            }
-            Err(error) => tracing::debug!("{}: {error}", dir.display()),
+            ear.listen(&dir, WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE, number);
         }
     }
 }
@@ -65,16 +43,10 @@ impl Ear {
 impl App {
     /// Mirrors every sealed worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
     pub async fn watch_worktrees(self: Arc<Self>) {
-        let ear = match init(CreateFlags::CLOEXEC) {
-            Ok(inotify) => Arc::new(Ear { inotify, heard: Mutex::default() }),
+        let (ear, mut told) = match Ear::open("worktree-watch", QUEUE) {
+            Ok(open) => open,
             Err(error) => return tracing::warn!("worktrees are not watched: {error}"),
         };
-        let (tell, mut told) = mpsc::channel(QUEUE);
-        let listening = ear.clone();
-        let thread = std::thread::Builder::new().name("worktree-watch".into()).spawn(move || listen(&listening, &tell));
-        if let Err(error) = thread {
-            return tracing::warn!("worktrees are not watched: {error}");
-        }
         let _ = self.worktrees.watch.ear.set(ear);
         let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
         let mut waiting: BTreeSet<u64> = live.iter().filter(|w| w.stage == Stage::Ready).map(|w| w.number).collect();
@@ -115,27 +87,6 @@ impl App {
         self.worktrees.watch.add(&place, number);
         if let Err(problem) = self.mirror(&place).await {
             tracing::warn!("{}: {}", worktree.name, problem.message);
-        }
-    }
-}
-
-/// Until the process ends.
-fn listen(ear: &Ear, tell: &mpsc::Sender<u64>) {
-    let mut buffer = [MaybeUninit::uninit(); 16 * 1024];
-    let mut reader = Reader::new(&ear.inotify, &mut buffer);
-    loop {
-        match reader.next() {
-            Ok(event) => {
-                let number = ear.heard.lock().expect("no panic while held").get(&event.wd()).copied();
-                if let Some(number) = number
-                    && tell.try_send(number).is_err()
-                    && tell.is_closed()
-                {
-                    return;
-                }
-            }
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return tracing::warn!("worktrees are watched no longer: {error}"),
         }
     }
 }
