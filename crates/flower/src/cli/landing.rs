@@ -40,7 +40,13 @@ pub fn page(l: &LandingView, style: Style) -> String {
     line("project", &l.project);
     match (&l.worktree, l.source) {
         (Some(worktree), _) => line("worktree", worktree),
-        (None, Source::Revert) => line("takes back", &l.reverts.map_or_else(String::new, |of| format!("landing {of}"))),
+        (None, Source::Revert) => {
+            line("takes back", &l.reverts.map_or_else(String::new, |of| format!("landing {of}")));
+            if l.state == State::Landed {
+                // git takes its commits for landed: their branch brings nothing a second time.
+                line("again", &format!("`flower revert {}` brings it back, to be mended from there", l.id));
+            }
+        }
         (None, source) => line("from", source.as_str()),
     }
     if !l.briefs.is_empty() {
