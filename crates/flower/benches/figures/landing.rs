@@ -82,7 +82,10 @@ pub fn peers() -> Vec<Figure> {
     let theirs = (!theirs.is_empty()).then(|| quantile(&mut theirs, 0.5));
     vec![Figure {
         id: "P10-PEERS",
-        what: format!("peer: mergetrain, enqueue and deploy of {CHANGED} changed files, no gates, median of {ROUNDS}"),
+        what: format!(
+            "peer: mergetrain, enqueue and deploy of {CHANGED} changed files, no gates, up to its confirmation (nobody confirms: \
+             nothing is pushed), median of {ROUNDS}"
+        ),
         measured: theirs.map_or_else(|| "not run (needs python3 with venv)".to_owned(), ms),
         peer: format!("`git fetch` + `git merge`: {}", ms(hand)),
         ratio: theirs.map(|theirs| theirs.as_secs_f64() / hand.as_secs_f64()),
