@@ -21,7 +21,10 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.path) {
+        // Whoever watches over leftovers may have been quicker.
+        if let Err(error) = fs::remove_dir_all(&self.path)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
             eprintln!("could not remove `{}`: {error}", self.path.display());
         }
     }
