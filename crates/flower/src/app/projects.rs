@@ -168,6 +168,14 @@ impl App {
         {
             return self.register_project(caller, dir, None).await.map(|project| project.name);
         }
+        self.require_project(choice).await
+    }
+
+    /// The one project that is meant; outside of any, the only one there is.
+    pub(super) async fn require_project(&self, choice: &ProjectChoice) -> Result<String, Problem> {
+        if let Some(name) = self.find_project(choice).await? {
+            return Ok(name);
+        }
         let projects = self.projects().await?;
         match projects.as_slice() {
             [only] => Ok(only.name.clone()),

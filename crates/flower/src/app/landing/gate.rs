@@ -6,6 +6,7 @@ use super::objects::{self, Found};
 use crate::app::App;
 use crate::app::main_branch::served::{self, Change};
 use crate::app::settings::{Approve, Settings};
+use crate::app::worktrees::limits::MOST_FILES;
 use crate::error::Problem;
 use crate::git;
 use crate::repository::Repository;
@@ -16,8 +17,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-/// One landing changes at most so many files; half of that needs the operator.
-pub(super) const MOST_FILES: usize = 200_000;
+/// More files than this need the operator.
 const MANY_FILES: usize = 10_000;
 /// Merge commits of one branch that are looked into.
 const MOST_MERGES: usize = 200;
@@ -70,7 +70,7 @@ impl App {
             opinion
                 .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
         }
-        if merged.changes.len() > MOST_FILES {
+        if merged.changes.len() as u64 > MOST_FILES {
             opinion.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
             return Ok(opinion);
         }

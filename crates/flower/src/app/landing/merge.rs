@@ -238,7 +238,8 @@ async fn rebase(
     Ok(Ok(made))
 }
 
-async fn commit(
+/// A commit by the operator; by flower where nobody says who that is.
+pub(in crate::app) async fn commit(
     repository: &Repository,
     tree: &str,
     parents: &[&str],
@@ -264,7 +265,7 @@ async fn commit(
     Ok(git.line().await?)
 }
 
-struct Author {
+pub(in crate::app) struct Author {
     name: String,
     email: String,
     date: String,

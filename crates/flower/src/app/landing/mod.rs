@@ -12,7 +12,7 @@ mod propose;
 mod runner;
 
 pub(in crate::app) use checks::VerifiedCommit;
-pub(in crate::app) use merge::is_ancestor;
+pub(in crate::app) use merge::{commit, is_ancestor};
 
 use super::App;
 use super::main_branch::Watch;

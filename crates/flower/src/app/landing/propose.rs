@@ -61,16 +61,7 @@ impl App {
             return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
         }
         let who = identity(&repository).await?;
-        let (name, email) = (who.name.unwrap_or("flower".into()), who.email.unwrap_or("flower@localhost".into()));
-        let commit = git::in_main(&repository)
-            .args(["commit-tree", &tree, "-p", &main.tip])
-            .env("GIT_AUTHOR_NAME", &name)
-            .env("GIT_AUTHOR_EMAIL", &email)
-            .env("GIT_COMMITTER_NAME", name)
-            .env("GIT_COMMITTER_EMAIL", email)
-            .input(b"Add flower.toml\n".to_vec())
-            .line()
-            .await?;
+        let commit = super::commit(&repository, &tree, &[&main.tip], "Add flower.toml\n", None, &who).await?;
         let request = landing::Request {
             project,
             source: Source::Settings,

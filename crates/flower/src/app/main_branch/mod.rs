@@ -204,29 +204,6 @@ impl App {
         }
     }
 
-    /// The one project that is meant; there must be one.
-    pub(in crate::app) async fn require_project(&self, choice: &ProjectChoice) -> Result<String, Problem> {
-        if let Some(name) = self.find_project(choice).await? {
-            return Ok(name);
-        }
-        let projects = self.projects().await?;
-        match projects.as_slice() {
-            [only] => Ok(only.name.clone()),
-            [] => Err(Problem::new(
-                crate::error::ProblemKind::Refused,
-                "there is no project yet",
-                "go to a git repository and run `flower init`",
-            )),
-            several => Err(Problem::usage(
-                "it is not clear which project is meant",
-                format!(
-                    "say `--project NAME`; there is: {}",
-                    several.iter().map(|p| p.name.as_str()).collect::<Vec<_>>().join(", ")
-                ),
-            )),
-        }
-    }
-
     pub async fn freeze(
         &self,
         caller: &Caller,

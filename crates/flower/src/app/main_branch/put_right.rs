@@ -4,7 +4,7 @@
 use super::served::{self, RemoveOnDrop, scratch_index};
 use super::{MainTurn, Moved, Seen, Target};
 use crate::app::App;
-use crate::app::landing::is_ancestor;
+use crate::app::landing::{commit, is_ancestor};
 use crate::app::projects::ProjectChoice;
 use crate::app::worktrees::NewWorktree;
 use crate::app::worktrees::create::identity;
@@ -157,18 +157,8 @@ impl App {
         if !seen.dirty.is_empty() {
             let tree = tree_of_checkout(&self.home, repository).await?;
             let identity = identity(repository).await?;
-            let (name, email) =
-                (identity.name.unwrap_or("flower".into()), identity.email.unwrap_or("flower@localhost".into()));
             let text = "Changes that were made in MAIN by hand\n";
-            let commit = git::in_main(repository)
-                .args(["commit-tree", &tree, "-p", &head])
-                .env("GIT_AUTHOR_NAME", &name)
-                .env("GIT_AUTHOR_EMAIL", &email)
-                .env("GIT_COMMITTER_NAME", name)
-                .env("GIT_COMMITTER_EMAIL", email)
-                .input(text.as_bytes().to_vec())
-                .line()
-                .await?;
+            let commit = commit(repository, &tree, &[&head], text, None, &identity).await?;
             kept = Some(commit);
         } else if head != main.tip {
             kept = Some(head);
