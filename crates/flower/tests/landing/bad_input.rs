@@ -14,7 +14,7 @@ fn nothing_new_is_refused_with_the_next_step() {
     put(&flower, &tree(&flower, "one").join("x"), "x\n");
     let error = flower.fails(&["land", "one"], 1);
     says(&error["message"], "nothing new is committed in `one`, but files are changed");
-    says(&error["hints"], "flower worktree shell one -- git commit");
+    says(&error["hints"], "git add -A && git commit");
     commit_inside(&flower, "one", "x");
     lands(&flower, "one");
     says(&flower.fails(&["land", "one"], 1)["message"], "has nothing that is not in MAIN");

@@ -563,3 +563,16 @@ fn a_repository_that_is_moved_away_is_served_again_once_it_is_back() {
     lands(&flower, "one");
     assert_eq!(events(&flower, "main_alarm"), [Value::Null; 0]);
 }
+
+#[test]
+fn a_project_without_commits_gets_its_fence_with_the_first_one() {
+    let flower = serving(&[]);
+    let empty = flower.dir().join("empty");
+    flower.git(flower.dir(), &["init", "--quiet", "--initial-branch", "main", "empty"]);
+    flower.json_in(&empty, &["init"]);
+    put(&flower, &empty.join("a.txt"), "a\n");
+    flower.git(&empty, &["add", "."]);
+    flower.git(&empty, &["commit", "--quiet", "--message", "first"]);
+    assert_eq!(flower.json_in(&empty, &["main"])["hook"], "installed");
+    assert!(empty.join(".git/hooks/reference-transaction").exists());
+}

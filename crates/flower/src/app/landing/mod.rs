@@ -152,7 +152,7 @@ impl App {
             let (message, hint) = if dirty {
                 (
                     format!("nothing new is committed in `{name}`, but files are changed"),
-                    format!("commit them: `flower worktree shell {name} -- git commit -a`"),
+                    format!("commit them: `flower worktree shell {name} -- sh -c \"git add -A && git commit\"`"),
                 )
             } else {
                 (

@@ -104,8 +104,13 @@ impl App {
             return Ok(main);
         }
         let facts = self.facts_of(project).await?;
-        let step = Step::Record { branch: facts.main_branch, tip: facts.main_tip };
+        let branch = facts.main_branch;
+        let step = Step::Record { branch: branch.clone(), tip: facts.main_tip };
         self.submit(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
+        // One that had no commits when it became a project gets its fence here.
+        if let Err(problem) = hook::put_up(&self.repository(project).await?, &branch) {
+            tracing::warn!("{project}: {}", problem.message);
+        }
         let of = project.to_owned();
         let main = self.store.read(move |conn| landings::main(conn, &of)).await?;
         main.ok_or_else(|| Problem::bug("MAIN was recorded and is not there"))
