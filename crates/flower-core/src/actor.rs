@@ -41,11 +41,27 @@ pub struct Caller {
     /// A worker's token is bound to one brief.
     pub brief: Option<u64>,
     pub worktree: Option<String>,
+    /// The id of the token; the operator's own has none.
+    pub token: Option<String>,
+    pub run: Option<Binding>,
+}
+
+/// A token that was made for one dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    pub dispatch: u64,
+    /// It works beside the one that holds the claim.
+    pub member: bool,
 }
 
 impl Caller {
+    /// Somebody whose rights come of nothing but the role.
+    pub fn unbound(actor: Actor, role: Role, door: Door) -> Caller {
+        Caller { actor, role, door, brief: None, worktree: None, token: None, run: None }
+    }
+
     /// flower itself, acting through the daemon.
     pub fn system() -> Caller {
-        Caller { actor: Actor::system(), role: Role::Operator, door: Door::Daemon, brief: None, worktree: None }
+        Caller::unbound(Actor::system(), Role::Operator, Door::Daemon)
     }
 }

@@ -11,8 +11,9 @@ pub mod question;
 pub mod status;
 
 use crate::actor::{ActorType, Role};
-use crate::event::Event;
+use crate::event::{DispatchExpired, DispatchFailed, DispatchHandedBack, Event};
 use crate::link::LinkKind;
+use crate::readiness::DispatchKind;
 use crate::word::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -90,6 +91,11 @@ pub struct Brief {
     pub open_questions: BTreeSet<u64>,
     /// How many commits are linked to it.
     pub commits: u64,
+    /// A design, or the work itself, was asked for already; flower never asks twice by itself.
+    #[serde(default)]
+    pub designed: bool,
+    #[serde(default)]
+    pub dispatched: bool,
     pub created_at: String,
     pub updated_at: String,
 }
@@ -115,9 +121,32 @@ impl Brief {
             questions: 0,
             open_questions: BTreeSet::new(),
             commits: 0,
+            designed: false,
+            dispatched: false,
             created_at: at.to_owned(),
             updated_at: at.to_owned(),
         })
+    }
+
+    /// What `flower dispatch` asks for when nobody says otherwise.
+    pub fn natural_dispatch(&self) -> DispatchKind {
+        let natural = self.kind.natural_dispatch();
+        match self.status {
+            Status::Draft if self.design_loop => DispatchKind::Design,
+            Status::InProgress | Status::InReview if natural == DispatchKind::Build => DispatchKind::Fix,
+            _ => natural,
+        }
+    }
+
+    /// What flower is to dispatch by itself, as far as the brief alone can say.
+    pub fn wants(&self) -> Option<DispatchKind> {
+        let designs = self.design_loop && self.designed;
+        match self.status {
+            _ if self.kind == BriefKind::Epic => None,
+            Status::Draft if self.auto_dispatch && self.design_loop && !self.designed => Some(DispatchKind::Design),
+            Status::Planned if (self.auto_dispatch || designs) && !self.dispatched => Some(self.natural_dispatch()),
+            _ => None,
+        }
     }
 
     /// Moves the brief on by one event of its stream. Total: an event that says nothing about the state changes only the
@@ -162,6 +191,21 @@ impl Brief {
                 wave: joined.wave,
                 active: true,
             }),
+            Event::DispatchRequested(request) if request.kind == DispatchKind::Design => self.designed = true,
+            Event::DispatchRequested(_) => self.dispatched = true,
+            Event::DispatchClaimed(claimed) => {
+                for participant in self.participants.iter_mut().filter(|p| p.name == claimed.holder) {
+                    participant.active = true;
+                    participant.worktree.clone_from(&claimed.worktree);
+                }
+            }
+            Event::DispatchExpired(DispatchExpired { holder, .. })
+            | Event::DispatchHandedBack(DispatchHandedBack { holder, .. })
+            | Event::DispatchFailed(DispatchFailed { holder, .. }) => {
+                for participant in self.participants.iter_mut().filter(|p| p.name == *holder) {
+                    participant.active = false;
+                }
+            }
             Event::BriefCreated(_)
             | Event::CommentAdded(_)
             | Event::NoteAdded(_)
@@ -202,6 +246,15 @@ impl Brief {
             | Event::Pushed(_)
             | Event::PushFailed(_)
             | Event::WorktreeSynced(_)
+            | Event::DispatchExecuting(_)
+            | Event::DispatchLate(_)
+            | Event::DispatchCancelled(_)
+            | Event::DispatchLanded(_)
+            | Event::LeaseTaken(_)
+            | Event::LeaseReleased(_)
+            | Event::LeaseBreached(_)
+            | Event::MessageSent(_)
+            | Event::CallRefused(_)
             | Event::Unknown { .. } => {}
         }
     }

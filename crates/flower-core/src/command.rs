@@ -1,10 +1,11 @@
 //! What can be asked of flower. The doors translate into these; the rules answer with events or a refusal.
 
-use crate::actor::Role;
+use crate::actor::{Binding, Role};
 use crate::brief::{BriefKind, Status};
-use crate::event::{Image, WorktreeDiverged, WorktreeRemoved};
+use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
-use crate::{landing, main_branch, worktree};
+use crate::moment::Moment;
+use crate::{dispatch, landing, lease, main_branch, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -98,6 +99,8 @@ pub enum Command {
         brief: Option<u64>,
         worktree: Option<String>,
         sha256: String,
+        /// Makes it a packet.
+        run: Option<Binding>,
     },
     RevokeToken {
         id: String,
@@ -144,6 +147,38 @@ pub enum Command {
         project: String,
         step: main_branch::Step,
     },
+    RequestDispatch(dispatch::Request),
+    /// Dispatches the brief if it wants to be, and can be.
+    AutoDispatch {
+        brief: u64,
+    },
+    Dispatch {
+        number: u64,
+        step: dispatch::Step,
+    },
+    /// A sign of life of whoever holds a dispatch: it is kept beside the log.
+    Beat {
+        dispatch: u64,
+        fence: u64,
+        moment: Moment,
+    },
+    TakeLease(lease::Request),
+    ReleaseLease {
+        number: u64,
+        why: String,
+        /// Only if its time is over by then.
+        over: Option<Moment>,
+    },
+    BreachLease(LeaseBreached),
+    SendMessage {
+        to: String,
+        text: String,
+    },
+    /// For the record: somebody tried what their token does not reach.
+    NoteRefused {
+        what: String,
+        why: String,
+    },
     AcceptLoss {
         proved_seq: u64,
         proved_hash: String,
@@ -184,6 +219,8 @@ impl Command {
             CreateScratchpad { brief, .. } => *brief,
             RequestWorktree(request) => request.brief,
             QueueLanding(request) => request.briefs.first().copied(),
+            RequestDispatch(request) => Some(request.brief),
+            AutoDispatch { brief } => Some(*brief),
             CreateBrief { .. }
             | WriteScratchpad { .. }
             | RegisterProject { .. }
@@ -201,6 +238,13 @@ impl Command {
             | NoteSync { .. }
             | Landing { .. }
             | Main { .. }
+            | Dispatch { .. }
+            | Beat { .. }
+            | TakeLease(_)
+            | ReleaseLease { .. }
+            | BreachLease(_)
+            | SendMessage { .. }
+            | NoteRefused { .. }
             | AcceptLoss { .. } => None,
         }
     }

@@ -6,6 +6,8 @@ use crate::brief::{BriefKind, Status};
 use crate::landing::{Check, Priority, Source, Verdict};
 use crate::link::LinkKind;
 use crate::main_branch::{Alarm, Settlement};
+use crate::message::Recipient;
+use crate::readiness::DispatchKind;
 use crate::worktree::{Seal, Sort};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -113,6 +115,11 @@ events! {
         brief: Option<u64>,
         worktree: Option<String>,
         sha256: String,
+        /// Of a packet: what it may claim, or with `member` help with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dispatch: Option<u64>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        member: bool,
     }
     TokenRevoked = "token_revoked" { id: String }
     /// Its making begins. What follows is `worktree_created` or `worktree_failed`.
@@ -203,6 +210,71 @@ events! {
     PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     /// MAIN's tip was brought into a worktree, or why not.
     WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
+    DispatchRequested = "dispatch_requested" {
+        number: u64,
+        brief: u64,
+        kind: DispatchKind,
+        spec_version: u64,
+        project: Option<String>,
+        worktree: Option<String>,
+        profile: Option<String>,
+        agents: u64,
+        /// Nobody asked: the brief was ready.
+        auto: bool,
+        of: Option<u64>,
+        evidence: Option<String>,
+    }
+    /// The lease lasts so many seconds from the last sign of life, on the boot clock.
+    DispatchClaimed = "dispatch_claimed" {
+        number: u64,
+        holder: String,
+        fence: u64,
+        seconds: u64,
+        boot: String,
+        boot_ms: u64,
+        token: Option<String>,
+        packet: Option<String>,
+        worktree: Option<String>,
+    }
+    /// The worktree is ready, at this commit.
+    DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
+    DispatchExpired = "dispatch_expired" { number: u64, fence: u64, holder: String }
+    DispatchHandedBack = "dispatch_handed_back" {
+        number: u64,
+        fence: u64,
+        holder: String,
+        summary: String,
+        not_done: Option<String>,
+        tip: Option<String>,
+        commits: Vec<String>,
+    }
+    /// An answer that came after somebody else had claimed it: kept, and without effect.
+    DispatchLate = "dispatch_late" { number: u64, fence: u64, holder: String, summary: String }
+    DispatchFailed = "dispatch_failed" {
+        number: u64,
+        fence: u64,
+        holder: String,
+        summary: String,
+        not_done: Option<String>,
+    }
+    DispatchCancelled = "dispatch_cancelled" { number: u64, why: Option<String> }
+    DispatchLanded = "dispatch_landed" { number: u64 }
+    LeaseTaken = "lease_taken" {
+        number: u64,
+        project: String,
+        worktree: String,
+        holder: String,
+        patterns: Vec<String>,
+        seconds: u64,
+        boot: String,
+        boot_ms: u64,
+    }
+    LeaseReleased = "lease_released" { number: u64, why: String }
+    /// Commits that touch what somebody else had reserved.
+    LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
+    MessageSent = "message_sent" { number: u64, kind: Recipient, to: String, from_worktree: Option<String>, text: String }
+    /// Somebody tried what their token does not reach.
+    CallRefused = "call_refused" { what: String, why: String }
     /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
     LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
 }
@@ -227,6 +299,9 @@ pub enum Stream {
     Token(String),
     Worktree(u64),
     Landing(u64),
+    Dispatch(u64),
+    Lease(u64),
+    Message(u64),
     /// The log itself.
     Log,
 }
@@ -240,6 +315,9 @@ impl std::fmt::Display for Stream {
             Stream::Token(id) => write!(f, "token/{id}"),
             Stream::Worktree(number) => write!(f, "worktree/{number}"),
             Stream::Landing(number) => write!(f, "landing/{number}"),
+            Stream::Dispatch(number) => write!(f, "dispatch/{number}"),
+            Stream::Lease(number) => write!(f, "lease/{number}"),
+            Stream::Message(number) => write!(f, "message/{number}"),
             Stream::Log => write!(f, "log"),
         }
     }

@@ -5,7 +5,7 @@ use crate::brief::BriefKind;
 use crate::command::Command;
 use crate::refusal::Refusal;
 use crate::world::World;
-use crate::{landing, main_branch};
+use crate::{dispatch, landing, main_branch};
 
 /// What a command is, as far as rights are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,12 @@ enum Right {
     /// Making briefs, accepting, moving, connecting them; making and removing worktrees; queueing and stopping landings.
     Steer,
     OpenIncident,
+    /// Claiming, and handing back or holding what was claimed.
+    Run(u64),
+    /// Reserving paths in a worktree.
+    Reserve,
+    /// Messages, and the record of what was refused.
+    Speak,
     /// Projects, their commands, tokens, archives, the log itself; letting in what the gate holds back.
     Own,
 }
@@ -33,13 +39,64 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
         (Role::Operator, _) => Ok(()),
         (Role::Orchestrator, Right::Own) => no("ask the operator: projects, tokens, approvals and the log are theirs"),
         (Role::Orchestrator, _) => Ok(()),
-        (Role::Worker, Right::Contribute) if brief.is_some() && brief == caller.brief => Ok(()),
+        (_, Right::Speak) => Ok(()),
+        (Role::Worker, Right::Contribute) if brief.is_some() && brief == caller.brief => {
+            in_run(world, caller).or_else(no)
+        }
         (Role::Worker, Right::Contribute) => no("its token is bound to another brief, or to none"),
+        // Whether the token is a packet of it is the claim's own question.
+        (Role::Worker, Right::Run(_)) if claims(command) => Ok(()),
+        (Role::Worker, Right::Run(number)) if is_run(world, caller, number) => Ok(()),
+        (Role::Worker, Right::Run(_)) => {
+            no("that run is another agent's, or nobody has begun it: the tool `start_work` claims")
+        }
+        (Role::Worker, Right::Reserve) if reserves_own(world, caller, command) => in_run(world, caller).or_else(no),
+        (Role::Worker, Right::Reserve) => no("its token is bound to another worktree, or to none"),
         (Role::Worker, _) => no("ask the operator or an orchestrator: `flower brief ask N TEXT`"),
         (Role::Ops, Right::OpenIncident) => Ok(()),
         (Role::Ops, Right::Contribute) if matches!(command, Command::AddNote { .. } | Command::Ask { .. }) => Ok(()),
         (Role::Ops, _) => no("ops reads everything, opens incidents and writes notes"),
     }
+}
+
+fn claims(command: &Command) -> bool {
+    matches!(command, Command::Dispatch { step: dispatch::Step::Claim { .. }, .. })
+}
+
+/// An old holder may answer too: its answer is kept, and refused by its fence.
+fn is_run(world: &World, caller: &Caller, number: u64) -> bool {
+    let token = caller.token.as_deref();
+    token.is_some_and(|token| world.dispatches.get(&number).is_some_and(|dispatch| dispatch.was_run_by(token)))
+}
+
+fn reserves_own(world: &World, caller: &Caller, command: &Command) -> bool {
+    match command {
+        Command::TakeLease(request) => caller.worktree.as_ref() == Some(&request.worktree) && request.holder.is_none(),
+        Command::ReleaseLease { number, .. } => world
+            .leases
+            .get(number)
+            .is_none_or(|lease| caller.worktree.as_ref() == Some(&lease.worktree) && lease.holder == caller.actor.name),
+        _ => false,
+    }
+}
+
+/// A token that was made for a dispatch is good for that run, and for nothing before or after it.
+fn in_run(world: &World, caller: &Caller) -> Result<(), &'static str> {
+    let Some(run) = caller.run else { return Ok(()) };
+    let Some(dispatch) = world.dispatches.get(&run.dispatch) else { return Ok(()) };
+    let begun = caller.token.as_deref().is_some_and(|token| dispatch.was_run_by(token));
+    let current = caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token));
+    if dispatch.is_over() {
+        return Err("its run is over");
+    }
+    if run.member || current {
+        return Ok(());
+    }
+    Err(if begun {
+        "somebody else has claimed its work since"
+    } else {
+        "it has claimed nothing yet: the tool `start_work` does"
+    })
 }
 
 fn right(command: &Command) -> Right {
@@ -64,7 +121,16 @@ fn right(command: &Command) -> Right {
         | Command::RestoreWorktree { .. }
         | Command::QueueLanding(_)
         | Command::Landing { step: landing::Step::Cancel { .. }, .. }
+        | Command::RequestDispatch(_)
+        | Command::IssueToken { run: Some(_), role: Role::Worker, .. }
+        | Command::Dispatch { step: dispatch::Step::Cancel { .. }, .. }
         | Command::Main { step: main_branch::Step::Freeze { .. }, .. } => Right::Steer,
+        Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
+            Right::Run(*number)
+        }
+        Command::Beat { dispatch, .. } => Right::Run(*dispatch),
+        Command::TakeLease(_) | Command::ReleaseLease { over: None, .. } => Right::Reserve,
+        Command::SendMessage { .. } | Command::NoteRefused { .. } => Right::Speak,
         Command::RegisterProject { .. }
         | Command::RemoveProject { .. }
         | Command::IssueToken { .. }
@@ -78,6 +144,10 @@ fn right(command: &Command) -> Right {
         | Command::NoteSync { .. }
         | Command::Landing { .. }
         | Command::Main { .. }
+        | Command::AutoDispatch { .. }
+        | Command::Dispatch { .. }
+        | Command::ReleaseLease { .. }
+        | Command::BreachLease(_)
         | Command::AcceptLoss { .. } => Right::Own,
     }
 }
@@ -87,6 +157,9 @@ fn name(right: Right) -> &'static str {
         Right::Contribute => "write to that brief",
         Right::Steer => "steer briefs, worktrees and landings",
         Right::OpenIncident => "open incidents",
+        Right::Run(_) => "act for that run",
+        Right::Reserve => "reserve paths there",
+        Right::Speak => "say that",
         Right::Own => "change projects, tokens, MAIN or the log",
     }
 }

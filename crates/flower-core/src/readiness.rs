@@ -1,6 +1,8 @@
 //! Whether a brief can be dispatched, asked per kind of dispatch, with every reason in words.
 
 use crate::brief::{Brief, BriefKind, Status};
+use crate::dispatch::Dispatch;
+use crate::main_branch::Main;
 use crate::word::words;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -25,7 +27,8 @@ pub struct Readiness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reason {
     /// Stable, for programs: `closed`, `parked`, `missing_plan`, `missing_spec`, `open_dependency`, `in_progress`,
-    /// `in_review`, `epic`, `nothing_to_mend`.
+    /// `in_review`, `epic`, `nothing_to_mend`, `dispatched`; of what only waits `no_agent`, `unclaimed`, `main_frozen`,
+    /// `main_alarm`.
     pub code: String,
     pub message: String,
 }
@@ -41,8 +44,8 @@ impl BriefKind {
     }
 }
 
-/// `dependencies` are the briefs it waits for, with their statuses.
-pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status)]) -> Readiness {
+/// `dependencies` are the briefs it waits for, with their statuses; `open` what was dispatched and has not ended.
+pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status)], open: &[&Dispatch]) -> Readiness {
     let mut reasons = Vec::new();
     let mut no = |code: &str, message: String| reasons.push(Reason { code: code.to_owned(), message });
     let number = brief.number;
@@ -52,6 +55,14 @@ pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status
     if brief.status == Status::Parked {
         let before = brief.parked_from.unwrap_or(Status::Draft);
         no("parked", format!("it is parked; take it up again: `flower brief status {number} {before}`"));
+    }
+    for dispatch in open.iter().filter(|dispatch| excludes(dispatch.kind, kind)) {
+        let how = match &dispatch.claim {
+            Some(claim) => format!("claimed by {}", claim.holder),
+            None => dispatch.state.to_string(),
+        };
+        let id = dispatch.number;
+        no("dispatched", format!("dispatch {id} is {how} already: `flower dispatch show {id}`"));
     }
     match kind {
         DispatchKind::Design => {}
@@ -65,6 +76,12 @@ pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status
                 }
                 Status::Draft => {
                     no("missing_plan", format!("its plan is not accepted yet: `flower brief accept {number}`"));
+                }
+                Status::InProgress if open.is_empty() => {
+                    no(
+                        "in_progress",
+                        format!("work on it has begun; go on with it: `flower dispatch {number} --kind fix`"),
+                    );
                 }
                 Status::InProgress => no("in_progress", "somebody works on it already".to_owned()),
                 Status::InReview => no("in_review", "its result is in review".to_owned()),
@@ -87,4 +104,35 @@ pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status
         }
     }
     Readiness { ok: reasons.is_empty(), reasons }
+}
+
+/// Whether one of them must end before the other begins: the same again, or both change the same code.
+fn excludes(one: DispatchKind, other: DispatchKind) -> bool {
+    let writes = |kind| matches!(kind, DispatchKind::Build | DispatchKind::Fix);
+    one == other || (writes(one) && writes(other))
+}
+
+/// Why a dispatch that was asked for waits, in words. Nothing of it is a refusal.
+pub fn waits(dispatch: &Dispatch, main: Option<&Main>, agent: Option<&str>) -> Vec<Reason> {
+    let mut reasons = Vec::new();
+    let mut wait = |code: &str, message: String| reasons.push(Reason { code: code.to_owned(), message });
+    let id = dispatch.number;
+    if dispatch.claim.is_none() && dispatch.is_open() {
+        match dispatch.profile.as_deref().or(agent) {
+            None => wait(
+                "no_agent",
+                format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`"),
+            ),
+            Some(name) => {
+                wait("unclaimed", format!("it is for `{name}`; hand it the packet: `flower dispatch packet {id}`"))
+            }
+        }
+    }
+    if let Some(why) = main.and_then(|main| main.frozen.as_ref()) {
+        wait("main_frozen", format!("MAIN is frozen ({why}); work can go on, landing waits: `flower thaw`"));
+    }
+    if let Some(alarm) = main.and_then(|main| main.alarm.as_ref()) {
+        wait("main_alarm", format!("landing waits, because {}", alarm.text));
+    }
+    reasons
 }

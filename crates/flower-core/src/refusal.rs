@@ -1,8 +1,10 @@
 //! Every way in which the rules say no: the wording, the kind and the next step, in one place.
 
 use crate::brief::Status;
+use crate::dispatch;
 use crate::landing::State;
 use crate::link::LinkKind;
+use crate::readiness::DispatchKind;
 use crate::worktree::Stage;
 use thiserror::Error;
 
@@ -38,6 +40,10 @@ pub enum Refusal {
     BadTarget { kind: LinkKind, target: String, expected: &'static str },
     #[error("{count} {what} at once; {most} are allowed")]
     TooMany { what: &'static str, count: usize, most: usize },
+    #[error("`{pattern}` is no pattern of paths: {why}")]
+    BadPattern { pattern: String, why: &'static str },
+    #[error("a budget of {given} tokens cannot be kept; {least} to {most} are allowed")]
+    BadBudget { given: u64, least: u64, most: u64 },
 
     #[error("there is no brief {number}")]
     NoBrief { number: u64, newest: u64 },
@@ -102,6 +108,30 @@ pub enum Refusal {
     OpenLandings { project: String, numbers: Vec<u64> },
     #[error("project `{project}` has no MAIN to look after yet")]
     NoMain { project: String },
+    #[error("there is no dispatch {number}")]
+    NoDispatch { number: u64, newest: u64 },
+    #[error("brief {brief} cannot be dispatched as `{kind}`: {}", reasons.join("; "))]
+    NotDispatchable { brief: u64, kind: DispatchKind, reasons: Vec<String>, taken: bool },
+    #[error("dispatch {number} is `{state}`, not {wanted}")]
+    DispatchState { number: u64, state: dispatch::State, wanted: &'static str },
+    #[error("dispatch {number} is claimed by `{holder}`, for another {left}")]
+    Claimed { number: u64, holder: String, left: String },
+    #[error("dispatch {number} is about brief {brief}, which is `{status}`")]
+    BriefNotOpen { number: u64, brief: u64, status: Status },
+    #[error("fence {given} of dispatch {number} is not the newest, which is {newest}{}", held(holder.as_deref()))]
+    StaleFence { number: u64, given: u64, newest: u64, holder: Option<String> },
+    #[error("that token cannot claim dispatch {number}")]
+    NoPacket { number: u64 },
+    #[error("dispatch {number} is a design, and brief {brief} has no new plan")]
+    NoDesign { number: u64, brief: u64 },
+    #[error("a lease lasts 1 to {most} seconds, not {seconds}")]
+    BadLease { seconds: u64, most: u64 },
+    #[error("`{pattern}` overlaps with `{theirs}`, which `{holder}` has reserved for another {left}")]
+    LeaseTaken { pattern: String, holder: String, theirs: String, left: String },
+    #[error("there is no lease {number}")]
+    NoLease { number: u64 },
+    #[error("there is neither an agent nor a worktree `{name}`")]
+    NoRecipient { name: String, known: Vec<String> },
     #[error("`{name}` is the operator's own token")]
     OperatorToken { name: String },
 
@@ -120,7 +150,10 @@ impl Refusal {
             | UnknownWord { .. }
             | BadTarget { .. }
             | TooMany { .. }
+            | BadPattern { .. }
+            | BadBudget { .. }
             | BadWorktreeName { .. }
+            | BadLease { .. }
             | OperatorToken { .. } => RefusalKind::Invalid,
             NoBrief { .. }
             | NoScratchpad { .. }
@@ -129,6 +162,9 @@ impl Refusal {
             | NoToken { .. }
             | NoWorktree { .. }
             | NoLanding { .. }
+            | NoDispatch { .. }
+            | NoLease { .. }
+            | NoRecipient { .. }
             | NoArchive { .. }
             | NoArchiveNumber { .. } => RefusalKind::NotFound,
             StaleBase { .. }
@@ -136,6 +172,10 @@ impl Refusal {
             | StaleScratchpad { .. }
             | ProjectTaken { .. }
             | WorktreeTaken { .. }
+            | Claimed { .. }
+            | StaleFence { .. }
+            | LeaseTaken { .. }
+            | NotDispatchable { taken: true, .. }
             | LandingOpen { .. } => RefusalKind::Conflict,
             BadMove { .. }
             | PlanTooLate { .. }
@@ -151,8 +191,12 @@ impl Refusal {
             | LiveWorktrees { .. }
             | LandingState { .. }
             | OpenLandings { .. }
+            | NotDispatchable { .. }
+            | DispatchState { .. }
+            | BriefNotOpen { .. }
+            | NoDesign { .. }
             | NoMain { .. } => RefusalKind::Refused,
-            Forbidden { .. } => RefusalKind::Forbidden,
+            NoPacket { .. } | Forbidden { .. } => RefusalKind::Forbidden,
         }
     }
 
@@ -172,6 +216,11 @@ impl Refusal {
             BadName { .. } => "use letters, digits and `. _ - :`, at most 64, beginning with a letter or digit".into(),
             UnknownWord { choices, .. } => format!("choose one of: {}", choices.join(", ")),
             BadTarget { .. } | TooMany { .. } => "correct it and try again; nothing was stored".into(),
+            BadPattern { .. } => {
+                "write a path inside the worktree, such as `src/`, `docs/*.md` or `**/Cargo.toml`; nothing was reserved"
+                    .into()
+            }
+            BadBudget { .. } => "choose one in between, or none: then it is 4000".into(),
             NoBrief { newest: 0, .. } => "there are no briefs yet; make one: `flower brief new TITLE`".into(),
             NoBrief { newest, .. } => format!("`flower brief` lists them; the newest is {newest}"),
             NoScratchpad { .. } => "`flower scratchpad` lists them".into(),
@@ -224,6 +273,32 @@ impl Refusal {
             LandingState { number, .. } => format!("`flower queue show {number}` says how it came to that"),
             OpenLandings { .. } => "cancel them first: `flower queue cancel L`".into(),
             NoMain { .. } => "make the first commit there: `git add -A`, then `git commit -m \"first\"`".into(),
+            NoDispatch { newest: 0, .. } => "there are none yet: `flower dispatch BRIEF`".into(),
+            NoDispatch { newest, .. } => format!("`flower dispatch list` shows them; the newest is {newest}"),
+            NotDispatchable { brief, .. } => format!("`flower brief show {brief}` says what it waits for"),
+            DispatchState { number, .. } => format!("`flower dispatch show {number}` says how it came to that"),
+            Claimed { number, .. } => {
+                format!("take something else: `flower claim --next`, or wait; `flower dispatch show {number}`")
+            }
+            BriefNotOpen { brief, .. } => format!("`flower brief show {brief}` says why"),
+            StaleFence { number, holder: Some(_), .. } => {
+                format!("stop here: somebody else goes on with it; `flower dispatch show {number}`")
+            }
+            StaleFence { number, .. } => format!("claim it again, then hand it back: `flower claim {number}`"),
+            NoPacket { number } => {
+                format!("a packet works once; the operator makes a fresh one: `flower dispatch packet {number}`")
+            }
+            NoDesign { brief, .. } => {
+                format!("propose it first: the tool `propose_plan`, or `flower brief plan {brief} --spec FILE`")
+            }
+            BadLease { .. } => "choose a time between them, such as `15m`".into(),
+            LeaseTaken { holder, .. } => {
+                format!(
+                    "work on something else, or ask: the tool `send_message` to `{holder}`, or `flower agent tell {holder} TEXT`"
+                )
+            }
+            NoLease { .. } => "`flower lease` lists them".into(),
+            NoRecipient { known, .. } => format!("there is: {}", known.join(", ")),
             OperatorToken { .. } => "name an agent: `--agent NAME`".into(),
             Forbidden { why, .. } => why.clone(),
         };
@@ -234,6 +309,10 @@ impl Refusal {
 fn article(what: &str) -> String {
     let vowel = what.starts_with(['a', 'e', 'i', 'o', 'u']);
     format!("{} {what}", if vowel { "an" } else { "a" })
+}
+
+fn held(holder: Option<&str>) -> String {
+    holder.map_or_else(String::new, |holder| format!(" and is held by `{holder}`"))
 }
 
 fn circle(path: &[u64]) -> String {

@@ -71,6 +71,43 @@ fn readable(what: &'static str, text: &str, allowed: impl Fn(char) -> bool) -> R
     Ok(())
 }
 
+/// One line of at most so many characters in which nothing hides: what cannot be seen is written as `\u{200B}`.
+pub fn visible(raw: &str, most: usize) -> String {
+    let mut shown = String::new();
+    let mut left = most;
+    for c in raw.chars() {
+        let escaped = if is_hidden(c) { escape(c) } else { c.to_string() };
+        let chars = escaped.chars().count();
+        if chars >= left {
+            shown.push('…');
+            break;
+        }
+        left -= chars;
+        shown.push_str(&escaped);
+    }
+    shown
+}
+
+/// A character that cannot be seen, so that it can.
+pub fn escape(c: char) -> String {
+    format!("\\u{{{:04X}}}", c as u32)
+}
+
+/// Characters that show nothing, or change how others are shown: controls, marks of direction, zero widths, fillers,
+/// selectors and tags.
+pub fn is_hidden(c: char) -> bool {
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
+    c.is_control()
+        || is_bidi_control(c)
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{2060}'..='\u{206f}' | '\u{2800}' | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}'
+            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// Marks that change the order in which a line is shown, so that it reads as something it is not.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -101,6 +138,18 @@ mod tests {
         assert_eq!(markdown("spec", "a\r\n\tb\n", SPEC_BYTES).unwrap(), "a\n\tb\n");
         assert!(markdown("spec", &"x".repeat(5_000_000), SPEC_BYTES).is_err());
         assert!(markdown("spec", " \n", SPEC_BYTES).is_err());
+    }
+
+    #[test]
+    fn what_hides_is_made_visible() {
+        assert_eq!(visible("Grüße, 世界 🌱", 40), "Grüße, 世界 🌱");
+        assert_eq!(visible("a\u{200b}b\u{e0041}\u{1b}[1m\n", 60), "a\\u{200B}b\\u{E0041}\\u{001B}[1m\\u{000A}");
+        assert_eq!(visible(&"x".repeat(100), 10), format!("{}…", "x".repeat(9)));
+        for c in
+            ['\0', '\r', '\u{85}', '\u{ad}', '\u{200d}', '\u{2028}', '\u{202e}', '\u{2064}', '\u{feff}', '\u{e007f}']
+        {
+            assert!(is_hidden(c), "{c:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tokens: an identity of lower rights than the operator's. The log keeps a token's SHA-256, never the token.
 
-use crate::actor::Role;
+use crate::actor::{Binding, Role};
 use crate::event::{Draft, Stream, TokenIssued, TokenRevoked};
 use crate::refusal::Refusal;
 use crate::text;
@@ -14,6 +14,7 @@ pub(crate) fn issue(
     brief: Option<u64>,
     worktree: Option<&str>,
     sha256: &str,
+    run: Option<Binding>,
 ) -> Result<Vec<Draft>, Refusal> {
     let agent = text::name("agent", agent)?;
     if role == Role::Operator {
@@ -23,12 +24,21 @@ pub(crate) fn issue(
         world.brief(brief)?;
     }
     let worktree = worktree.map(|name| text::name("worktree", name)).transpose()?;
-    let event = TokenIssued { id: id.to_owned(), agent, role, brief, worktree, sha256: sha256.to_owned() };
-    Ok(vec![Draft { stream: Stream::Token(id.to_owned()), brief: None, event: event.into() }])
+    if let Some(run) = run {
+        let dispatch = world.dispatch(run.dispatch)?;
+        if !dispatch.is_open() {
+            let (number, state) = (run.dispatch, dispatch.state);
+            return Err(Refusal::DispatchState { number, state, wanted: "open" });
+        }
+    }
+    let (dispatch, member) = (run.map(|run| run.dispatch), run.is_some_and(|run| run.member));
+    let (id, sha256) = (id.to_owned(), sha256.to_owned());
+    let event = TokenIssued { id: id.clone(), agent, role, brief, worktree, sha256, dispatch, member };
+    Ok(vec![Draft { stream: Stream::Token(id), brief: None, event: event.into() }])
 }
 
 pub(crate) fn revoke(world: &World, id: &str) -> Result<Vec<Draft>, Refusal> {
-    if !world.tokens.contains(id) {
+    if !world.tokens.contains_key(id) {
         return Err(Refusal::NoToken { id: id.to_owned() });
     }
     let event = TokenRevoked { id: id.to_owned() };

@@ -6,15 +6,18 @@
 use crate::actor::Caller;
 use crate::brief::{self, Brief};
 use crate::command::Command;
-use crate::event::{Draft, Event, ParticipantJoined, Recorded};
+use crate::dispatch::{self, Dispatch};
+use crate::event::{CallRefused, Draft, Event, ParticipantJoined, Recorded, Stream};
 use crate::landing::{self, Landing};
+use crate::lease::{self, Lease};
 use crate::link::LinkKind;
 use crate::main_branch::{self, Main};
+use crate::moment::Beat;
 use crate::project;
 use crate::refusal::Refusal;
 use crate::scratchpad::{self, Scratchpad};
 use crate::worktree::{self, Worktree};
-use crate::{policy, token};
+use crate::{message, policy, text, token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,13 +28,20 @@ pub struct World {
     pub last_scratchpad: u64,
     /// Name and root directory.
     pub projects: BTreeMap<String, String>,
-    /// Ids of the tokens that are in force.
-    pub tokens: BTreeSet<String>,
+    /// The tokens that are in force: id, and whose they are.
+    pub tokens: BTreeMap<String, String>,
     pub links: BTreeSet<(u64, LinkKind, String)>,
     pub worktrees: BTreeMap<u64, Worktree>,
     pub last_worktree: u64,
     pub landings: BTreeMap<u64, Landing>,
     pub last_landing: u64,
+    pub dispatches: BTreeMap<u64, Dispatch>,
+    pub last_dispatch: u64,
+    pub leases: BTreeMap<u64, Lease>,
+    pub last_lease: u64,
+    pub last_message: u64,
+    /// By dispatch: the fence whose holder was heard of, and when. Kept beside the log; no event makes it.
+    pub beats: BTreeMap<u64, (u64, Beat)>,
     /// By project.
     pub mains: BTreeMap<String, Main>,
     /// By project: the SHA-256 of the commands that may run.
@@ -80,8 +90,8 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         }
         Command::RegisterProject { name, root } => project::register(world, name, root)?,
         Command::RemoveProject { name } => project::remove(world, name)?,
-        Command::IssueToken { id, agent, role, brief, worktree, sha256 } => {
-            token::issue(world, id, agent, *role, *brief, worktree.as_deref(), sha256)?
+        Command::IssueToken { id, agent, role, brief, worktree, sha256, run } => {
+            token::issue(world, id, agent, *role, *brief, worktree.as_deref(), sha256, *run)?
         }
         Command::RevokeToken { id } => token::revoke(world, id)?,
         Command::RequestWorktree(request) => worktree::request(world, request)?,
@@ -97,6 +107,25 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::QueueLanding(request) => landing::queue(world, request)?,
         Command::Landing { number, step } => landing::step(world, *number, step)?,
         Command::Main { project, step } => main_branch::step(world, project, step)?,
+        Command::RequestDispatch(request) => dispatch::request(world, request)?,
+        Command::AutoDispatch { brief } => dispatch::auto(world, *brief)?,
+        Command::Dispatch { number, step } => dispatch::step(world, caller, *number, step)?,
+        Command::Beat { dispatch, fence, .. } => dispatch::beat(world, *dispatch, *fence).map(|()| Vec::new())?,
+        Command::TakeLease(request) => lease::take(world, caller, request)?,
+        Command::ReleaseLease { number, why, over } => lease::release(world, *number, why, over.as_ref())?,
+        Command::BreachLease(breached) => {
+            let lease = world.leases.values().find(|l| l.live && l.worktree == breached.worktree);
+            let brief = lease.and_then(|lease| lease.brief);
+            let stream = Stream::Project(breached.project.clone());
+            vec![Draft { stream, brief, event: breached.clone().into() }]
+        }
+        Command::SendMessage { to, text } => message::send(world, caller, to, text)?,
+        Command::NoteRefused { what, why } => {
+            let event = CallRefused { what: text::cut(what, 200), why: text::cut(why, 500) };
+            let stream = caller.token.clone().map_or(Stream::Log, Stream::Token);
+            let brief = caller.brief.filter(|number| world.briefs.contains_key(number));
+            vec![Draft { stream, brief, event: event.into() }]
+        }
         Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
             project::accept_loss(*proved_seq, proved_hash, *found_seq, found_hash)
         }
@@ -149,6 +178,15 @@ impl World {
 
     pub fn landing(&self, number: u64) -> Result<&Landing, Refusal> {
         self.landings.get(&number).ok_or(Refusal::NoLanding { number, newest: self.last_landing })
+    }
+
+    pub fn dispatch(&self, number: u64) -> Result<&Dispatch, Refusal> {
+        self.dispatches.get(&number).ok_or(Refusal::NoDispatch { number, newest: self.last_dispatch })
+    }
+
+    /// Remembers a sign of life, which is no event.
+    pub fn beat(&mut self, dispatch: u64, fence: u64, beat: Beat) {
+        self.beats.insert(dispatch, (fence, beat));
     }
 
     pub fn require_project(&self, name: &str) -> Result<(), Refusal> {
@@ -211,6 +249,18 @@ impl World {
         } else if let Some(landing) = landing::number(event).and_then(|number| self.landings.get_mut(&number)) {
             landing.evolve(event, at);
         }
+        if let Some(new) = Dispatch::requested(event, at, by) {
+            self.last_dispatch = new.number;
+            self.dispatches.insert(new.number, new);
+        } else if let Some(dispatch) = dispatch::number(event).and_then(|number| self.dispatches.get_mut(&number)) {
+            dispatch.evolve(event, at);
+        }
+        if let Some(new) = Lease::taken(event, brief, at) {
+            self.last_lease = new.number;
+            self.leases.insert(new.number, new);
+        } else if let Some(lease) = lease::number(event).and_then(|number| self.leases.get_mut(&number)) {
+            lease.live = false;
+        }
         if let Some(project) = main_branch::project(event) {
             match self.mains.get_mut(project) {
                 Some(main) => main.evolve(event, at),
@@ -243,8 +293,9 @@ impl World {
                 self.approved.insert(approved.project.clone(), approved.sha256.clone());
             }
             Event::TokenIssued(token) => {
-                self.tokens.insert(token.id.clone());
+                self.tokens.insert(token.id.clone(), token.agent.clone());
             }
+            Event::MessageSent(sent) => self.last_message = sent.number,
             Event::TokenRevoked(token) => {
                 self.tokens.remove(&token.id);
             }

@@ -79,6 +79,12 @@ impl Client {
         self.send(method, path, "application/json", Vec::new()).await.map(drop)
     }
 
+    /// A call whose answer has no content.
+    pub async fn tell(&self, path: &str, body: &impl Serialize) -> Result<(), Problem> {
+        let body = serde_json::to_vec(body).expect("requests are plain data");
+        self.send(Method::POST, path, "application/json", body).await.map(drop)
+    }
+
     pub async fn upload<T: DeserializeOwned>(&self, path: &str, bytes: Vec<u8>) -> Result<T, Problem> {
         decode(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await
     }

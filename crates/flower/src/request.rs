@@ -1,6 +1,7 @@
 //! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
 
 use flower_core::landing::Priority;
+use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{Seal, Sort};
 use flower_core::{BriefKind, LinkKind, Role, Status};
 use serde::{Deserialize, Serialize};
@@ -187,5 +188,84 @@ pub struct Rescue {
 #[serde(deny_unknown_fields)]
 pub struct LandSettings {
     /// The whole `flower.toml`.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct NewDispatch {
+    /// What the brief naturally asks for unless said.
+    pub kind: Option<DispatchKind>,
+    /// The profile that it is for; anybody unless said.
+    pub agent: Option<String>,
+    /// Where it happens; a name is chosen unless said.
+    pub worktree: Option<String>,
+    /// How many agents share the worktree.
+    pub agents: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Packet {
+    /// For an agent that works beside the one that claims it.
+    pub member: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Claim {
+    /// Names the holder; otherwise whoever claims.
+    #[serde(rename = "as")]
+    pub holder: Option<String>,
+    /// The packet's token, where it is not the one that the call comes with.
+    pub packet: Option<String>,
+    /// How long the claim holds after the last sign of life; 15 minutes unless said.
+    pub seconds: Option<u64>,
+    /// Answer once the worktree is ready.
+    pub wait: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Beat {
+    pub fence: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandBack {
+    pub fence: u64,
+    pub summary: String,
+    pub not_done: Option<String>,
+    /// It did not work; nothing is looked at, and nothing lands.
+    #[serde(default)]
+    pub failed: bool,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TakeLease {
+    pub patterns: Vec<String>,
+    /// An hour unless said.
+    pub seconds: Option<u64>,
+    /// Names the holder; otherwise whoever takes it.
+    #[serde(rename = "as")]
+    pub holder: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Commit {
+    /// What is about to be committed.
+    pub paths: Vec<String>,
+    /// The commit that was made.
+    pub made: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendMessage {
+    /// An agent, a worktree, or `operator`.
+    pub to: String,
     pub text: String,
 }

@@ -1,7 +1,9 @@
 //! What the doors show: the objects of the JSON contract. The API writes them, the command line reads them.
 
+mod dispatches;
 mod landings;
 
+pub use dispatches::*;
 pub use landings::*;
 
 use flower_core::landing::State;
@@ -186,7 +188,7 @@ impl From<EventView> for Recorded {
 /// Something that waits for the operator.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
-    /// `question`, `approval` or `alarm`.
+    /// `question`, `approval`, `alarm` or `message`.
     pub kind: String,
     /// Absent where it is about something else.
     pub brief: Option<u64>,

@@ -3,11 +3,14 @@
 //! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
 
 use flower_core::command::BriefChanges;
-use flower_core::event::{Image, WorktreeDiverged, WorktreeRemoved};
+use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
+use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
-use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain};
+use flower_core::{
+    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch, lease,
+};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -19,7 +22,23 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
     let comings = prop::collection::vec((Just(operator()), worktrees()), most / 2..most).boxed();
     let queue = prop::collection::vec((Just(operator()), landings()), most / 2..most).boxed();
-    (first, prop_oneof![6 => anything, 2 => tangle, 2 => comings, 4 => queue]).prop_map(|(first, rest)| {
+    let worker = prop_oneof![3 => Just(operator()), 2 => caller()];
+    let work = prop::collection::vec((worker, dispatches()), most / 2..most).prop_map(|rest| {
+        let planned = (2..4).flat_map(|brief| {
+            let plan = Command::ProposePlan { brief, markdown: "# Plan\n".to_owned() };
+            [plan, Command::Accept { brief, version: None }]
+        });
+        let (project, name, from) = ("web".to_owned(), "fix".to_owned(), "main".to_owned());
+        let (sort, seal, base) = (Sort::Lane, Seal::Sealed, commit(0));
+        let place = worktree::Request { project, name, sort, seal, base, from, brief: None };
+        let made = Command::FinishWorktree { number: 1, path: "/w".into() };
+        let ask = |brief| dispatch::Request { brief, worktree: Some("fix".into()), ..dispatch::Request::default() };
+        let asked = (2..4).map(|brief| Command::RequestDispatch(ask(brief)));
+        let first = planned.chain([Command::RequestWorktree(place), made]).chain(asked);
+        first.map(|command| (operator(), command)).chain(rest).collect::<Vec<_>>()
+    });
+    let work = work.boxed();
+    (first, prop_oneof![6 => anything, 2 => tangle, 2 => comings, 4 => queue, 8 => work]).prop_map(|(first, rest)| {
         let projects =
             ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
         let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
@@ -69,7 +88,9 @@ pub fn operator() -> Caller {
 
 fn someone(sort: ActorType, name: &str, role: Role, brief: Option<u64>) -> Caller {
     let worktree = brief.map(|number| format!("lane-{number}"));
-    Caller { actor: Actor { sort, name: name.to_owned() }, role, door: Door::Api, brief, worktree }
+    let mut caller = Caller::unbound(Actor { sort, name: name.to_owned() }, role, Door::Api);
+    (caller.brief, caller.worktree) = (brief, worktree);
+    caller
 }
 
 fn caller() -> impl Strategy<Value = Caller> {
@@ -82,6 +103,13 @@ fn caller() -> impl Strategy<Value = Caller> {
         2 => agent("worker-1", Role::Worker, Some(1)),
         2 => agent("worker-2", Role::Worker, Some(2)),
         1 => agent("idle", Role::Worker, None),
+        8 => (1..5u64, 1..4u64, any::<bool>()).prop_map(|(token, dispatch, member)| {
+            let mut caller = someone(ActorType::Agent, &format!("agent-{token}"), Role::Worker, Some(dispatch));
+            caller.token = Some(format!("t{token}"));
+            caller.worktree = Some(["fix", "lane-1"][usize::from(token > 2)].to_owned());
+            caller.run = Some(Binding { dispatch, member: member && token == 4 });
+            caller
+        }),
         1 => agent("night-watch", Role::Ops, None),
         1 => Just(Caller::system()),
     ]
@@ -116,11 +144,12 @@ fn command() -> impl Strategy<Value = Command> {
         3 => (select(&["worker-1", "worker-2", "worker-3", "a b"][..]), select(Role::ALL), maybe(1, number())).prop_map(
             |(agent, role, brief)| {
                 let (id, agent, sha256) = (String::new(), agent.to_owned(), String::new());
-                Command::IssueToken { id, agent, role, brief, worktree: Some("lane-1".into()), sha256 }
+                Command::IssueToken { id, agent, role, brief, worktree: Some("lane-1".into()), sha256, run: None }
             }
         ),
         8 => worktrees(),
         8 => landings(),
+        8 => dispatches(),
         1 => (project(), 0..3u64).prop_map(|(project, list)| {
             Command::ApproveCommands { project, sha256: chain::sha256(&list.to_be_bytes()) }
         }),
@@ -148,6 +177,112 @@ fn worktrees() -> impl Strategy<Value = Command> {
         1 => (near(), maybe(1, line()))
             .prop_map(|(number, why_not)| Command::NoteSync { number, onto: commit(1), why_not }),
     ]
+}
+
+/// Briefs that are given to agents, claimed, kept, lost and handed back, and paths that are reserved meanwhile.
+fn dispatches() -> impl Strategy<Value = Command> {
+    let near = || prop_oneof![9 => 1..3u64, 1 => number()];
+    prop_oneof![
+        3 => dispatch_request(),
+        3 => busy().prop_map(|brief| Command::AutoDispatch { brief }),
+        24 => (near(), dispatch_step()).prop_map(|(number, step)| Command::Dispatch { number, step }),
+        4 => (near(), 0..4u64, moment())
+            .prop_map(|(dispatch, fence, moment)| Command::Beat { dispatch, fence, moment }),
+        8 => (near(), any::<bool>()).prop_map(|(dispatch, member)| {
+            let (id, agent, sha256) = (String::new(), "agent-9".to_owned(), String::new());
+            let (role, worktree) = (Role::Worker, Some("fix".to_owned()));
+            let run = Some(Binding { dispatch, member });
+            Command::IssueToken { id, agent, role, brief: Some(1), worktree, sha256, run }
+        }),
+        6 => take_lease(),
+        3 => (near(), maybe(1, moment()))
+            .prop_map(|(number, over)| Command::ReleaseLease { number, why: "done".into(), over }),
+        1 => Just(Command::BreachLease(LeaseBreached {
+            project: "web".into(),
+            worktree: "fix".into(),
+            commit: commit(3),
+            by: None,
+            holder: "agent-1".into(),
+            paths: vec!["src/a.rs".into()],
+        })),
+        3 => (select(&["operator", "agent-1", "agent-9", "fix", "nobody", "a b"][..]), markdown())
+            .prop_map(|(to, text)| Command::SendMessage { to: to.to_owned(), text }),
+        2 => (1..4u64).prop_map(|token| Command::RevokeToken { id: format!("t{token}") }),
+        1 => line().prop_map(|what| Command::NoteRefused { what, why: "no".into() }),
+        4 => (busy(), markdown()).prop_map(|(brief, markdown)| Command::ProposePlan { brief, markdown }),
+        8 => busy().prop_map(|brief| Command::Accept { brief, version: None }),
+        2 => busy().prop_map(|brief| Command::EditBrief {
+            brief,
+            changes: BriefChanges { auto_dispatch: Some(true), design_loop: Some(brief == 2), ..BriefChanges::default() },
+        }),
+        2 => landing_request(),
+        2 => (1..4u64, landing_step()).prop_map(|(number, step)| Command::Landing { number, step }),
+        3 => worktrees(),
+    ]
+}
+
+fn dispatch_request() -> impl Strategy<Value = Command> {
+    let place = maybe(1, select(&["fix", "lane-1", "../up"][..]));
+    (busy(), maybe(3, select(DispatchKind::ALL)), place, 0..4u64, maybe(1, 1..4u64)).prop_map(
+        |(brief, kind, worktree, agents, of)| {
+            let worktree = worktree.map(str::to_owned);
+            let profile = (agents == 2).then(|| "claude".to_owned());
+            let evidence = of.map(|_| "the test is red".to_owned());
+            Command::RequestDispatch(dispatch::Request { brief, kind, profile, worktree, agents, of, evidence })
+        },
+    )
+}
+
+/// Most are of the first claim.
+fn fence() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => Just(1), 2 => Just(2), 1 => 0..5u64]
+}
+
+fn dispatch_step() -> impl Strategy<Value = dispatch::Step> {
+    use dispatch::{HandBack, Step};
+    let name = || maybe(1, select(&["agent-1", "agent-2", "a b"][..]).prop_map(str::to_owned));
+    let packet = || maybe(2, (1..5u64).prop_map(|token| format!("t{token}")));
+    let back = |(fence, summary, failed): (u64, String, bool)| {
+        let not_done = failed.then(|| "all of it".to_owned());
+        let (tip, commits) = (Some(commit(5)), vec![commit(5)]);
+        Step::HandBack(HandBack { fence, summary, not_done, failed, tip, commits })
+    };
+    prop_oneof![
+        10 => (name(), packet(), prop_oneof![9 => 1..60u64, 1 => Just(0)], moment())
+            .prop_map(|(holder, packet, seconds, moment)| Step::Claim { holder, packet, seconds, moment }),
+        6 => (fence(), maybe(3, Just(commit(2)))).prop_map(|(fence, base)| Step::Execute { fence, base }),
+        8 => (fence(), markdown(), prop::bool::weighted(0.2)).prop_map(back),
+        4 => moment().prop_map(|moment| Step::Expire { moment }),
+        1 => maybe(1, line()).prop_map(|why| Step::Cancel { why }),
+        3 => Just(Step::Land),
+        2 => (0..4u64).prop_map(|n| Step::Commits(vec![(commit(n), "A change".into()), (commit(n + 1), String::new())])),
+    ]
+}
+
+fn take_lease() -> impl Strategy<Value = Command> {
+    let pattern = || select(&["src/", "src/a.rs", "**/*.rs", "docs", "../up", ""][..]).prop_map(str::to_owned);
+    let place = select(&["fix", "fix", "lane-1"][..]);
+    let holder = maybe(1, select(&["agent-1", "agent-2"][..]).prop_map(str::to_owned));
+    (
+        prop_oneof![3 => Just("web".to_owned()), 1 => project()],
+        place,
+        prop::collection::vec(pattern(), 0..3),
+        0..99u64,
+        holder,
+        moment(),
+    )
+        .prop_map(|(project, worktree, patterns, seconds, holder, moment)| {
+            let worktree = worktree.to_owned();
+            Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds, moment })
+        })
+}
+
+/// Time goes in leaps, and now and then the machine starts anew.
+fn moment() -> impl Strategy<Value = Moment> {
+    (0..20u64, prop::bool::weighted(0.1)).prop_map(|(leap, restarted)| {
+        let (boot, since) = if restarted { ("m:b", 1_000) } else { ("m:a", 0) };
+        Moment { boot: boot.to_owned(), now: leap * 7_000, since }
+    })
 }
 
 fn commit(n: u64) -> String {

@@ -5,9 +5,10 @@ use crate::app::App;
 use crate::app::identity::unauthorized;
 use crate::error::{Problem, ProblemKind};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Uri, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use flower_core::Caller;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,8 +20,16 @@ pub(super) struct Gate {
 
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let guarded = is_guarded(request.uri().path());
+    let called = format!("{} {}", request.method(), request.uri().path());
     let mut response = match admit(&gate, &mut request).await {
-        Ok(()) => next.run(request).await,
+        Ok(()) => {
+            let caller = request.extensions().get::<Caller>().cloned();
+            let response = next.run(request).await;
+            if let Some(caller) = caller.filter(|_| response.status() == StatusCode::FORBIDDEN) {
+                gate.app.note_refused(&caller, &called, "its token does not reach that far").await;
+            }
+            response
+        }
         Err(response) => *response,
     };
     secure(response.headers_mut());
@@ -59,6 +68,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
                     "send `Content-Type: application/json`",
                 ));
             }
+            gate.app.heard_of(&caller).await;
             request.extensions_mut().insert(caller);
             Ok(())
         }

@@ -1,6 +1,7 @@
 //! The HTTP door. Handlers extract, call [`crate::app`] and return; the rules and the rights are elsewhere.
 
 mod briefs;
+mod dispatches;
 mod events;
 mod extract;
 mod guard;
@@ -67,6 +68,22 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(landings::thaw))
         .routes(routes!(landings::halt))
         .routes(routes!(landings::propose_settings, landings::land_settings))
+        .routes(routes!(dispatches::request_dispatch))
+        .routes(routes!(dispatches::list_dispatches))
+        .routes(routes!(dispatches::show_dispatch))
+        .routes(routes!(dispatches::cancel_dispatch))
+        .routes(routes!(dispatches::packet))
+        .routes(routes!(dispatches::claim))
+        .routes(routes!(dispatches::claim_next))
+        .routes(routes!(dispatches::beat))
+        .routes(routes!(dispatches::hand_back))
+        .routes(routes!(dispatches::recall))
+        .routes(routes!(dispatches::list_leases, dispatches::take_lease, dispatches::release_leases))
+        .routes(routes!(dispatches::release_lease))
+        .routes(routes!(dispatches::commit))
+        .routes(routes!(dispatches::send_message))
+        .routes(routes!(dispatches::take_messages))
+        .routes(routes!(dispatches::seen_messages))
         .routes(routes!(briefs::list, briefs::create))
         .routes(routes!(briefs::show, briefs::edit))
         .routes(routes!(briefs::plan))

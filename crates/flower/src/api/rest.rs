@@ -190,7 +190,7 @@ pub(super) async fn issue_token(
     Who(caller): Who,
     Body(b): Body<IssueToken>,
 ) -> Answer<NewToken> {
-    app.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree).await.map(Json)
+    app.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree, None).await.map(Json)
 }
 
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", params(("id" = String, Path)),

@@ -9,7 +9,7 @@ use crate::view::{
     BriefProject, BriefView, DiffView, Dispatchable, KindReadiness, LinkView, SpecVersionView, SpecView,
 };
 use flower_core::readiness::{DispatchKind, readiness};
-use flower_core::{Actor, Brief, Refusal, Status};
+use flower_core::{Actor, Brief, Dispatch, Refusal, Status};
 
 /// A page ends here, however many briefs were asked for.
 const PAGE_BYTES: u64 = 8 * 1024 * 1024;
@@ -95,7 +95,7 @@ impl App {
     }
 }
 
-fn unified(old: &str, new: &str, from: u64, to: u64) -> String {
+pub(in crate::app) fn unified(old: &str, new: &str, from: u64, to: u64) -> String {
     use similar::{Algorithm, TextDiff};
     // Two texts of a million short lines could take minutes; after this the rest is shown as replaced.
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
@@ -108,7 +108,7 @@ fn unified(old: &str, new: &str, from: u64, to: u64) -> String {
         .to_string()
 }
 
-fn require(conn: &mut Conn, number: u64) -> Result<Brief, StoreError> {
+pub(in crate::app) fn require(conn: &mut Conn, number: u64) -> Result<Brief, StoreError> {
     if let Some(brief) = briefs::state(conn, number)? {
         return Ok(brief);
     }
@@ -165,8 +165,9 @@ fn view(brief: Brief, around: &Around) -> BriefView {
 fn dispatchable(brief: &Brief, around: &Around) -> Dispatchable {
     let dependencies: Vec<(u64, Status)> =
         brief.depends_on.iter().filter_map(|n| around.statuses.get(n).map(|status| (*n, *status))).collect();
-    let answer = |kind| KindReadiness::from(readiness(brief, kind, &dependencies));
-    let kind = brief.kind.natural_dispatch();
+    let open: Vec<&Dispatch> = around.open.iter().filter(|dispatch| dispatch.brief == brief.number).collect();
+    let answer = |kind| KindReadiness::from(readiness(brief, kind, &dependencies, &open));
+    let kind = brief.natural_dispatch();
     let KindReadiness { ok, reasons } = answer(kind);
     let kinds = DispatchKind::ALL.iter().map(|&kind| (kind.to_string(), answer(kind))).collect();
     Dispatchable { ok, reasons, kind: kind.to_string(), kinds }

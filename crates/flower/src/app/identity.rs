@@ -4,7 +4,8 @@ use super::App;
 use crate::error::{Problem, ProblemKind};
 use crate::store::tables;
 use flower_core::chain::sha256;
-use flower_core::{Actor, ActorType, Caller, Door, Role};
+use flower_core::{Actor, ActorType, Caller, Command, Door, Role};
+use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
@@ -28,14 +29,27 @@ impl App {
                 door,
                 brief: token.brief,
                 worktree: token.worktree,
+                token: Some(token.id),
+                run: token.run,
             }),
             None => Err(unauthorized()),
         }
     }
 
+    /// For the record: somebody tried what their token does not reach. Whoever tries again and again is noted once a minute.
+    pub async fn note_refused(&self, caller: &Caller, what: &str, why: &str) {
+        if caller.role == Role::Operator || !self.refused.is_new(caller, what) {
+            return;
+        }
+        let command = Command::NoteRefused { what: what.to_owned(), why: why.to_owned() };
+        if let Err(problem) = self.submit(caller, command).await {
+            tracing::warn!("a refused call is not recorded: {}", problem.message);
+        }
+    }
+
     fn operator(&self, door: Door) -> Caller {
         let actor = Actor { sort: ActorType::Operator, name: self.operator.clone() };
-        Caller { actor, role: Role::Operator, door, brief: None, worktree: None }
+        Caller::unbound(actor, Role::Operator, door)
     }
 }
 
@@ -51,6 +65,28 @@ pub fn unauthorized() -> Problem {
 #[derive(Debug, Default)]
 pub struct Failures {
     recent: Mutex<Option<(Instant, u32)>>,
+}
+
+/// Refused calls that were recorded lately.
+#[derive(Debug, Default)]
+pub struct Refused {
+    recent: Mutex<HashMap<(String, String), Instant>>,
+}
+
+/// Different ones that are recorded in a minute.
+const MOST_RECORDED: usize = 200;
+
+impl Refused {
+    fn is_new(&self, caller: &Caller, what: &str) -> bool {
+        let mut recent = self.recent.lock().expect("no panic while held");
+        recent.retain(|_, at| at.elapsed() < Duration::from_secs(60));
+        let key = (caller.actor.name.clone(), what.chars().take(200).collect());
+        if recent.len() >= MOST_RECORDED || recent.contains_key(&key) {
+            return false;
+        }
+        recent.insert(key, Instant::now());
+        true
+    }
 }
 
 /// Wrong tokens in a second before answers to further ones are held back.

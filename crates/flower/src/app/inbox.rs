@@ -3,7 +3,7 @@
 use super::App;
 use super::main_branch::way_out;
 use crate::error::Problem;
-use crate::store::{landings, tables};
+use crate::store::{beside, dispatches, landings, tables};
 use crate::view::{EventActor, InboxItem};
 use flower_core::landing::State;
 use flower_core::{Actor, ActorType};
@@ -15,9 +15,12 @@ impl App {
     pub async fn inbox(&self) -> Result<Vec<InboxItem>, Problem> {
         let read = self.store.read(|conn| {
             let (open, mains) = (landings::open(conn, None)?, landings::mains(conn)?);
-            Ok((tables::open_questions(conn, MOST)?, tables::waiting_for_acceptance(conn, MOST)?, open, mains))
+            let seen = beside::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
+            let messages = dispatches::messages_to_operator(conn, seen, MOST)?;
+            let asked = (tables::open_questions(conn, MOST)?, tables::waiting_for_acceptance(conn, MOST)?);
+            Ok((asked, open, mains, messages))
         });
-        let (questions, waiting, open, mains) = read.await?;
+        let ((questions, waiting), open, mains, messages) = read.await?;
         let questions = questions.into_iter().map(|q| InboxItem {
             kind: "question".to_owned(),
             brief: Some(q.brief),
@@ -71,7 +74,18 @@ impl App {
                 next: format!("flower main --project {project}"),
             })
         });
-        let mut items: Vec<InboxItem> = questions.chain(approvals).chain(held).chain(alarms).collect();
+        let messages = messages.into_iter().map(|message| InboxItem {
+            kind: "message".to_owned(),
+            brief: None,
+            landing: None,
+            title: format!("Message {}", message.number),
+            question: None,
+            text: message.text,
+            next: format!("flower agent tell {} TEXT; flower inbox --seen", message.by),
+            by: EventActor { sort: message.by_type, name: message.by },
+            at: message.at,
+        });
+        let mut items: Vec<InboxItem> = questions.chain(approvals).chain(held).chain(alarms).chain(messages).collect();
         items.sort_by(|a, b| a.at.cmp(&b.at));
         Ok(items)
     }

@@ -1,14 +1,18 @@
 //! The use cases, one file each. Doors call these; nothing here knows HTTP or the command line.
 
 pub mod briefs;
+pub mod clock;
+pub mod dispatch;
 pub mod doctor;
 mod ear;
 pub mod identity;
 pub mod images;
 pub mod inbox;
 pub mod landing;
+pub mod leases;
 pub mod log;
 pub mod main_branch;
+pub mod messages;
 pub mod projects;
 pub mod scratchpads;
 pub mod search;
@@ -22,8 +26,10 @@ pub mod worktrees;
 use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
 use crate::store::Store;
+use clock::BootClock;
+use dispatch::Dispatching;
 use flower_core::{Caller, Command, Recorded, Role};
-use identity::Failures;
+use identity::{Failures, Refused};
 use landing::Landings;
 use projects::RepositoryLocks;
 use sessions::Sessions;
@@ -41,9 +47,12 @@ pub struct App {
     pub operator_token: String,
     pub sessions: Sessions,
     pub failures: Failures,
+    pub refused: Refused,
     pub repositories: RepositoryLocks,
     pub worktrees: Worktrees,
     pub landings: Landings,
+    pub dispatching: Dispatching,
+    pub clock: BootClock,
     /// Where browsers find this daemon.
     pub url: String,
     pub started_at: String,
@@ -71,5 +80,9 @@ pub fn require_operator(caller: &Caller, what: &str) -> Result<(), Problem> {
 
 /// The time as it is stored: UTC, always six digits of a second.
 pub fn now() -> String {
-    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
+    stamp(jiff::Timestamp::now())
+}
+
+pub(in crate::app) fn stamp(at: jiff::Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }

@@ -13,6 +13,7 @@ pub struct Settings {
     pub worktree: WorktreeSettings,
     pub checks: Checks,
     pub land: LandSettings,
+    pub agents: AgentSettings,
 }
 
 /// In the order in which the file has them, which is the one in which they run.
@@ -38,11 +39,33 @@ pub struct LandSettings {
     pub history: History,
     /// Push to MAIN's remote after every landing.
     pub push: bool,
+    /// What puts finished work into the queue: handing it back, or the operator.
+    pub queue: Queue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Queue {
+    Handback,
+    Operator,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct AgentSettings {
+    /// The profile that serves what names none.
+    pub default: Option<String>,
 }
 
 impl Default for LandSettings {
     fn default() -> LandSettings {
-        LandSettings { approve: Approve::Auto, retries: 1, history: History::Merge, push: false }
+        LandSettings {
+            approve: Approve::Auto,
+            retries: 1,
+            history: History::Merge,
+            push: false,
+            queue: Queue::Handback,
+        }
     }
 }
 
@@ -72,6 +95,13 @@ fn ten_minutes() -> Duration {
 /// A number and `s`, `m` or `h`.
 fn duration<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
+    time(&text).ok_or_else(|| {
+        serde::de::Error::custom(format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))
+    })
+}
+
+/// A number and `s`, `m` or `h`, up to a day.
+pub fn time(text: &str) -> Option<Duration> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let seconds = match unit.trim() {
@@ -81,8 +111,8 @@ fn duration<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Er
         _ => 0,
     };
     match number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)) {
-        Some(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
-        _ => Err(serde::de::Error::custom(format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))),
+        Some(seconds @ 1..=86_400) => Some(Duration::from_secs(seconds)),
+        _ => None,
     }
 }
 

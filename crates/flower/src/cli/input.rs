@@ -60,3 +60,8 @@ pub fn bytes(source: &str) -> Result<Vec<u8>, Problem> {
 fn name(source: &str) -> String {
     if source == "-" { "standard input".to_owned() } else { format!("`{source}`") }
 }
+
+/// A time such as `90s`, `15m` or `2h`.
+pub fn duration(given: &str) -> Result<std::time::Duration, String> {
+    crate::app::settings::time(given).ok_or_else(|| "say a time such as `90s`, `15m` or `2h`, up to a day".to_owned())
+}

@@ -2,6 +2,7 @@
 
 mod commands;
 mod context;
+mod dispatch;
 mod event;
 mod follow;
 mod input;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
                   flower brief new \"Dark mode\"       write down what should be done\n  \
                   flower brief                       see all briefs\n  \
                   flower worktree new dark           a place to work on it, beside MAIN\n  \
+                  flower dispatch 1                  or give it to an agent: prints what to paste\n  \
                   flower land dark --wait            bring what is committed there to MAIN\n\n\
                   `flower NOUN` lists, `flower NOUN VERB` acts. Every command takes --json."
 )]

@@ -5,7 +5,9 @@ mod spawn;
 pub use spawn::{Started, ensure_running, stop};
 
 use crate::api::{Listener, Shutdown, router, serve};
-use crate::app::identity::Failures;
+use crate::app::clock::BootClock;
+use crate::app::dispatch::Dispatching;
+use crate::app::identity::{Failures, Refused};
 use crate::app::landing::Landings;
 use crate::app::projects::RepositoryLocks;
 use crate::app::sessions::Sessions;
@@ -101,6 +103,7 @@ fn start(
     let url = format!("http://{address}");
     let noted = lock.note(&Holder::this_process(home.dir(), Some(address.port())));
     noted.map_err(|error| home.problem(&home.lock(), &error))?;
+    let clock = runtime.block_on(BootClock::new(&store))?;
     let app = Arc::new(App {
         store: store.clone(),
         home: home.clone(),
@@ -108,9 +111,12 @@ fn start(
         operator_token,
         sessions: Sessions::load(home),
         failures: Failures::default(),
+        refused: Refused::default(),
         repositories: RepositoryLocks::default(),
         worktrees: Worktrees::default(),
         landings: Landings::default(),
+        dispatching: Dispatching::default(),
+        clock,
         url: url.clone(),
         started_at: now(),
         database,
@@ -205,7 +211,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.
-    tokio::join!(app.clone().run_queue(), app.clone().watch_mains(), tidying);
+    tokio::join!(app.clone().run_queue(), app.clone().watch_mains(), app.clone().run_dispatcher(), tidying);
 }
 
 /// Keeps other daemons off our repositories. One that is served elsewhere, or gone, is no reason not to start.

@@ -2,7 +2,7 @@
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use flower_core::{Brief, BriefKind, Status};
+use flower_core::{Brief, BriefKind, Dispatch, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn state(conn: &mut Conn, number: u64) -> Result<Option<Brief>, StoreError> {
@@ -51,6 +51,8 @@ pub struct Around {
     pub statuses: BTreeMap<u64, Status>,
     pub dependents: BTreeMap<u64, BTreeSet<u64>>,
     pub links: BTreeMap<u64, Vec<Link>>,
+    /// What was dispatched of them and has not ended.
+    pub open: Vec<Dispatch>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +88,7 @@ pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
     let mut around = Around::default();
     let each = conn.each_number();
     let numbers = numbers(briefs);
+    around.open = super::dispatches::open_of(conn, &numbers)?;
     let numbers = params![&numbers];
 
     let specs = format!("SELECT brief, markdown FROM spec_versions s WHERE brief IN ({each}) AND {NEWEST}");
@@ -136,9 +139,16 @@ pub struct SpecVersion {
 }
 
 pub fn versions(conn: &mut Conn, brief: u64) -> Result<Vec<SpecVersion>, StoreError> {
+    let mut all = newest_versions(conn, brief, i64::MAX as u64)?;
+    all.reverse();
+    Ok(all)
+}
+
+/// So many of them, newest first.
+pub fn newest_versions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
     let sql = "SELECT version, origin, base, why, actor_type, actor_name, at, accepted, octet_length(markdown)
-         FROM spec_versions WHERE brief = $1 ORDER BY version";
-    conn.rows(sql, params![brief])?
+         FROM spec_versions WHERE brief = $1 ORDER BY version DESC LIMIT $2";
+    conn.rows(sql, params![brief, limit])?
         .iter()
         .map(|row| {
             Ok(SpecVersion {

@@ -2,6 +2,7 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
+use flower_core::landing::{State, Verdict};
 use flower_core::{Brief, Landing, Main};
 use std::collections::BTreeMap;
 
@@ -26,6 +27,20 @@ pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError>
     let sql = "SELECT l.state FROM landing_briefs b JOIN landings l ON l.number = b.landing WHERE b.brief = $1
          ORDER BY l.number";
     conn.rows(sql, params![brief])?.iter().map(decode).collect()
+}
+
+/// Of each brief that is in progress, its newest landing, if that went wrong.
+pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError> {
+    let sql = "SELECT l.state FROM briefs b JOIN landings l ON l.number =
+             (SELECT max(o.landing) FROM landing_briefs o WHERE o.brief = b.number)
+         WHERE b.status = 'in_progress' AND l.open = 0 ORDER BY l.number LIMIT $1";
+    let ended: Vec<Landing> = conn.rows(sql, params![limit])?.iter().map(decode).collect::<Result<_, _>>()?;
+    let went_wrong = |landing: &Landing| match landing.state {
+        State::RolledBack => true,
+        State::Rejected => landing.verdict != Some(Verdict::Nothing),
+        _ => false,
+    };
+    Ok(ended.into_iter().filter(went_wrong).collect())
 }
 
 pub fn of_worktree(conn: &mut Conn, project: &str, worktree: u64) -> Result<Vec<Landing>, StoreError> {

@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(4, "0004_worktrees"),
     migration!(5, "0005_indexes"),
     migration!(6, "0006_landings"),
+    migration!(7, "0007_dispatch"),
 ];
 
 /// Raised when the same events give other rows than before; an older database is then refilled at the next start.

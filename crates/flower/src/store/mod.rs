@@ -1,9 +1,11 @@
 //! The store: one append-only log, the tables made from it, and the only code that speaks to a database.
 
+pub mod beside;
 pub mod blobs;
 pub mod briefs;
 pub mod conn;
 pub mod dialect;
+pub mod dispatches;
 pub mod error;
 pub mod head;
 pub mod index;
@@ -127,6 +129,11 @@ impl Store {
     /// Decides and records one command. An answer means that it is on disk.
     pub async fn submit(&self, caller: Caller, command: Command) -> Result<Vec<Recorded>, StoreError> {
         self.job(|reply| Job::Submit { caller, command, reply }).await
+    }
+
+    /// Keeps something beside the log; `None` forgets it.
+    pub async fn remember(&self, key: String, value: Option<String>) -> Result<(), StoreError> {
+        self.job(|reply| Job::Remember { key, value, reply }).await
     }
 
     /// Refills the tables from the log; without `keep` only compares.

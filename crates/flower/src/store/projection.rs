@@ -4,7 +4,9 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::Index;
-use flower_core::{Brief, Event, Landing, Main, Recorded, Worktree, landing, main_branch, worktree};
+use flower_core::{
+    Brief, Dispatch, Event, Landing, Lease, Main, Recorded, Worktree, dispatch, landing, lease, main_branch, worktree,
+};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +26,10 @@ pub const TABLES: &[&str] = &[
     "landings",
     "landing_briefs",
     "mains",
+    "dispatches",
+    "leases",
+    "breaches",
+    "messages",
     "search_docs",
     "search_words",
     "search_spellings",
@@ -76,11 +82,11 @@ impl Projector {
             let brief = &self.briefs[&number];
             let state = serde_json::to_string(brief).expect("a brief is plain data");
             conn.execute(
-                "INSERT INTO briefs (number, title, kind, status, epic, updated_at, state)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7)
+                "INSERT INTO briefs (number, title, kind, status, epic, updated_at, state, wants)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                  ON CONFLICT (number) DO UPDATE SET title = excluded.title, kind = excluded.kind,
                      status = excluded.status, epic = excluded.epic, updated_at = excluded.updated_at,
-                     state = excluded.state",
+                     state = excluded.state, wants = excluded.wants",
                 params![
                     brief.number,
                     &brief.title,
@@ -88,7 +94,8 @@ impl Projector {
                     brief.status.as_str(),
                     brief.epic,
                     &brief.updated_at,
-                    &state
+                    &state,
+                    u64::from(brief.wants().is_some())
                 ],
             )?;
         }
@@ -201,7 +208,8 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         }
         Event::TokenIssued(token) => {
             conn.execute(
-                "INSERT INTO tokens (id, agent, role, brief, worktree, sha256, at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                "INSERT INTO tokens (id, agent, role, brief, worktree, sha256, at, dispatch, member, seq)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 params![
                     &token.id,
                     &token.agent,
@@ -209,9 +217,13 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                     token.brief,
                     token.worktree.as_ref(),
                     &token.sha256,
-                    at
+                    at,
+                    token.dispatch,
+                    u64::from(token.member),
+                    recorded.seq
                 ],
             )?;
+            dispatch_row(conn, event, at, actor)?;
         }
         Event::WorktreeRequested(_)
         | Event::WorktreeCreated(_)
@@ -253,6 +265,43 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::MainSettled(_)
         | Event::Pushed(_)
         | Event::PushFailed(_) => main_row(conn, event, at)?,
+        Event::DispatchClaimed(claimed) => {
+            dispatch_row(conn, event, at, actor)?;
+            // From here on the token is good for this run.
+            let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4 WHERE id = $1";
+            let (token, worktree) = (claimed.token.as_ref(), claimed.worktree.as_ref());
+            conn.execute(sql, params![token, claimed.number, brief, worktree])?;
+        }
+        Event::DispatchRequested(_)
+        | Event::DispatchExecuting(_)
+        | Event::DispatchExpired(_)
+        | Event::DispatchHandedBack(_)
+        | Event::DispatchFailed(_)
+        | Event::DispatchCancelled(_)
+        | Event::DispatchLanded(_) => dispatch_row(conn, event, at, actor)?,
+        Event::LeaseTaken(_) | Event::LeaseReleased(_) => lease_row(conn, recorded, event)?,
+        Event::LeaseBreached(breach) => {
+            conn.execute(
+                "INSERT INTO breaches (commit_id, holder, made_by, paths, seq) VALUES ($1, $2, $3, $4, $5)",
+                params![&breach.commit, &breach.holder, breach.by.as_ref(), &breach.paths.join("\n"), recorded.seq],
+            )?;
+        }
+        Event::MessageSent(sent) => {
+            conn.execute(
+                "INSERT INTO messages (number, kind, recipient, actor_type, actor_name, at, seq, text)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                params![
+                    sent.number,
+                    sent.kind.as_str(),
+                    &sent.to,
+                    &recorded.actor_type,
+                    actor,
+                    at,
+                    recorded.seq,
+                    &sent.text
+                ],
+            )?;
+        }
         // These change the brief's own row only, or nothing but the trace.
         Event::StatusChanged(_)
         | Event::BriefRenamed(_)
@@ -265,6 +314,8 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::LossAccepted(_)
         | Event::DependencyMet(_)
         | Event::WorktreeSynced(_)
+        | Event::DispatchLate(_)
+        | Event::CallRefused(_)
         | Event::Unknown { .. } => {}
     }
     Ok(())
@@ -327,6 +378,51 @@ fn landing_row(conn: &mut Conn, event: &Event, at: &str, by: &str) -> Result<(),
             landing.merge_commit.as_ref(),
             &state
         ],
+    )?;
+    Ok(())
+}
+
+fn dispatch_row(conn: &mut Conn, event: &Event, at: &str, by: &str) -> Result<(), StoreError> {
+    let Some(number) = dispatch::number(event) else { return Ok(()) };
+    let dispatch = match Dispatch::requested(event, at, by) {
+        Some(new) => new,
+        None => {
+            let Some(mut known) = super::dispatches::dispatch(conn, number)? else { return Ok(()) };
+            known.evolve(event, at);
+            known
+        }
+    };
+    let state = serde_json::to_string(&dispatch).expect("a dispatch is plain data");
+    conn.execute(
+        "INSERT INTO dispatches (number, brief, project, worktree, stage, open, state) VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (number) DO UPDATE SET stage = excluded.stage, open = excluded.open, state = excluded.state",
+        params![
+            number,
+            dispatch.brief,
+            dispatch.project.as_ref(),
+            dispatch.worktree.as_ref(),
+            dispatch.state.as_str(),
+            u64::from(dispatch.is_open()),
+            &state
+        ],
+    )?;
+    Ok(())
+}
+
+fn lease_row(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
+    let Some(number) = lease::number(event) else { return Ok(()) };
+    let lease = match Lease::taken(event, recorded.brief, &recorded.at) {
+        Some(new) => new,
+        None => {
+            let Some(known) = super::dispatches::lease(conn, number)? else { return Ok(()) };
+            Lease { live: false, ..known }
+        }
+    };
+    let state = serde_json::to_string(&lease).expect("a lease is plain data");
+    conn.execute(
+        "INSERT INTO leases (number, project, worktree, live, state) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (number) DO UPDATE SET live = excluded.live, state = excluded.state",
+        params![number, &lease.project, &lease.worktree, u64::from(lease.live), &state],
     )?;
     Ok(())
 }

@@ -4,18 +4,27 @@ use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
-use super::{landings, worktrees};
+use super::{beside, dispatches, landings, worktrees};
 use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
-use flower_core::{Brief, Command, LinkKind, World, landing, link};
+use flower_core::{Brief, Caller, Command, LinkKind, World, dispatch, landing, link, worktree};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Result<World, StoreError> {
+pub fn load(
+    conn: &mut Conn,
+    projector: &mut Projector,
+    caller: &Caller,
+    command: &Command,
+) -> Result<World, StoreError> {
     let mut world = World { last_brief: projector.last_brief(conn)?, ..World::default() };
     let mut slice = Slice { conn, projector, world: &mut world };
     if let Some(brief) = command.brief() {
         slice.brief(brief)?;
+    }
+    // What a token that was made for a dispatch may do depends on where that stands.
+    if let Some(run) = caller.run {
+        slice.dispatch(run.dispatch)?;
     }
     match command {
         Command::CreateBrief { projects, epic, needs, .. } => {
@@ -110,7 +119,60 @@ pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Re
             slice.projects()?;
             slice.approval(project)?;
         }
-        Command::IssueToken { brief: Some(brief), .. } => slice.brief(*brief)?,
+        Command::RequestDispatch(request) => {
+            slice.dispatchable(request.brief)?;
+            if let Some(of) = request.of {
+                slice.landing(of)?;
+            }
+        }
+        Command::AutoDispatch { brief } => slice.dispatchable(*brief)?,
+        Command::Dispatch { number, step } => {
+            slice.dispatch(*number)?;
+            slice.run(*number, step)?;
+        }
+        Command::Beat { dispatch, .. } => slice.dispatch(*dispatch)?,
+        Command::TakeLease(request) => {
+            slice.world.last_lease = dispatches::last_lease(slice.conn)?;
+            slice.live_worktrees(&request.project)?;
+            slice.leases(&request.project, &request.worktree)?;
+            let place = slice.world.worktrees.values().find(|w| w.name == request.worktree).and_then(|w| w.brief);
+            for brief in caller.brief.into_iter().chain(place) {
+                slice.brief(brief)?;
+            }
+        }
+        Command::ReleaseLease { number, .. } => {
+            if let Some(lease) = dispatches::lease(slice.conn, *number)? {
+                if let Some(brief) = lease.brief {
+                    slice.brief(brief)?;
+                }
+                slice.world.leases.insert(*number, lease);
+            }
+        }
+        Command::BreachLease(breached) => slice.leases(&breached.project, &breached.worktree)?,
+        Command::SendMessage { .. } => {
+            slice.world.last_message = dispatches::last_message(slice.conn)?;
+            slice.tokens()?;
+            let live = worktrees::live(slice.conn, None)?;
+            slice.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+            let open = dispatches::open(slice.conn)?;
+            slice.world.dispatches.extend(open.into_iter().map(|dispatch| (dispatch.number, dispatch)));
+            if let Some(brief) = caller.brief {
+                slice.brief(brief)?;
+            }
+        }
+        Command::NoteRefused { .. } => {
+            if let Some(brief) = caller.brief {
+                slice.brief(brief)?;
+            }
+        }
+        Command::IssueToken { brief, run, .. } => {
+            if let Some(brief) = brief {
+                slice.brief(*brief)?;
+            }
+            if let Some(run) = run {
+                slice.dispatch(run.dispatch)?;
+            }
+        }
         Command::RevokeToken { id } => slice.token(id)?,
         Command::ProposePlan { .. }
         | Command::Accept { .. }
@@ -120,7 +182,6 @@ pub fn load(conn: &mut Conn, projector: &mut Projector, command: &Command) -> Re
         | Command::AddNote { .. }
         | Command::Ask { .. }
         | Command::Answer { .. }
-        | Command::IssueToken { brief: None, .. }
         | Command::AcceptLoss { .. } => {}
     }
     Ok(world)
@@ -284,6 +345,64 @@ impl Slice<'_> {
         Ok(())
     }
 
+    /// With its brief, and the newest sign of life of whoever holds it.
+    fn dispatch(&mut self, number: u64) -> Result<(), StoreError> {
+        self.world.last_dispatch = dispatches::last(self.conn)?;
+        if let Some(dispatch) = dispatches::dispatch(self.conn, number)? {
+            self.brief(dispatch.brief)?;
+            self.world.dispatches.insert(number, dispatch);
+        }
+        self.world.beats.extend(beside::beat(self.conn, number)?.map(|heard| (number, heard)));
+        Ok(())
+    }
+
+    /// What a step of a dispatch can look at beside it.
+    fn run(&mut self, number: u64, step: &dispatch::Step) -> Result<(), StoreError> {
+        let Some(dispatch) = self.world.dispatches.get(&number).cloned() else { return Ok(()) };
+        if let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) {
+            self.leases(project, name)?;
+            if matches!(step, dispatch::Step::Claim { .. }) {
+                self.link(dispatch.brief, LinkKind::Worktree, name)?;
+                self.link(dispatch.brief, LinkKind::Branch, &worktree::branch(name))?;
+            }
+        }
+        if let dispatch::Step::Commits(commits) = step {
+            for (commit, _) in commits {
+                self.link(dispatch.brief, LinkKind::Commit, commit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that says whether a brief can be dispatched, and where.
+    fn dispatchable(&mut self, brief: u64) -> Result<(), StoreError> {
+        self.world.last_dispatch = dispatches::last(self.conn)?;
+        let needs = self.world.briefs.get(&brief).map(|brief| brief.depends_on.clone()).unwrap_or_default();
+        for needs in needs {
+            self.brief(needs)?;
+        }
+        let all = dispatches::of_brief(self.conn, brief)?;
+        self.world.dispatches.extend(all.into_iter().map(|dispatch| (dispatch.number, dispatch)));
+        Ok(())
+    }
+
+    fn leases(&mut self, project: &str, worktree: &str) -> Result<(), StoreError> {
+        for lease in dispatches::leases(self.conn, Some((project, worktree)))? {
+            if let Some(brief) = lease.brief {
+                self.brief(brief)?;
+            }
+            self.world.leases.insert(lease.number, lease);
+        }
+        Ok(())
+    }
+
+    fn tokens(&mut self) -> Result<(), StoreError> {
+        for row in self.conn.rows("SELECT id, agent FROM tokens WHERE revoked_at IS NULL", &[])? {
+            self.world.tokens.insert(row.text(0)?, row.text(1)?);
+        }
+        Ok(())
+    }
+
     fn approval(&mut self, project: &str) -> Result<(), StoreError> {
         let approved = worktrees::approval(self.conn, project)?;
         self.world.approved.extend(approved.map(|sha256| (project.to_owned(), sha256)));
@@ -291,9 +410,9 @@ impl Slice<'_> {
     }
 
     fn token(&mut self, id: &str) -> Result<(), StoreError> {
-        let sql = "SELECT 1 FROM tokens WHERE id = $1 AND revoked_at IS NULL";
-        if self.conn.row(sql, params![id])?.is_some() {
-            self.world.tokens.insert(id.to_owned());
+        let sql = "SELECT agent FROM tokens WHERE id = $1 AND revoked_at IS NULL";
+        if let Some(row) = self.conn.row(sql, params![id])? {
+            self.world.tokens.insert(id.to_owned(), row.text(0)?);
         }
         Ok(())
     }

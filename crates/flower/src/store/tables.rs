@@ -2,7 +2,7 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
-use flower_core::Role;
+use flower_core::{Binding, Role};
 
 /// A question that waits for its answer.
 #[derive(Clone, Debug)]
@@ -30,6 +30,40 @@ pub fn open_questions(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, 
                 asked_type: row.text(4)?,
                 asked_by: row.text(5)?,
                 asked_at: row.text(6)?,
+            })
+        })
+        .collect()
+}
+
+/// A question with its answer: text, by whom, when.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub question: u64,
+    pub text: String,
+    pub asked_type: String,
+    pub asked_by: String,
+    pub asked_at: String,
+    pub answer: Option<(String, String, String)>,
+}
+
+/// Questions of a brief, newest first.
+pub fn questions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<Asked>, StoreError> {
+    let sql = "SELECT question, text, asked_type, asked_by, asked_at, answer, answered_by, answered_at FROM questions
+         WHERE brief = $1 ORDER BY question DESC LIMIT $2";
+    conn.rows(sql, params![brief, limit])?
+        .iter()
+        .map(|row| {
+            let answer = match row.opt_text(5)? {
+                Some(text) => Some((text, row.opt_text(6)?.unwrap_or_default(), row.opt_text(7)?.unwrap_or_default())),
+                None => None,
+            };
+            Ok(Asked {
+                question: row.int(0)?,
+                text: row.text(1)?,
+                asked_type: row.text(2)?,
+                asked_by: row.text(3)?,
+                asked_at: row.text(4)?,
+                answer,
             })
         })
         .collect()
@@ -141,9 +175,13 @@ pub struct Token {
     pub worktree: Option<String>,
     pub at: String,
     pub revoked_at: Option<String>,
+    /// What it was made for.
+    pub run: Option<Binding>,
+    /// The event that made it.
+    pub seq: u64,
 }
 
-fn token(row: &Row) -> Result<Token, StoreError> {
+fn decode_token(row: &Row) -> Result<Token, StoreError> {
     Ok(Token {
         id: row.text(0)?,
         agent: row.text(1)?,
@@ -152,17 +190,33 @@ fn token(row: &Row) -> Result<Token, StoreError> {
         worktree: row.opt_text(4)?,
         at: row.text(5)?,
         revoked_at: row.opt_text(6)?,
+        run: row
+            .opt_int(7)?
+            .map(|dispatch| Ok::<_, StoreError>(Binding { dispatch, member: row.int(8)? == 1 }))
+            .transpose()?,
+        seq: row.int(9)?,
     })
 }
 
-const TOKEN: &str = "SELECT id, agent, role, brief, worktree, at, revoked_at FROM tokens";
+const TOKEN: &str = "SELECT id, agent, role, brief, worktree, at, revoked_at, dispatch, member, seq FROM tokens";
 
 pub fn tokens(conn: &mut Conn) -> Result<Vec<Token>, StoreError> {
-    conn.rows(&format!("{TOKEN} ORDER BY at, id"), &[])?.iter().map(token).collect()
+    conn.rows(&format!("{TOKEN} ORDER BY at, id"), &[])?.iter().map(decode_token).collect()
+}
+
+pub fn token(conn: &mut Conn, id: &str) -> Result<Option<Token>, StoreError> {
+    conn.row(&format!("{TOKEN} WHERE id = $1"), params![id])?.map(|row| decode_token(&row)).transpose()
+}
+
+/// Tokens in force that were made for something which is over.
+pub fn tokens_of_ended(conn: &mut Conn, limit: u64) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT t.id FROM tokens t JOIN dispatches d ON d.number = t.dispatch
+         WHERE t.revoked_at IS NULL AND d.stage IN ('landed', 'failed', 'cancelled') ORDER BY t.seq LIMIT $1";
+    conn.rows(sql, params![limit])?.iter().map(|row| row.text(0)).collect()
 }
 
 /// The token with this SHA-256, if it is in force.
 pub fn token_by_hash(conn: &mut Conn, sha256: &str) -> Result<Option<Token>, StoreError> {
     let sql = format!("{TOKEN} WHERE sha256 = $1 AND revoked_at IS NULL");
-    conn.row(&sql, params![sha256])?.map(|row| token(&row)).transpose()
+    conn.row(&sql, params![sha256])?.map(|row| decode_token(&row)).transpose()
 }

@@ -1,6 +1,7 @@
 //! The one writer: a thread that takes commands as they come and commits whatever has gathered in one transaction, so that
 //! many waiting commands cost one fsync.
 
+use super::beside;
 use super::conn::Conn;
 use super::dialect::Location;
 use super::error::StoreError;
@@ -45,6 +46,12 @@ pub enum Job {
         keep: bool,
         reply: Reply<Rebuilt>,
     },
+    /// Keeps something beside the log, or forgets it.
+    Remember {
+        key: String,
+        value: Option<String>,
+        reply: Reply<()>,
+    },
     /// Goes on after a loss: records what was proved and what was found.
     AcceptLoss {
         caller: Caller,
@@ -83,6 +90,10 @@ impl Writer {
                         self.note_fatal(rebuilt.as_ref().err());
                         // A reader that hung up no longer needs the answer.
                         let _ = reply.send(rebuilt);
+                    }
+                    Job::Remember { key, value, reply } => {
+                        self.commit_group(&mut conn, &mut group);
+                        let _ = reply.send(remember(&mut conn, &key, value.as_deref()));
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
@@ -279,13 +290,26 @@ fn execute(
     at: &str,
 ) -> Result<Vec<Recorded>, StoreError> {
     let Known { tail, versions, projector } = known;
-    let world = slice::load(conn, projector, command)?;
+    let world = slice::load(conn, projector, caller, command)?;
     let drafts = decide(&world, caller, command)?;
+    if let Command::Beat { dispatch, fence, moment } = command {
+        beside::note_beat(conn, *dispatch, *fence, moment.beat())?;
+    }
     let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {
         projector.apply(conn, event, index)?;
     }
     Ok(events)
+}
+
+fn remember(conn: &mut Conn, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+    conn.begin_write()?;
+    let done = match value {
+        Some(value) => beside::put(conn, key, value),
+        None => beside::forget(conn, key),
+    };
+    conn.script(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    done
 }
 
 /// Brings the live events up to the end of the log.

@@ -27,7 +27,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
         let (role, brief, worktree) = (Role::Worker, Some(2), Some("lane-2".to_owned()));
-        history.does(Command::IssueToken { id: id.into(), agent, role, brief, worktree, sha256 });
+        history.does(Command::IssueToken { id: id.into(), agent, role, brief, worktree, sha256, run: None });
     }
     history.does(Command::RevokeToken { id: "night".into() });
     let (proved_hash, found_hash) = (chain::sha256(b"proved"), chain::sha256(b"found"));

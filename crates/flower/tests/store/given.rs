@@ -1,16 +1,21 @@
 //! What tests begin with: callers, and commands in short.
 
 use crate::ledger::Ledger;
+use flower_core::event::LeaseBreached;
 use flower_core::landing::{self, Priority, Source};
+use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
-use flower_core::{Actor, ActorType, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, main_branch};
+use flower_core::{
+    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    lease, main_branch,
+};
 
 pub use crate::commands::operator;
 
 pub fn worker(brief: u64) -> Caller {
     let actor = Actor { sort: ActorType::Agent, name: format!("worker-{brief}") };
     let worktree = Some(format!("lane-{brief}"));
-    Caller { actor, role: Role::Worker, door: Door::Mcp, brief: Some(brief), worktree }
+    Caller { brief: Some(brief), worktree, ..Caller::unbound(actor, Role::Worker, Door::Mcp) }
 }
 
 pub fn brief(title: &str) -> Command {
@@ -58,7 +63,7 @@ pub fn project(name: &str) -> Command {
 pub fn token(id: &str, brief: Option<u64>) -> Command {
     let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
     let worktree = brief.map(|number| format!("lane-{number}"));
-    Command::IssueToken { id: id.to_owned(), agent, role: Role::Worker, brief, worktree, sha256 }
+    Command::IssueToken { id: id.to_owned(), agent, role: Role::Worker, brief, worktree, sha256, run: None }
 }
 
 pub fn worktree(project: &str, name: &str, brief: Option<u64>) -> Command {
@@ -122,5 +127,30 @@ pub fn a_life(ledger: &Ledger) {
     let main = main_branch::Step::Record { branch: "main".into(), tip: "c0ffee".repeat(6) };
     ledger.done(Command::Main { project: "web".into(), step: main });
     ledger.done(landing("web", Some("fix"), &[4]));
+    ledger.done(plan(1, "# Plan\n"));
+    let request = dispatch::Request { brief: 2, kind: Some(DispatchKind::Fix), ..dispatch::Request::default() };
+    ledger.done(Command::RequestDispatch(request));
+    let packet = token("packet", Some(2));
+    let Command::IssueToken { id, agent, role, brief, worktree, sha256, .. } = packet else { unreachable!() };
+    let run = Some(Binding { dispatch: 1, member: false });
+    ledger.done(Command::IssueToken { id, agent, role, brief, worktree, sha256, run });
+    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let claim = dispatch::Step::Claim { holder: None, packet: None, seconds: 60, moment: moment.clone() };
+    let agent = Caller { token: Some("packet".into()), run, ..worker(2) };
+    ledger.submit(&agent, &Command::Dispatch { number: 1, step: claim }).expect("a packet claims");
+    ledger.submit(&agent, &Command::Beat { dispatch: 1, fence: 1, moment: moment.clone() }).expect("a sign of life");
+    let patterns = vec!["src/".to_owned()];
+    let (project, worktree) = ("web".to_owned(), "fix".to_owned());
+    let lease = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment };
+    ledger.done(Command::TakeLease(lease));
+    ledger.done(Command::BreachLease(LeaseBreached {
+        project: "web".into(),
+        worktree: "fix".into(),
+        commit: "decade".repeat(6),
+        by: None,
+        holder: "worker-2".into(),
+        paths: vec!["src/a.rs".into()],
+    }));
+    ledger.submit(&agent, &Command::SendMessage { to: "operator".into(), text: "begun".into() }).expect("a message");
     ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
 }

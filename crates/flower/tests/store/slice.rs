@@ -5,7 +5,7 @@ use crate::commands;
 use crate::databases::{self, Database};
 use crate::ledger::Ledger;
 use flower::store::briefs::{self, Filter};
-use flower::store::{StoreError, tables, worktrees};
+use flower::store::{StoreError, dispatches, tables, worktrees};
 use flower_core::{Brief, Caller, Command, Recorded, World, decide};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -44,6 +44,9 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
                 let recorded: Vec<_> = events.iter().map(recorded).collect();
                 let drafts: Vec<_> = drafts.into_iter().map(|d| (d.stream.to_string(), d.brief, d.event)).collect();
                 prop_assert_eq!(recorded, drafts, "{:?}", command);
+                if let Command::Beat { dispatch, fence, moment } = command {
+                    world.beat(*dispatch, *fence, moment.beat());
+                }
                 for event in &events {
                     world.apply(event).unwrap();
                 }
@@ -64,7 +67,12 @@ fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     let projects = ledger.read(tables::projects).into_iter().map(|project| (project.name, project.root));
     prop_assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects.clone());
     let tokens = ledger.read(tables::tokens).into_iter().filter(|token| token.revoked_at.is_none());
-    prop_assert_eq!(tokens.map(|token| token.id).collect::<std::collections::BTreeSet<_>>(), world.tokens.clone());
+    prop_assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens.clone());
+    let open = ledger.read(dispatches::open);
+    let expected: Vec<_> = world.dispatches.values().filter(|dispatch| dispatch.is_open()).cloned().collect();
+    prop_assert_eq!(open, expected);
+    let leases = ledger.read(|conn| dispatches::leases(conn, None));
+    prop_assert_eq!(leases, world.leases.values().filter(|lease| lease.live).cloned().collect::<Vec<_>>());
     let live = ledger.read(|conn| worktrees::live(conn, None)).into_iter().map(|w| (w.number, w));
     let expected = world.worktrees.clone().into_iter().filter(|(_, w)| w.is_live());
     prop_assert_eq!(live.collect::<BTreeMap<_, _>>(), expected.collect::<BTreeMap<_, _>>());

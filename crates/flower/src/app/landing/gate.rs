@@ -10,6 +10,7 @@ use crate::app::worktrees::limits::MOST_FILES;
 use crate::error::Problem;
 use crate::git;
 use crate::repository::Repository;
+use crate::store::dispatches;
 use flower_core::Landing;
 use flower_core::landing::Source;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -83,6 +84,7 @@ impl App {
         }
         self.look_at_changes(repository, landing, merged, &mut opinion).await?;
         look_at_merges(repository, found, &mut opinion).await?;
+        self.look_at_leases(repository, landing, &mut opinion).await?;
         if settings.land.approve == Approve::Operator {
             opinion.hold("every landing waits for the operator (`[land] approve`)", None);
         }
@@ -91,6 +93,40 @@ impl App {
             opinion.hold(format!("these commands are not approved: {}", commands.join("; ")), None);
         }
         Ok(opinion)
+    }
+
+    /// Commits that touch what another agent had reserved when they were made.
+    async fn look_at_leases(
+        &self,
+        repository: &Repository,
+        landing: &Landing,
+        opinion: &mut Opinion,
+    ) -> Result<(), Problem> {
+        let Some(main) = self.main_of(&landing.project).await.ok().filter(|_| landing.worktree.is_some()) else {
+            return Ok(());
+        };
+        let most = format!("--max-count={MOST_MERGES}");
+        let exclude = format!("^{}", main.tip);
+        let args = ["rev-list", &most, "--end-of-options", &landing.commit, &exclude, "--"];
+        let text = git::in_main(repository).args(args).line().await?;
+        let commits: Vec<String> = text.lines().map(str::to_owned).collect();
+        let read = self.store.read(move |conn| {
+            let mut all = Vec::new();
+            for commit in commits {
+                all.extend(dispatches::breaches(conn, &commit)?.into_iter().map(|breach| (commit.clone(), breach)));
+            }
+            Ok(all)
+        });
+        for (commit, (holder, paths)) in read.await? {
+            for path in paths.lines() {
+                let why = format!(
+                    "commit {} changes `{path}`, which `{holder}` had reserved",
+                    &commit[..12.min(commit.len())]
+                );
+                opinion.hold(why, Some(OsStr::new(path)));
+            }
+        }
+        Ok(())
     }
 
     /// What a landing would add to MAIN's repository, object by object.

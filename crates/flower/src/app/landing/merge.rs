@@ -54,6 +54,23 @@ pub(in crate::app) async fn is_ancestor(repository: &Repository, old: &str, new:
     Ok(git::in_main(repository).args(["merge-base", "--is-ancestor", old, new]).succeeds().await?)
 }
 
+/// The paths in which two commits do not merge.
+pub(in crate::app) async fn conflicts_with(
+    repository: &Repository,
+    ours: &str,
+    theirs: &str,
+) -> Result<Vec<String>, Problem> {
+    let merged = merge_trees(repository, ours, theirs).await?;
+    let mut paths: Vec<String> = merged
+        .conflicts
+        .iter()
+        .map(|path| path.to_string_lossy().into_owned())
+        .filter(|path| !path.is_empty())
+        .collect();
+    paths.dedup();
+    Ok(paths)
+}
+
 fn durable(repository: &Repository) -> Git {
     git::in_main(repository).args(DURABLE)
 }

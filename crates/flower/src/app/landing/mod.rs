@@ -12,7 +12,7 @@ mod propose;
 mod runner;
 
 pub(in crate::app) use checks::VerifiedCommit;
-pub(in crate::app) use merge::{commit, is_ancestor};
+pub(in crate::app) use merge::{commit, conflicts_with, is_ancestor};
 
 use super::App;
 use super::main_branch::Watch;
@@ -428,6 +428,11 @@ impl App {
         let of = project.to_owned();
         Ok(self.store.read(move |conn| worktrees::live(conn, Some(&of))).await?)
     }
+}
+
+/// The end of a check's log.
+pub(in crate::app) fn log_tail(file: &std::path::Path, most: u64) -> String {
+    String::from_utf8_lossy(&checks::tail(file, most)).into_owned()
 }
 
 /// What may be said of a landing when it is asked for.

@@ -130,7 +130,11 @@ impl App {
             self.move_operators_index(place).await?;
         }
         fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
-        super::disk::delete(&place.refused()).map_err(io)
+        super::disk::delete(&place.refused()).map_err(io)?;
+        if moves {
+            self.note_commits(place, old.as_deref(), &new).await;
+        }
+        Ok(())
     }
 
     /// Commits of the operator's that the branch went on without, and how to bring each of them back.

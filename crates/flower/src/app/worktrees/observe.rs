@@ -166,9 +166,15 @@ async fn counts(place: &Place, main_tip: &str) -> Result<(u64, u64), Problem> {
 
 /// Whether anything in it is not committed. Runs nothing that is configured inside.
 pub(in crate::app) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
+    Ok(!uncommitted(place).await?.is_empty())
+}
+
+/// What in it is not committed.
+pub(in crate::app) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
     let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     let args =
         ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"];
     let output = git::in_linked(&place.repository, &admin, &place.tree).args(args).run().await?;
-    Ok(!output.stdout.is_empty())
+    let path = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
+    Ok(output.items().map(path).collect())
 }

@@ -40,7 +40,27 @@ pub(in crate::app) fn write(place: &Place, facts: &Facts, base: &str, identity: 
     if place.repository.git_dir.join("shallow").exists() {
         fs::copy(place.repository.git_dir.join("shallow"), private.join("shallow"))?;
     }
+    write_hooks(&private)?;
     fs::write(place.gitfile(), gitfile_text(&private))
+}
+
+/// Whoever has no token has nobody to ask for.
+const HOOK: &str = "[ -n \"$FLOWER_TOKEN\" ] && command -v flower >/dev/null || exit 0\n";
+
+/// Hooks that ask flower before and tell it after a commit, for whoever has a token. A courtesy: whoever leaves them out is
+/// found when the commits are collected.
+fn write_hooks(private: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let hooks = private.join("hooks");
+    fs::create_dir_all(&hooks)?;
+    for (name, say) in
+        [("pre-commit", "git diff --cached --name-only --no-renames -z"), ("post-commit", "git rev-parse HEAD")]
+    {
+        let file = hooks.join(name);
+        fs::write(&file, format!("#!/bin/sh\n{HOOK}{say} | flower hook {name}\n"))?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
+    }
+    Ok(())
 }
 
 fn config(base: &str, identity: &Identity) -> String {
@@ -92,7 +112,20 @@ pub(in crate::app) fn spec(
     spec.connect.extend(flower_port);
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
+    speak_to_flower(&mut spec, flower_port);
     Ok(spec)
+}
+
+/// What runs inside speaks to the daemon with a token of its own, if whoever starts it has one.
+fn speak_to_flower(spec: &mut Spec, port: Option<u16>) {
+    let (Some(port), Ok(flower)) = (port, std::env::current_exe()) else { return };
+    spec.env.insert("FLOWER_URL".into(), format!("http://127.0.0.1:{port}"));
+    spec.pass_env.push("FLOWER_TOKEN".into());
+    if let Some(folder) = flower.parent() {
+        let path = spec.env.get("PATH").cloned().or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
+        spec.env.insert("PATH".into(), format!("{path}:{}", folder.display()));
+    }
+    spec.read.push(flower);
 }
 
 /// The jail in which flower itself asks the private repository: no network, no home, nothing of the worktree but its name.

@@ -4,14 +4,16 @@ use super::private;
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::settings::Settings;
-use crate::error::Problem;
+use crate::error::{Problem, ProblemKind};
+use crate::store::dispatches;
 use crate::view::EnterView;
+use flower_core::Worktree;
 use flower_core::worktree::Seal;
 
 impl App {
     /// What stands before a command so that it runs in the worktree, inside its seal.
     pub async fn enter_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
-        let worktree = self.worktree(choice, name).await?;
+        let worktree = self.worktree_to_enter(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let path = place.tree.to_string_lossy().into_owned();
         if place.seal == Seal::Linked {
@@ -25,6 +27,24 @@ impl App {
         let launcher = self.launcher(&place, &settings)?;
         let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
+    }
+
+    /// The live one, or the one that a dispatch has chosen: whoever has its packet may come before the claim.
+    async fn worktree_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let missing = match self.worktree(choice, name).await {
+            Err(problem) if problem.kind == ProblemKind::NotFound => problem,
+            found => return found,
+        };
+        let project = self.find_project(choice).await?;
+        let wanted = name.to_owned();
+        let open = self.store.read(dispatches::open).await?;
+        let chosen = open.into_iter().find(|dispatch| {
+            dispatch.worktree.as_ref() == Some(&wanted) && (project.is_none() || dispatch.project == project)
+        });
+        match chosen.and_then(|dispatch| Some((dispatch.project?, dispatch.brief))) {
+            Some((project, brief)) => self.ensure_worktree(&project, name, Some(brief)).await,
+            None => Err(missing),
+        }
     }
 
     /// Looks whether anything was committed there, for whoever has just left it.

@@ -4,13 +4,22 @@ use crate::cli::Context;
 use crate::cli::output::{ago, plain};
 use crate::error::Problem;
 use crate::view::InboxItem;
+use hyper::Method;
 
-/// What waits for you: questions, plans and results to accept, landings to let in, alarms of MAIN
+/// What waits for you: questions, plans and results to accept, landings to let in, alarms of MAIN, messages
 #[derive(clap::Args)]
-pub(crate) struct InboxArgs {}
+pub(crate) struct InboxArgs {
+    /// Messages up to now are seen; they wait no longer
+    #[arg(long)]
+    seen: bool,
+}
 
-pub(crate) async fn run(context: &Context, _: &InboxArgs) -> Result<(), Problem> {
-    let items: Vec<InboxItem> = context.client().await?.get("/api/inbox").await?;
+pub(crate) async fn run(context: &Context, args: &InboxArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    if args.seen {
+        client.call(Method::POST, "/api/inbox/seen").await?;
+    }
+    let items: Vec<InboxItem> = client.get("/api/inbox").await?;
     context.answer(&items, |items| {
         if items.is_empty() {
             return "nothing waits for you\n".to_owned();

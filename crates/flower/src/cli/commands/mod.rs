@@ -1,16 +1,23 @@
 //! One file per command: its help is its documentation, its arguments, and what it does with them.
 
+mod agent;
+mod beat;
 mod brief;
+mod claim;
 mod completions;
 mod diff;
+mod dispatch;
 mod doctor;
 mod down;
 mod freeze;
 mod halt;
+mod handback;
+mod hook;
 mod inbox;
 mod init;
 pub(super) mod jail;
 mod land;
+mod lease;
 mod log;
 mod main;
 mod project;
@@ -43,6 +50,12 @@ pub(super) enum Command {
     Trace(trace::TraceArgs),
     Search(search::SearchArgs),
     Scratchpad(scratchpad::ScratchpadArgs),
+    Dispatch(dispatch::DispatchArgs),
+    Claim(claim::ClaimArgs),
+    Beat(beat::BeatArgs),
+    Handback(handback::HandBackArgs),
+    Lease(lease::LeaseArgs),
+    Agent(agent::AgentArgs),
     Worktree(worktree::WorktreeArgs),
     Diff(diff::DiffArgs),
     Land(land::LandArgs),
@@ -55,6 +68,8 @@ pub(super) enum Command {
     Token(token::TokenArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
+    #[command(hide = true)]
+    Hook(hook::HookArgs),
     #[command(hide = true)]
     Jail(jail::JailArgs),
 }
@@ -91,6 +106,13 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Trace(args) => trace::run(&context, &args).await,
             Command::Search(args) => search::run(&context, &args).await,
             Command::Scratchpad(args) => scratchpad::run(&context, args).await,
+            Command::Dispatch(args) => dispatch::run(&context, args).await,
+            Command::Claim(args) => claim::run(&context, args).await,
+            Command::Beat(args) => beat::run(&context, &args).await,
+            Command::Handback(args) => handback::run(&context, args).await,
+            Command::Lease(args) => lease::run(&context, args).await,
+            Command::Agent(args) => agent::run(&context, args).await,
+            Command::Hook(args) => hook::run(&context, &args).await,
             Command::Worktree(args) => worktree::run(&context, args).await,
             Command::Diff(args) => diff::run(&context, &args).await,
             Command::Land(args) => land::run(&context, args).await,

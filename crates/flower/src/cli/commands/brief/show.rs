@@ -3,19 +3,30 @@
 use crate::cli::output::{ago, plain};
 use crate::cli::{Context, event};
 use crate::error::Problem;
-use crate::view::{BriefView, EventView};
+use crate::view::{BriefView, EventView, RecallView};
 use std::fmt::Write;
 
 /// One brief as a page: where it stands, its spec, who is on it, what happened last
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
     number: u64,
+    /// Exactly what an agent reads, as the tool `recall_brief` gives it
+    #[arg(long)]
+    as_agent: bool,
+    /// How long that may be, in tokens: 500 to 50000
+    #[arg(long, value_name = "TOKENS", requires = "as_agent")]
+    budget: Option<u64>,
 }
 
 const NEWEST_EVENTS: u64 = 10;
 
 pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
     let client = context.client().await?;
+    if args.as_agent {
+        let budget = args.budget.map_or_else(String::new, |budget| format!("?budget={budget}"));
+        let recalled: RecallView = client.get(&format!("/api/briefs/{}/recall{budget}", args.number)).await?;
+        return context.answer(&recalled, |recalled| recalled.text.clone());
+    }
     let brief: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;
     if context.json {
         return context.answer(&brief, |_| String::new());

@@ -1,0 +1,381 @@
+//! Dispatch: how a brief becomes work. A request waits for somebody to claim it; a claim has one holder, a lease, and a fence
+//! that only grows; a hand-back ends it.
+
+mod claim;
+mod hand_back;
+mod request;
+
+pub use request::Request;
+pub(crate) use request::{auto, request};
+
+use crate::brief::Brief;
+use crate::event::{
+    DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, LinkAdded, Stream,
+};
+use crate::link::LinkKind;
+use crate::moment::{Beat, Moment};
+use crate::readiness::DispatchKind;
+use crate::refusal::Refusal;
+use crate::text;
+use crate::word::words;
+use crate::world::World;
+use crate::{Event, event};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+words! {
+    DispatchState ("dispatch state") {
+        Requested = "requested",
+        Claimed = "claimed",
+        Executing = "executing",
+        HandedBack = "handed_back",
+        Landed = "landed",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+}
+
+pub use DispatchState as State;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dispatch {
+    pub number: u64,
+    pub brief: u64,
+    pub kind: DispatchKind,
+    pub state: State,
+    /// The spec that it was asked for with.
+    pub spec_version: u64,
+    /// Where the work happens; none for a brief without a project.
+    pub project: Option<String>,
+    pub worktree: Option<String>,
+    /// Which agent it is for; none is whoever claims it.
+    pub profile: Option<String>,
+    /// How many agents share the worktree.
+    pub agents: u64,
+    /// The landing that a `fix` is about, and what went wrong.
+    pub of: Option<u64>,
+    pub evidence: Option<String>,
+    /// The newest that was given; 0 before the first claim.
+    pub fence: u64,
+    pub claim: Option<Claim>,
+    /// Tokens that may claim it once.
+    pub packets: Vec<String>,
+    /// Whoever has claimed it, oldest first.
+    pub runs: Vec<Run>,
+    /// The commit at which the work began.
+    pub base: Option<String>,
+    pub result: Option<Outcome>,
+    pub by: String,
+    pub requested_at: String,
+    pub ended_at: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claim {
+    pub holder: String,
+    pub fence: u64,
+    pub seconds: u64,
+    pub beat: Beat,
+    pub at: String,
+}
+
+/// One claim, as long as it is remembered who made it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    pub fence: u64,
+    pub holder: String,
+    /// Absent where the operator claimed it.
+    pub token: Option<String>,
+}
+
+/// What was handed back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Outcome {
+    pub summary: String,
+    pub not_done: Option<String>,
+    /// The newest commit of its branch, if it has any of its own.
+    pub tip: Option<String>,
+    pub commits: Vec<String>,
+}
+
+/// Claims of one dispatch that are remembered, and packets that can be used.
+const MOST_RUNS: usize = 32;
+
+impl Dispatch {
+    pub fn requested(event: &Event, at: &str, by: &str) -> Option<Dispatch> {
+        let Event::DispatchRequested(new) = event else { return None };
+        Some(Dispatch {
+            number: new.number,
+            brief: new.brief,
+            kind: new.kind,
+            state: State::Requested,
+            spec_version: new.spec_version,
+            project: new.project.clone(),
+            worktree: new.worktree.clone(),
+            profile: new.profile.clone(),
+            agents: new.agents,
+            of: new.of,
+            evidence: new.evidence.clone(),
+            fence: 0,
+            claim: None,
+            packets: Vec::new(),
+            runs: Vec::new(),
+            base: None,
+            result: None,
+            by: by.to_owned(),
+            requested_at: at.to_owned(),
+            ended_at: None,
+        })
+    }
+
+    pub fn evolve(&mut self, event: &Event, at: &str) {
+        match event {
+            Event::TokenIssued(token) if !token.member => keep_last(&mut self.packets, token.id.clone()),
+            Event::DispatchClaimed(claimed) => {
+                self.state = State::Claimed;
+                self.fence = claimed.fence;
+                let (holder, fence) = (claimed.holder.clone(), claimed.fence);
+                let beat = Beat { boot: claimed.boot.clone(), at: claimed.boot_ms };
+                self.claim =
+                    Some(Claim { holder: holder.clone(), fence, seconds: claimed.seconds, beat, at: at.to_owned() });
+                self.packets.retain(|packet| claimed.packet.as_ref() != Some(packet));
+                keep_last(&mut self.runs, Run { fence, holder, token: claimed.token.clone() });
+            }
+            Event::DispatchExecuting(executing) => {
+                self.state = State::Executing;
+                self.base.clone_from(&executing.base);
+            }
+            Event::DispatchExpired(_) => {
+                self.state = State::Requested;
+                self.claim = None;
+            }
+            Event::DispatchHandedBack(back) => {
+                self.end(State::HandedBack, at);
+                self.result = Some(Outcome {
+                    summary: back.summary.clone(),
+                    not_done: back.not_done.clone(),
+                    tip: back.tip.clone(),
+                    commits: back.commits.clone(),
+                });
+            }
+            Event::DispatchFailed(failed) => {
+                self.end(State::Failed, at);
+                let (summary, not_done) = (failed.summary.clone(), failed.not_done.clone());
+                self.result = Some(Outcome { summary, not_done, tip: None, commits: Vec::new() });
+            }
+            Event::DispatchCancelled(_) => self.end(State::Cancelled, at),
+            Event::DispatchLanded(_) => self.end(State::Landed, at),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, state: State, at: &str) {
+        self.state = state;
+        self.claim = None;
+        self.ended_at = Some(at.to_owned());
+    }
+
+    /// Whether somebody still may work on it.
+    pub fn is_open(&self) -> bool {
+        matches!(self.state, State::Requested | State::Claimed | State::Executing)
+    }
+
+    /// Nothing that anybody does changes it any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state, State::Landed | State::Failed | State::Cancelled)
+    }
+
+    /// Whether this token made the newest claim.
+    pub fn is_run_by(&self, token: &str) -> bool {
+        self.runs.last().is_some_and(|run| run.token.as_deref() == Some(token))
+    }
+
+    /// Whether this token ever claimed it.
+    pub fn was_run_by(&self, token: &str) -> bool {
+        self.runs.iter().any(|run| run.token.as_deref() == Some(token))
+    }
+}
+
+fn keep_last<T>(list: &mut Vec<T>, new: T) {
+    if list.len() >= MOST_RUNS {
+        list.remove(0);
+    }
+    list.push(new);
+}
+
+/// The dispatch that an event speaks of.
+pub fn number(event: &Event) -> Option<u64> {
+    match event {
+        Event::DispatchRequested(event::DispatchRequested { number, .. })
+        | Event::DispatchClaimed(event::DispatchClaimed { number, .. })
+        | Event::DispatchExecuting(event::DispatchExecuting { number, .. })
+        | Event::DispatchExpired(event::DispatchExpired { number, .. })
+        | Event::DispatchHandedBack(event::DispatchHandedBack { number, .. })
+        | Event::DispatchLate(event::DispatchLate { number, .. })
+        | Event::DispatchFailed(event::DispatchFailed { number, .. })
+        | Event::DispatchCancelled(event::DispatchCancelled { number, .. })
+        | Event::DispatchLanded(event::DispatchLanded { number, .. }) => Some(*number),
+        Event::TokenIssued(token) => token.dispatch,
+        _ => None,
+    }
+}
+
+/// What happens to a dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    Claim {
+        /// Names the holder; otherwise whoever claims it.
+        holder: Option<String>,
+        /// The token that gives the right to, where it is not the caller's own.
+        packet: Option<String>,
+        seconds: u64,
+        moment: Moment,
+    },
+    /// The worktree is ready, at this commit.
+    Execute {
+        fence: u64,
+        base: Option<String>,
+    },
+    HandBack(HandBack),
+    /// Nobody was heard of for too long.
+    Expire {
+        moment: Moment,
+    },
+    Cancel {
+        why: Option<String>,
+    },
+    /// Its brief is in MAIN.
+    Land,
+    /// Commits that were found on its branch, oldest first, with their titles.
+    Commits(Vec<(String, String)>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandBack {
+    pub fence: u64,
+    pub summary: String,
+    pub not_done: Option<String>,
+    pub failed: bool,
+    pub tip: Option<String>,
+    pub commits: Vec<String>,
+}
+
+/// Commits of one brief that are linked; the rest is in the branch.
+pub const MOST_COMMITS: usize = 50;
+const WHY_CHARS: usize = 500;
+
+pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+    let dispatch = world.dispatch(number)?;
+    let wanted = |wanted: &'static str| Refusal::DispatchState { number, state: dispatch.state, wanted };
+    match step {
+        Step::Claim { holder, packet, seconds, moment } => {
+            let claim = claim::Wish { holder: holder.as_deref(), packet: packet.as_deref(), seconds: *seconds, moment };
+            claim::decide(world, caller, dispatch, &claim)
+        }
+        Step::Execute { fence, base } => match dispatch.state {
+            State::Claimed if dispatch.fence == *fence => {
+                Ok(vec![draft(dispatch, DispatchExecuting { number, base: base.clone() })])
+            }
+            State::Executing if dispatch.fence == *fence => Ok(Vec::new()),
+            _ => Err(wanted("claimed")),
+        },
+        Step::HandBack(back) => hand_back::decide(world, dispatch, caller, back),
+        Step::Expire { moment } => match &dispatch.claim {
+            Some(claim) if world.is_over(dispatch, claim, moment) => Ok(expire(world, dispatch, claim)),
+            // Heard of in time, or gone already.
+            _ => Ok(Vec::new()),
+        },
+        Step::Cancel { why } => {
+            if !dispatch.is_open() {
+                return Err(wanted("open"));
+            }
+            let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
+            let mut drafts = vec![draft(dispatch, DispatchCancelled { number, why })];
+            if let Some(claim) = &dispatch.claim {
+                drafts.extend(release(world, dispatch, &claim.holder, "the dispatch was cancelled"));
+            }
+            Ok(drafts)
+        }
+        Step::Land => match dispatch.state {
+            State::HandedBack => Ok(vec![draft(dispatch, DispatchLanded { number })]),
+            _ => Err(wanted("handed back")),
+        },
+        Step::Commits(commits) => Ok(links(world, dispatch, commits)),
+    }
+}
+
+/// A sign of life of whoever holds it. It is no history, so no event comes of it.
+pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
+    let dispatch = world.dispatch(number)?;
+    match &dispatch.claim {
+        Some(claim) if claim.fence == fence => Ok(()),
+        _ if fence == dispatch.fence && fence > 0 => {
+            Err(Refusal::DispatchState { number, state: dispatch.state, wanted: "claimed" })
+        }
+        _ => Err(stale(dispatch, fence)),
+    }
+}
+
+/// The claim is over, and the work waits for the next one.
+fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
+    let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
+    let mut drafts = vec![draft(dispatch, DispatchExpired { number, fence, holder })];
+    drafts.extend(release(world, dispatch, &claim.holder, "its holder was not heard of any more"));
+    drafts
+}
+
+/// What a run leaves behind: the paths that its holder has reserved in the worktree.
+fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
+    let of_run = |lease: &&crate::lease::Lease| {
+        lease.holder == holder
+            && Some(&lease.worktree) == dispatch.worktree.as_ref()
+            && Some(&lease.project) == dispatch.project.as_ref()
+    };
+    let leases = world.leases.values().filter(|lease| lease.live).filter(of_run);
+    leases.map(|lease| lease.draft(LeaseReleased { number: lease.number, why: why.to_owned() })).collect()
+}
+
+fn links(world: &World, dispatch: &Dispatch, commits: &[(String, String)]) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+    let linked = world.briefs.get(&dispatch.brief).map_or(0, |brief| usize::try_from(brief.commits).unwrap_or(0));
+    for (target, title) in commits.iter().take(MOST_COMMITS.saturating_sub(linked)) {
+        drafts.extend(link(world, dispatch.brief, LinkKind::Commit, target, title));
+    }
+    drafts
+}
+
+fn link(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
+    if world.links.contains(&(brief, kind, target.to_owned())) {
+        return None;
+    }
+    let label = text::cut(if label.is_empty() { target } else { label }, 200);
+    Some(Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label }))
+}
+
+fn draft(dispatch: &Dispatch, event: impl Into<Event>) -> Draft {
+    Draft { stream: Stream::Dispatch(dispatch.number), brief: Some(dispatch.brief), event: event.into() }
+}
+
+fn stale(dispatch: &Dispatch, given: u64) -> Refusal {
+    let holder = dispatch.claim.as_ref().map(|claim| claim.holder.clone());
+    Refusal::StaleFence { number: dispatch.number, given, newest: dispatch.fence, holder }
+}
+
+impl World {
+    /// When the holder of a claim was last heard of.
+    pub fn heard(&self, dispatch: &Dispatch, claim: &Claim) -> Beat {
+        match self.beats.get(&dispatch.number) {
+            Some((fence, beat)) if *fence == claim.fence => beat.clone(),
+            _ => claim.beat.clone(),
+        }
+    }
+
+    pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &Moment) -> bool {
+        moment.is_over(&self.heard(dispatch, claim), claim.seconds)
+    }
+}
+
+/// What somebody who claims or hands back does to the brief.
+fn moved(brief: &Brief, to: crate::Status, why: String) -> Draft {
+    Draft::brief(brief.number, event::StatusChanged { from: brief.status, to, why: Some(why) })
+}

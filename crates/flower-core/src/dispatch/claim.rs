@@ -1,0 +1,99 @@
+//! Claiming: exactly one holder at a time, and the loser is told who it is.
+
+use super::{Dispatch, State, draft, expire, link, moved};
+use crate::actor::{ActorType, Caller, Role};
+use crate::brief::Brief;
+use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
+use crate::link::LinkKind;
+use crate::moment::{Moment, in_words};
+use crate::readiness::DispatchKind;
+use crate::refusal::Refusal;
+use crate::world::World;
+use crate::{Status, text, worktree};
+
+pub(super) struct Wish<'a> {
+    pub(super) holder: Option<&'a str>,
+    pub(super) packet: Option<&'a str>,
+    pub(super) seconds: u64,
+    pub(super) moment: &'a Moment,
+}
+
+/// A day: whoever needs longer is heard of in between.
+const MOST_SECONDS: u64 = 86_400;
+
+pub(super) fn decide(
+    world: &World,
+    caller: &Caller,
+    dispatch: &Dispatch,
+    wish: &Wish<'_>,
+) -> Result<Vec<Draft>, Refusal> {
+    let number = dispatch.number;
+    if !(1..=MOST_SECONDS).contains(&wish.seconds) {
+        return Err(Refusal::BadLease { seconds: wish.seconds, most: MOST_SECONDS });
+    }
+    let own = caller.token.as_deref();
+    let mut drafts = Vec::new();
+    match (&dispatch.claim, dispatch.state) {
+        // Whoever asks twice, perhaps after a crash, has it already.
+        (Some(_), _) if own.is_some_and(|token| dispatch.is_run_by(token)) => return Ok(Vec::new()),
+        (Some(claim), _) if world.is_over(dispatch, claim, wish.moment) => {
+            drafts.extend(expire(world, dispatch, claim));
+        }
+        (Some(claim), _) => {
+            let left = wish.moment.left(&world.heard(dispatch, claim), claim.seconds);
+            return Err(Refusal::Claimed { number, holder: claim.holder.clone(), left: in_words(left) });
+        }
+        (None, State::Requested) => {}
+        (None, state) => return Err(Refusal::DispatchState { number, state, wanted: "requested" }),
+    }
+    let packet = require_packet(caller, dispatch, wish.packet)?;
+    let brief = world.brief(dispatch.brief)?;
+    if brief.status.is_closed() || brief.status == Status::Parked {
+        return Err(Refusal::BriefNotOpen { number, brief: brief.number, status: brief.status });
+    }
+    let holder = match wish.holder {
+        Some(name) => text::name("agent", name)?,
+        None => caller.actor.name.clone(),
+    };
+    let fence = dispatch.fence + 1;
+    let claimed = DispatchClaimed {
+        number,
+        holder: holder.clone(),
+        fence,
+        seconds: wish.seconds,
+        boot: wish.moment.boot.clone(),
+        boot_ms: wish.moment.now,
+        token: caller.token.clone(),
+        packet,
+        worktree: dispatch.worktree.clone(),
+    };
+    drafts.push(draft(dispatch, claimed));
+    drafts.extend(join(brief, dispatch, &holder, caller));
+    if let Some(name) = &dispatch.worktree {
+        drafts.extend(link(world, brief.number, LinkKind::Worktree, name, ""));
+        drafts.extend(link(world, brief.number, LinkKind::Branch, &worktree::branch(name), ""));
+    }
+    if brief.status == Status::Planned && dispatch.kind != DispatchKind::Design {
+        drafts.push(moved(brief, Status::InProgress, format!("{holder} claimed dispatch {number}")));
+    }
+    Ok(drafts)
+}
+
+/// A worker needs a packet that nobody has used: its own token, or one that it was handed.
+fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> Result<Option<String>, Refusal> {
+    let packet = given.or(caller.token.as_deref()).filter(|token| dispatch.packets.iter().any(|p| p == token));
+    match (caller.role, packet) {
+        (Role::Operator | Role::Orchestrator, packet) => Ok(packet.map(str::to_owned)),
+        (_, Some(packet)) => Ok(Some(packet.to_owned())),
+        (_, None) => Err(Refusal::NoPacket { number: dispatch.number }),
+    }
+}
+
+/// The holder is on the brief, whoever claimed it for them.
+fn join(brief: &Brief, dispatch: &Dispatch, holder: &str, caller: &Caller) -> Option<Draft> {
+    let (sort, role) = (ActorType::Agent, Role::Worker);
+    // Whoever acts joins anyway.
+    let known = holder == caller.actor.name || brief.participants.iter().any(|p| p.name == holder && p.sort == sort);
+    let (name, worktree) = (holder.to_owned(), dispatch.worktree.clone());
+    (!known).then(|| Draft::brief(brief.number, ParticipantJoined { name, sort, role, worktree, wave: None }))
+}

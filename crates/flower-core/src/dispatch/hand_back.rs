@@ -1,0 +1,63 @@
+//! Handing back: the end of a run. The newest fence counts, even after its lease ran out; an older one is kept and refused.
+
+use super::{Dispatch, HandBack, State, draft, moved, release, stale};
+use crate::actor::Caller;
+use crate::event::{DispatchFailed, DispatchHandedBack, DispatchLate, Draft};
+use crate::readiness::DispatchKind;
+use crate::refusal::Refusal;
+use crate::world::World;
+use crate::{Status, text};
+
+pub(super) fn decide(
+    world: &World,
+    dispatch: &Dispatch,
+    caller: &Caller,
+    back: &HandBack,
+) -> Result<Vec<Draft>, Refusal> {
+    let number = dispatch.number;
+    let summary = text::markdown("summary", &back.summary, text::NOTE_BYTES)?;
+    let not_done = back.not_done.as_deref().filter(|text| !text.trim().is_empty());
+    let not_done =
+        not_done.map(|text| text::markdown("list of what was not done", text, text::NOTE_BYTES)).transpose()?;
+    if back.fence == 0 || back.fence > dispatch.fence {
+        return Err(stale(dispatch, back.fence));
+    }
+    // Somebody else has it by now. What was done is kept; whoever hands it back hears that it does not count.
+    if back.fence < dispatch.fence {
+        let by = dispatch.runs.iter().find(|run| run.fence == back.fence);
+        let holder = by.map_or_else(|| caller.actor.name.clone(), |run| run.holder.clone());
+        return Ok(vec![draft(dispatch, DispatchLate { number, fence: back.fence, holder, summary })]);
+    }
+    if !dispatch.is_open() {
+        return Err(Refusal::DispatchState { number, state: dispatch.state, wanted: "claimed" });
+    }
+    let brief = world.brief(dispatch.brief)?;
+    let holder = dispatch.runs.last().map_or_else(|| caller.actor.name.clone(), |run| run.holder.clone());
+    let mut drafts = Vec::new();
+    if back.failed {
+        drafts.push(draft(
+            dispatch,
+            DispatchFailed { number, fence: back.fence, holder: holder.clone(), summary, not_done },
+        ));
+    } else {
+        if dispatch.kind == DispatchKind::Design && brief.spec_version <= dispatch.spec_version {
+            return Err(Refusal::NoDesign { number, brief: brief.number });
+        }
+        let handed = DispatchHandedBack {
+            number,
+            fence: back.fence,
+            holder: holder.clone(),
+            summary,
+            not_done,
+            tip: back.tip.clone(),
+            commits: back.commits.iter().take(super::MOST_COMMITS).cloned().collect(),
+        };
+        drafts.push(draft(dispatch, handed));
+        if brief.status == Status::InProgress && dispatch.kind != DispatchKind::Design {
+            drafts.push(moved(brief, Status::InReview, format!("{holder} handed dispatch {number} back")));
+        }
+    }
+    drafts.extend(release(world, dispatch, &holder, "the work was handed back"));
+    debug_assert!(matches!(dispatch.state, State::Requested | State::Claimed | State::Executing));
+    Ok(drafts)
+}

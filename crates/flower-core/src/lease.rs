@@ -1,0 +1,154 @@
+//! Path leases: inside one worktree, who may change what for how long. What overlaps is refused, and its holder named.
+
+use crate::actor::Caller;
+use crate::event::{Draft, LeaseReleased, LeaseTaken, Stream};
+use crate::moment::{Beat, Moment, in_words};
+use crate::pattern::Pattern;
+use crate::refusal::Refusal;
+use crate::world::World;
+use crate::{Event, text};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    pub number: u64,
+    pub project: String,
+    pub worktree: String,
+    pub holder: String,
+    pub brief: Option<u64>,
+    pub patterns: Vec<String>,
+    pub seconds: u64,
+    pub beat: Beat,
+    pub at: String,
+    pub live: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub project: String,
+    pub worktree: String,
+    /// Names the holder; otherwise whoever takes it.
+    pub holder: Option<String>,
+    pub patterns: Vec<String>,
+    pub seconds: u64,
+    pub moment: Moment,
+}
+
+const MOST_PATTERNS: usize = 64;
+const MOST_LIVE: usize = 256;
+const MOST_SECONDS: u64 = 86_400;
+
+impl Lease {
+    pub fn taken(event: &Event, brief: Option<u64>, at: &str) -> Option<Lease> {
+        let Event::LeaseTaken(new) = event else { return None };
+        Some(Lease {
+            number: new.number,
+            project: new.project.clone(),
+            worktree: new.worktree.clone(),
+            holder: new.holder.clone(),
+            brief,
+            patterns: new.patterns.clone(),
+            seconds: new.seconds,
+            beat: Beat { boot: new.boot.clone(), at: new.boot_ms },
+            at: at.to_owned(),
+            live: true,
+        })
+    }
+
+    pub fn is_over(&self, moment: &Moment) -> bool {
+        moment.is_over(&self.beat, self.seconds)
+    }
+
+    /// The first of its patterns that shares a path with one of `patterns`, and that one.
+    pub fn overlap<'a>(&'a self, patterns: &'a [Pattern]) -> Option<(&'a str, &'a Pattern)> {
+        self.patterns.iter().find_map(|own| {
+            let parsed = Pattern::parse(own).ok()?;
+            patterns.iter().find(|other| parsed.overlaps(other)).map(|other| (own.as_str(), other))
+        })
+    }
+
+    pub(crate) fn draft(&self, event: impl Into<Event>) -> Draft {
+        Draft { stream: Stream::Lease(self.number), brief: self.brief, event: event.into() }
+    }
+}
+
+pub fn number(event: &Event) -> Option<u64> {
+    match event {
+        Event::LeaseTaken(lease) => Some(lease.number),
+        Event::LeaseReleased(lease) => Some(lease.number),
+        _ => None,
+    }
+}
+
+pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let live =
+        world.worktrees.values().find(|w| w.is_live() && w.project == request.project && w.name == request.worktree);
+    let Some(worktree) = live else {
+        return Err(Refusal::NoWorktree { name: request.worktree.clone(), known: Vec::new() });
+    };
+    if !(1..=MOST_SECONDS).contains(&request.seconds) {
+        return Err(Refusal::BadLease { seconds: request.seconds, most: MOST_SECONDS });
+    }
+    let count = request.patterns.len();
+    if count > MOST_PATTERNS {
+        return Err(Refusal::TooMany { what: "patterns", count, most: MOST_PATTERNS });
+    }
+    if count == 0 {
+        return Err(Refusal::EmptyText { what: "pattern" });
+    }
+    let patterns = request.patterns.iter().map(|raw| Pattern::parse(raw)).collect::<Result<Vec<_>, _>>()?;
+    let holder = match &request.holder {
+        Some(name) => text::name("agent", name)?,
+        None => caller.actor.name.clone(),
+    };
+    let here: Vec<&Lease> = world
+        .leases
+        .values()
+        .filter(|l| l.live && l.project == request.project && l.worktree == request.worktree)
+        .collect();
+    let mut drafts = Vec::new();
+    for lease in &here {
+        if lease.is_over(&request.moment) {
+            drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "its time was over".into() }));
+        } else if lease.holder == holder {
+            // Asked for again: the new one takes its place.
+            if lease.patterns == request.patterns {
+                drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "renewed".into() }));
+            }
+        } else if let Some((theirs, ours)) = lease.overlap(&patterns) {
+            return Err(Refusal::LeaseTaken {
+                pattern: ours.to_string(),
+                holder: lease.holder.clone(),
+                theirs: theirs.to_owned(),
+                left: in_words(request.moment.left(&lease.beat, lease.seconds)),
+            });
+        }
+    }
+    if here.len() - drafts.len() >= MOST_LIVE {
+        return Err(Refusal::TooMany { what: "leases", count: here.len() + 1, most: MOST_LIVE });
+    }
+    let number = world.last_lease + 1;
+    let taken = LeaseTaken {
+        number,
+        project: request.project.clone(),
+        worktree: request.worktree.clone(),
+        holder,
+        patterns: patterns.iter().map(Pattern::to_string).collect(),
+        seconds: request.seconds,
+        boot: request.moment.boot.clone(),
+        boot_ms: request.moment.now,
+    };
+    let brief = caller.brief.or(worktree.brief).filter(|number| world.briefs.contains_key(number));
+    drafts.push(Draft { stream: Stream::Lease(number), brief, event: taken.into() });
+    Ok(drafts)
+}
+
+/// Given back by hand, or over.
+pub(crate) fn release(world: &World, number: u64, why: &str, moment: Option<&Moment>) -> Result<Vec<Draft>, Refusal> {
+    let lease = world.leases.get(&number).ok_or(Refusal::NoLease { number })?;
+    let in_time = moment.is_some_and(|moment| !lease.is_over(moment));
+    if !lease.live || in_time {
+        return Ok(Vec::new());
+    }
+    Ok(vec![lease.draft(LeaseReleased { number, why: text::cut(why, 200) })])
+}

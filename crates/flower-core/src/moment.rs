@@ -1,0 +1,96 @@
+//! Time as leases are measured: on a clock that only counts up while the machine runs, and that nobody can set.
+
+use serde::{Deserialize, Serialize};
+
+/// A reading of the boot clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// The run of the machine that the reading belongs to.
+    pub boot: String,
+    /// Milliseconds since the machine started.
+    pub now: u64,
+    /// When flower first ran after that start.
+    pub since: u64,
+}
+
+/// When something was last heard of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beat {
+    pub boot: String,
+    pub at: u64,
+}
+
+impl Moment {
+    pub fn beat(&self) -> Beat {
+        Beat { boot: self.boot.clone(), at: self.now }
+    }
+
+    /// Milliseconds that are left of `seconds` after `beat`. A lease from before the machine started counts from when flower
+    /// first ran again: whoever holds it has had no chance to be heard. One of another machine is judged there.
+    pub fn left(&self, beat: &Beat, seconds: u64) -> u64 {
+        if machine(&beat.boot) != machine(&self.boot) {
+            return u64::MAX;
+        }
+        let from = if beat.boot == self.boot { beat.at } else { self.since };
+        (from + seconds * 1_000).saturating_sub(self.now)
+    }
+
+    pub fn is_over(&self, beat: &Beat, seconds: u64) -> bool {
+        self.left(beat, seconds) == 0
+    }
+}
+
+/// What stands before the colon; a clock of another machine says nothing here.
+fn machine(boot: &str) -> Option<&str> {
+    boot.split_once(':').map(|(machine, _)| machine)
+}
+
+/// A duration as a person says it.
+pub fn in_words(milliseconds: u64) -> String {
+    let count = |n: u64, unit: &str| format!("{n} {unit}{}", if n == 1 { "" } else { "s" });
+    match milliseconds.div_ceil(1_000) {
+        seconds @ 0..=90 => count(seconds, "second"),
+        seconds @ 91..=5_400 => count(seconds.div_ceil(60), "minute"),
+        seconds => count(seconds.div_ceil(3_600), "hour"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moment(boot: &str, now: u64, since: u64) -> Moment {
+        Moment { boot: boot.into(), now, since }
+    }
+
+    #[test]
+    fn a_lease_ends_when_its_time_is_over() {
+        let beat = moment("a", 5_000, 0).beat();
+        assert_eq!(moment("a", 14_999, 0).left(&beat, 10), 1);
+        assert!(moment("a", 15_000, 0).is_over(&beat, 10));
+        // A clock that stands still ends nothing.
+        assert!(!moment("a", 5_000, 0).is_over(&beat, 10));
+    }
+
+    #[test]
+    fn after_a_restart_of_the_machine_it_is_renewed_once() {
+        let beat = moment("a", 9_000_000, 0).beat();
+        assert_eq!(moment("b", 3_000, 2_000).left(&beat, 10), 9_000);
+        assert!(moment("b", 12_000, 2_000).is_over(&beat, 10));
+    }
+
+    #[test]
+    fn a_lease_of_another_machine_is_not_judged_here() {
+        let beat = moment("one:a", 5_000, 0).beat();
+        assert!(!moment("two:b", u64::MAX / 2, 0).is_over(&beat, 10));
+        assert!(moment("one:b", 20_000, 0).is_over(&beat, 10));
+    }
+
+    #[test]
+    fn durations_are_readable() {
+        assert_eq!(in_words(1), "1 second");
+        assert_eq!(in_words(90_000), "90 seconds");
+        assert_eq!(in_words(15 * 60_000), "15 minutes");
+        assert_eq!(in_words(8 * 3_600_000), "8 hours");
+    }
+}

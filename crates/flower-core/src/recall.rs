@@ -1,0 +1,243 @@
+//! What an agent reads as its brief: one text that fits into a budget of tokens. The command line and the agents' own tool
+//! get the same bytes.
+//!
+//! Whatever others wrote is quoted, with its origin, and nothing in it hides or passes for flower's own words. What does not
+//! fit is left out, the least useful first, and the text ends with what that was and how to get it.
+
+mod cuts;
+mod fit;
+mod head;
+mod next;
+mod page;
+mod quote;
+
+use crate::actor::{Actor, ActorType, Role};
+use crate::brief::{BriefKind, Status};
+use crate::link::LinkKind;
+use crate::readiness::DispatchKind;
+use crate::refusal::Refusal;
+
+pub use crate::dispatch::DispatchState as RunState;
+pub use next::{Step, next};
+
+/// Below this not even the essentials are sure to fit.
+pub const LEAST_TOKENS: u64 = 500;
+/// More is no brief any more.
+pub const MOST_TOKENS: u64 = 50_000;
+pub const DEFAULT_TOKENS: u64 = 4_000;
+
+/// All that is known about a brief, as far as it may matter to whoever works on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recall {
+    pub brief: About,
+    pub run: Option<Run>,
+    pub place: Option<Place>,
+    pub main: Option<MainNow>,
+    pub spec: Option<Spec>,
+    /// Newest first.
+    pub changes: Vec<Change>,
+    /// Newest first.
+    pub questions: Vec<Question>,
+    pub needs: Vec<Neighbour>,
+    pub dependents: Vec<Neighbour>,
+    pub participants: Vec<Somebody>,
+    pub leases: Vec<Held>,
+    /// Newest first.
+    pub trace: Vec<Happening>,
+    pub links: Vec<Linked>,
+    /// Messages that the holder has not read.
+    pub unread: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct About {
+    pub number: u64,
+    pub title: String,
+    pub kind: BriefKind,
+    pub status: Status,
+    pub projects: Vec<String>,
+    /// Its number and title.
+    pub epic: Option<(u64, String)>,
+}
+
+/// Who wrote something, and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Origin {
+    pub by: Actor,
+    pub at: String,
+}
+
+/// The dispatch that the work is done under.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    pub dispatch: u64,
+    pub kind: DispatchKind,
+    pub state: RunState,
+    pub fence: u64,
+    pub holder: Option<String>,
+    /// The spec that it was dispatched with; 0 if there was none.
+    pub spec_version: u64,
+    /// Why a fix is needed.
+    pub evidence: Option<Written>,
+    /// More agents in the same worktree.
+    pub others: Vec<String>,
+}
+
+/// A text, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Written {
+    pub text: String,
+    pub origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    pub worktree: String,
+    pub branch: String,
+    pub path: String,
+    pub sealed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct MainNow {
+    pub branch: String,
+    pub tip: String,
+    /// `stable`, or what it is instead.
+    pub state: String,
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spec {
+    pub version: u64,
+    pub accepted: Option<u64>,
+    pub markdown: String,
+    pub origin: Origin,
+}
+
+/// One step from a version of the spec to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    pub from: u64,
+    pub to: u64,
+    pub why: Option<String>,
+    pub origin: Origin,
+    /// Unified.
+    pub diff: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    pub number: u64,
+    pub asked: Written,
+    pub answer: Option<Written>,
+}
+
+/// A brief that this one needs, or that needs this one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Neighbour {
+    pub number: u64,
+    pub title: String,
+    pub status: Status,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Somebody {
+    pub name: String,
+    pub sort: ActorType,
+    pub role: Role,
+    pub worktree: Option<String>,
+}
+
+/// A lease on paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    pub holder: String,
+    pub worktree: String,
+    pub patterns: Vec<String>,
+    pub minutes_left: u64,
+}
+
+/// An event of the trace, with the text that it carries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happening {
+    pub seq: u64,
+    pub kind: String,
+    pub origin: Origin,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Linked {
+    pub kind: LinkKind,
+    pub target: String,
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recalled {
+    /// Markdown.
+    pub text: String,
+    /// Never more than the budget.
+    pub tokens: u64,
+    pub cut: Vec<Cut>,
+}
+
+/// Something that was left out, and how to get it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cut {
+    pub what: String,
+    pub how: String,
+}
+
+impl Recall {
+    /// Nothing is known but the brief itself.
+    pub fn of(brief: About) -> Recall {
+        Recall {
+            brief,
+            run: None,
+            place: None,
+            main: None,
+            spec: None,
+            changes: Vec::new(),
+            questions: Vec::new(),
+            needs: Vec::new(),
+            dependents: Vec::new(),
+            participants: Vec::new(),
+            leases: Vec::new(),
+            trace: Vec::new(),
+            links: Vec::new(),
+            unread: 0,
+        }
+    }
+
+    /// The run's version of the spec and today's, if these are two.
+    pub fn moved(&self) -> Option<(u64, u64)> {
+        let (run, spec) = (self.run.as_ref()?, self.spec.as_ref()?);
+        (spec.version > run.spec_version).then_some((run.spec_version, spec.version))
+    }
+}
+
+impl RunState {
+    /// Somebody works under it.
+    pub fn is_live(self) -> bool {
+        matches!(self, RunState::Claimed | RunState::Executing)
+    }
+}
+
+/// The same input and budget give the same bytes.
+pub fn render(input: &Recall, budget: u64) -> Result<Recalled, Refusal> {
+    if !(LEAST_TOKENS..=MOST_TOKENS).contains(&budget) {
+        return Err(Refusal::BadBudget { given: budget, least: LEAST_TOKENS, most: MOST_TOKENS });
+    }
+    let (text, cut) = fit::fit(input, budget as usize * TOKEN_BYTES);
+    Ok(Recalled { tokens: tokens(&text), text, cut })
+}
+
+/// No model's tokens are shorter on average than this, in prose or in code.
+const TOKEN_BYTES: usize = 3;
+
+/// How many tokens a text is at most likely to be.
+pub fn tokens(text: &str) -> u64 {
+    text.len().div_ceil(TOKEN_BYTES) as u64
+}

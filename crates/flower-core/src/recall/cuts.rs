@@ -1,0 +1,141 @@
+//! What was left out, in words, and how to get it.
+
+use super::quote::grouped;
+use super::{Cut, Recall};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Head,
+    Evidence,
+    Spec,
+    Changes,
+    Questions,
+    Decisions,
+    Needs,
+    Leases,
+    Texts,
+    Diffs,
+    Participants,
+    Dependents,
+    Trace,
+    Links,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 14] = [
+        Kind::Head,
+        Kind::Evidence,
+        Kind::Spec,
+        Kind::Changes,
+        Kind::Questions,
+        Kind::Decisions,
+        Kind::Needs,
+        Kind::Leases,
+        Kind::Texts,
+        Kind::Diffs,
+        Kind::Participants,
+        Kind::Dependents,
+        Kind::Trace,
+        Kind::Links,
+    ];
+
+    /// How much of it there is: bytes of the long texts, otherwise how many.
+    pub fn total(self, input: &Recall) -> usize {
+        match self {
+            Kind::Head => 1,
+            Kind::Evidence => evidence(input).map_or(0, str::len),
+            Kind::Spec => input.spec.as_ref().map_or(0, |spec| spec.markdown.len()),
+            Kind::Changes | Kind::Diffs => input.changes.len(),
+            Kind::Questions => input.questions.iter().filter(|question| question.answer.is_none()).count(),
+            Kind::Decisions => input.questions.iter().filter(|question| question.answer.is_some()).count(),
+            Kind::Needs => input.needs.len(),
+            Kind::Leases => input.leases.len(),
+            Kind::Texts => 2 * input.changes.len() + 2 * input.questions.len() + input.trace.len(),
+            Kind::Participants => input.participants.len(),
+            Kind::Dependents => input.dependents.len(),
+            Kind::Trace => input.trace.len(),
+            Kind::Links => input.links.len(),
+        }
+    }
+
+    /// `left` out of all of it.
+    pub fn cut(self, input: &Recall, left: usize) -> Cut {
+        let number = input.brief.number;
+        let trace = || format!("`flower brief trace {number}`");
+        let show = || format!("`flower brief show {number}`");
+        // Where some are there, it is the newest.
+        let older = if left < self.total(input) { OLDER } else { "" };
+        let part = || format!("{} of {} bytes", grouped(left), grouped(self.total(input)));
+        let (what, how) = match self {
+            Kind::Head => ("parts of the head".to_owned(), "`recall_brief` with a larger `budget`".to_owned()),
+            Kind::Evidence => {
+                let dispatch = input.run.as_ref().map_or(0, |run| run.dispatch);
+                (format!("the rest of the evidence ({})", part()), format!("`flower dispatch show {dispatch}`"))
+            }
+            Kind::Spec => (
+                format!("the rest of the spec ({})", part()),
+                format!("`recall_brief` with a larger `budget`, or the resource `flower://brief/{number}`"),
+            ),
+            Kind::Changes => (count(left, &format!("{older}spec change"), ""), trace()),
+            Kind::Questions => (count(left, "open question", ""), trace()),
+            Kind::Decisions => (count(left, &format!("{older}decision"), ""), trace()),
+            Kind::Needs => (count(left, "brief", " that it needs"), show()),
+            Kind::Leases => (count(left, "lease", ""), "`flower lease`".to_owned()),
+            Kind::Texts => (format!("the end of {}", count(left, "long text", "")), trace()),
+            Kind::Diffs => (count(left, "diff", " of the spec"), format!("`flower brief diff {number}`")),
+            Kind::Participants => (count(left, "participant", ""), show()),
+            Kind::Dependents => (count(left, "brief", " that needs this one"), show()),
+            Kind::Trace => (count(left, &format!("{older}trace event"), ""), trace()),
+            Kind::Links => (count(left, "link", ""), show()),
+        };
+        Cut { what, how }
+    }
+
+    /// What the words about it need at most; nothing if there is none of it.
+    pub fn most(self, input: &Recall) -> usize {
+        match self.total(input) {
+            0 => 0,
+            total => line(&self.cut(input, total)).len() + OLDER.len(),
+        }
+    }
+}
+
+const OLDER: &str = "older ";
+
+/// Everything that could be left out, if all of it were: what the words for that need at most.
+pub(super) fn most(input: &Recall) -> usize {
+    HEADING.len() + Kind::ALL.iter().map(|kind| kind.most(input)).sum::<usize>()
+}
+
+pub(super) const HEADING: &str = "## Left out\n\n";
+const MORE: &str = "`recall_brief` with a larger `budget` has more.\n";
+/// Where there is no place for one line each.
+pub(super) const COMPACT_BYTES: usize = 300;
+
+pub(super) fn line(cut: &Cut) -> String {
+    format!("- {}: {}\n", cut.what, cut.how)
+}
+
+/// All of it in one sentence; the last ones may not be named.
+pub(super) fn compact(cuts: &[Cut]) -> String {
+    let mut text = HEADING.to_owned();
+    for (n, cut) in cuts.iter().enumerate() {
+        let comma = if n == 0 { "" } else { ", " };
+        if text.len() + comma.len() + cut.what.len() + ", and more; ".len() + MORE.len() > COMPACT_BYTES {
+            text.push_str(", and more");
+            break;
+        }
+        text.push_str(comma);
+        text.push_str(&cut.what);
+    }
+    format!("{text}; {MORE}")
+}
+
+fn evidence(input: &Recall) -> Option<&str> {
+    Some(&input.run.as_ref()?.evidence.as_ref()?.text)
+}
+
+fn count(number: usize, one: &str, of: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{} {one}{s}{of}", grouped(number))
+}

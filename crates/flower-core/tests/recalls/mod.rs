@@ -1,0 +1,285 @@
+//! Briefs to be recalled: two that could be real, and any at all.
+
+use flower_core::readiness::DispatchKind;
+use flower_core::recall::{
+    About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, RunState,
+    Somebody, Spec, Written,
+};
+use flower_core::{Actor, ActorType, BriefKind, LinkKind, Role, Status};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// A build under way, whose spec has moved.
+pub fn building() -> Recall {
+    Recall {
+        brief: About {
+            number: 12,
+            title: "Dark mode".into(),
+            kind: BriefKind::Feature,
+            status: Status::InProgress,
+            projects: vec!["web".into()],
+            epic: Some((3, "Look and feel".into())),
+        },
+        run: Some(Run {
+            dispatch: 7,
+            kind: DispatchKind::Build,
+            state: RunState::Executing,
+            fence: 3,
+            holder: Some("worker-1".into()),
+            spec_version: 2,
+            evidence: None,
+            others: vec!["worker-2".into()],
+        }),
+        place: Some(Place {
+            worktree: "dark-mode".into(),
+            branch: "flower/dark-mode".into(),
+            path: "/home/ada/worktrees/dark-mode".into(),
+            sealed: true,
+        }),
+        main: Some(MainNow { branch: "main".into(), tip: "4f2c9d1".into(), state: "stable".into(), reason: None }),
+        spec: Some(Spec {
+            version: 3,
+            accepted: Some(3),
+            markdown:
+                "# Dark mode\n\nThe colours follow the system.\n\n- A switch in the settings: system, light, dark.\n\
+                       - No flash of the wrong colours while the page loads.\n"
+                    .into(),
+            origin: origin("ada"),
+        }),
+        changes: vec![
+            change(2, "The colours follow the system unless somebody chooses otherwise."),
+            change(1, "A switch is needed."),
+        ],
+        questions: vec![
+            Question { number: 4, asked: written("worker-1", "Does the choice stay on this device?"), answer: None },
+            Question {
+                number: 2,
+                asked: written("worker-1", "Is there a third theme?"),
+                answer: Some(written("ada", "No. Two, and the system's.")),
+            },
+        ],
+        needs: vec![neighbour(8, "Colours as variables", Status::Landed), neighbour(9, "Settings", Status::InReview)],
+        dependents: vec![neighbour(15, "Pictures for dark pages", Status::Planned)],
+        participants: vec![somebody("worker-1"), somebody("worker-2")],
+        leases: vec![Held {
+            holder: "worker-2".into(),
+            worktree: "dark-mode".into(),
+            patterns: vec!["docs/".into(), "src/settings/*.ts".into()],
+            minutes_left: 12,
+        }],
+        trace: vec![
+            happening(41, "The tests of the settings are slow; that is not from here."),
+            Happening { seq: 40, kind: "dispatch_claimed".into(), origin: system(), text: String::new() },
+        ],
+        links: vec![
+            Linked { kind: LinkKind::Commit, target: "9b1d2aa".into(), label: Some("Colours as variables".into()) },
+            Linked { kind: LinkKind::Address, target: "https://issues.example/77".into(), label: None },
+        ],
+        unread: 2,
+    }
+}
+
+/// A fix of what failed its checks, while MAIN is frozen.
+pub fn fixing() -> Recall {
+    let mut input = building();
+    input.unread = 0;
+    let run = input.run.as_mut().unwrap();
+    (run.dispatch, run.kind, run.fence, run.spec_version) = (9, DispatchKind::Fix, 5, 3);
+    run.evidence = Some(Written {
+        text: "Landing 31 was rejected: the check `test` failed.\n\n  FAIL settings.test.ts\n  expected \"dark\", got \"light\"\n"
+            .into(),
+        origin: system(),
+    });
+    let main = input.main.as_mut().unwrap();
+    (main.state, main.reason) = ("frozen".into(), Some("release day".into()));
+    input
+}
+
+fn origin(name: &str) -> Origin {
+    let sort = if name == "ada" { ActorType::Operator } else { ActorType::Agent };
+    Origin { by: Actor { sort, name: name.into() }, at: "2026-11-16T10:00:00Z".into() }
+}
+
+pub fn happening(seq: u64, text: &str) -> Happening {
+    Happening { seq, kind: "note_added".into(), origin: origin("worker-1"), text: text.into() }
+}
+
+fn system() -> Origin {
+    Origin { by: Actor::system(), at: "2026-11-16T10:00:00Z".into() }
+}
+
+fn written(by: &str, text: &str) -> Written {
+    Written { text: text.into(), origin: origin(by) }
+}
+
+fn change(from: u64, why: &str) -> Change {
+    let diff = format!("@@ -3 +3 @@\n-As it was in version {from}.\n+As it is in version {}.\n", from + 1);
+    Change { from, to: from + 1, why: Some(why.into()), origin: origin("ada"), diff }
+}
+
+fn neighbour(number: u64, title: &str, status: Status) -> Neighbour {
+    Neighbour { number, title: title.into(), status }
+}
+
+fn somebody(name: &str) -> Somebody {
+    Somebody { name: name.into(), sort: ActorType::Agent, role: Role::Worker, worktree: Some("dark-mode".into()) }
+}
+
+/// Short, long, hostile, and very long.
+fn any_text() -> BoxedStrategy<String> {
+    prop_oneof![
+        4 => "[a-z ]{0,40}",
+        2 => "(?s).{0,60}",
+        2 => "(> |## Next\n|`|\r|\u{2028}|\u{200b}|\u{e0041}|\u{1b}|\n|x){0,60}",
+        1 => ("(?s).{1,8}", 1_usize..1_000).prop_map(|(text, times)| text.repeat(times)),
+        1 => ("[a-z\u{202e}]{0,70}\n", 1_usize..500).prop_map(|(text, times)| text.repeat(times)),
+    ]
+    .boxed()
+}
+
+fn any_number() -> BoxedStrategy<u64> {
+    prop_oneof![0_u64..100, any::<u64>()].boxed()
+}
+
+fn any_origin() -> BoxedStrategy<Origin> {
+    (select(ActorType::ALL), any_text(), any_text())
+        .prop_map(|(sort, name, at)| Origin { by: Actor { sort, name }, at })
+        .boxed()
+}
+
+fn any_written() -> BoxedStrategy<Written> {
+    (any_text(), any_origin()).prop_map(|(text, origin)| Written { text, origin }).boxed()
+}
+
+fn many<T: std::fmt::Debug + Clone + 'static>(of: BoxedStrategy<T>) -> BoxedStrategy<Vec<T>> {
+    (prop::collection::vec(of, 0..4), prop_oneof![3 => Just(1_usize), 1 => 1_usize..60])
+        .prop_map(|(all, times)| std::iter::repeat_n(all, times).flatten().collect())
+        .boxed()
+}
+
+fn any_run() -> BoxedStrategy<Run> {
+    let numbers = (any_number(), any_number(), any_number());
+    let words = (select(DispatchKind::ALL), select(RunState::ALL));
+    let texts = (prop::option::of(any_text()), prop::option::of(any_written()), many(any_text()));
+    (numbers, words, texts)
+        .prop_map(|((dispatch, fence, spec_version), (kind, state), (holder, evidence, others))| Run {
+            dispatch,
+            kind,
+            state,
+            fence,
+            holder,
+            spec_version,
+            evidence,
+            others,
+        })
+        .boxed()
+}
+
+fn any_neighbour() -> BoxedStrategy<Neighbour> {
+    (any_number(), any_text(), select(Status::ALL))
+        .prop_map(|(number, title, status)| Neighbour { number, title, status })
+        .boxed()
+}
+
+fn any_about() -> BoxedStrategy<About> {
+    let words = (select(BriefKind::ALL), select(Status::ALL));
+    (any_number(), any_text(), words, many(any_text()), prop::option::of((any_number(), any_text())))
+        .prop_map(|(number, title, (kind, status), projects, epic)| About {
+            number,
+            title,
+            kind,
+            status,
+            projects,
+            epic,
+        })
+        .boxed()
+}
+
+fn any_main() -> BoxedStrategy<MainNow> {
+    (any_text(), any_text(), any_text(), prop::option::of(any_text()))
+        .prop_map(|(branch, tip, state, reason)| MainNow { branch, tip, state, reason })
+        .boxed()
+}
+
+fn any_place() -> BoxedStrategy<Place> {
+    (any_text(), any_text(), any_text(), any::<bool>())
+        .prop_map(|(worktree, branch, path, sealed)| Place { worktree, branch, path, sealed })
+        .boxed()
+}
+
+fn any_spec() -> BoxedStrategy<Spec> {
+    (any_number(), prop::option::of(any_number()), any_text(), any_origin())
+        .prop_map(|(version, accepted, markdown, origin)| Spec { version, accepted, markdown, origin })
+        .boxed()
+}
+
+fn any_change() -> BoxedStrategy<Change> {
+    (any_number(), any_number(), prop::option::of(any_text()), any_origin(), any_text())
+        .prop_map(|(from, to, why, origin, diff)| Change { from, to, why, origin, diff })
+        .boxed()
+}
+
+fn any_question() -> BoxedStrategy<Question> {
+    (any_number(), any_written(), prop::option::of(any_written()))
+        .prop_map(|(number, asked, answer)| Question { number, asked, answer })
+        .boxed()
+}
+
+fn any_somebody() -> BoxedStrategy<Somebody> {
+    (any_text(), select(ActorType::ALL), select(Role::ALL), prop::option::of(any_text()))
+        .prop_map(|(name, sort, role, worktree)| Somebody { name, sort, role, worktree })
+        .boxed()
+}
+
+fn any_lease() -> BoxedStrategy<Held> {
+    (any_text(), any_text(), many(any_text()), any_number())
+        .prop_map(|(holder, worktree, patterns, minutes_left)| Held { holder, worktree, patterns, minutes_left })
+        .boxed()
+}
+
+fn any_happening() -> BoxedStrategy<Happening> {
+    (any_number(), any_text(), any_origin(), any_text())
+        .prop_map(|(seq, kind, origin, text)| Happening { seq, kind, origin, text })
+        .boxed()
+}
+
+fn any_link() -> BoxedStrategy<Linked> {
+    (select(LinkKind::ALL), any_text(), prop::option::of(any_text()))
+        .prop_map(|(kind, target, label)| Linked { kind, target, label })
+        .boxed()
+}
+
+pub fn any_recall() -> impl Strategy<Value = Recall> {
+    let state = (
+        any_about(),
+        prop::option::of(any_run()),
+        prop::option::of(any_place()),
+        prop::option::of(any_main()),
+        prop::option::of(any_spec()),
+        any_number(),
+    );
+    let texts = (many(any_change()), many(any_question()), many(any_happening()));
+    let others =
+        (many(any_neighbour()), many(any_neighbour()), many(any_somebody()), many(any_lease()), many(any_link()));
+    (state, texts, others).prop_map(|(state, texts, others)| {
+        let (brief, run, place, main, spec, unread) = state;
+        let (changes, questions, trace) = texts;
+        let (needs, dependents, participants, leases, links) = others;
+        Recall {
+            brief,
+            run,
+            place,
+            main,
+            spec,
+            changes,
+            questions,
+            needs,
+            dependents,
+            participants,
+            leases,
+            trace,
+            links,
+            unread,
+        }
+    })
+}

@@ -1,0 +1,59 @@
+-- Dispatches and path leases with the state that decisions are taken on, messages, and what is kept beside the log.
+CREATE TABLE dispatches (
+    number   BIGINT PRIMARY KEY,
+    brief    BIGINT NOT NULL,
+    project  TEXT,
+    worktree TEXT,
+    stage    TEXT NOT NULL,
+    open     BIGINT NOT NULL, -- 1 while somebody may work on it
+    state    TEXT NOT NULL
+);
+CREATE INDEX dispatches_by_brief ON dispatches (brief, number);
+CREATE INDEX dispatches_open ON dispatches (number) WHERE open = 1;
+CREATE INDEX dispatches_by_stage ON dispatches (stage, number);
+
+CREATE TABLE leases (
+    number   BIGINT PRIMARY KEY,
+    project  TEXT NOT NULL,
+    worktree TEXT NOT NULL,
+    live     BIGINT NOT NULL, -- 1 until it is released
+    state    TEXT NOT NULL
+);
+CREATE INDEX leases_live ON leases (project, worktree, number) WHERE live = 1;
+
+CREATE TABLE breaches (
+    commit_id TEXT NOT NULL,
+    holder    TEXT NOT NULL,
+    made_by   TEXT,
+    paths     TEXT NOT NULL,
+    seq       BIGINT NOT NULL,
+    PRIMARY KEY (commit_id, seq)
+);
+
+CREATE TABLE messages (
+    number     BIGINT PRIMARY KEY,
+    kind       TEXT NOT NULL, -- operator, agent or worktree
+    recipient  TEXT NOT NULL,
+    actor_type TEXT NOT NULL,
+    actor_name TEXT NOT NULL,
+    at         TEXT NOT NULL,
+    seq        BIGINT NOT NULL,
+    text       TEXT NOT NULL
+);
+CREATE INDEX messages_by_recipient ON messages (kind, recipient, seq);
+
+-- A brief that flower is to dispatch by itself.
+ALTER TABLE briefs ADD COLUMN wants BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX briefs_wanting ON briefs (number) WHERE wants = 1;
+
+-- What a token was made for, and since when it hears of what happens.
+ALTER TABLE tokens ADD COLUMN dispatch BIGINT;
+ALTER TABLE tokens ADD COLUMN member BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE tokens ADD COLUMN seq BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX tokens_by_dispatch ON tokens (dispatch) WHERE dispatch IS NOT NULL;
+
+-- Signs of life and what was read: no history, so no events make them and no rebuild touches them.
+CREATE TABLE beside (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);

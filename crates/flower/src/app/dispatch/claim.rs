@@ -1,0 +1,232 @@
+//! Claiming, and what follows: the worktree is made, and the claim is kept alive.
+
+use super::is_claimed;
+use crate::app::App;
+use crate::app::projects::ProjectChoice;
+use crate::app::worktrees::NewWorktree;
+use crate::app::worktrees::refs::tip;
+use crate::error::{Problem, ProblemKind};
+use crate::store::{dispatches, tables, worktrees};
+use crate::view::DispatchView;
+use flower_core::chain::sha256;
+use flower_core::dispatch::Step;
+use flower_core::worktree::{Seal, Sort, Stage};
+use flower_core::{Binding, Caller, Command, Dispatch, Worktree};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// By hand somebody is heard of now and then; whoever speaks MCP is heard of with every call.
+pub const LEASE: Duration = Duration::from_secs(15 * 60);
+/// Signs of life are written down no more often than this.
+const WORTH_WRITING: Duration = Duration::from_secs(20);
+/// A large checkout and its setup.
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
+/// After its worktree could not be made.
+const LATER: Duration = Duration::from_secs(60);
+
+/// How somebody wants to claim.
+#[derive(Clone, Debug, Default)]
+pub struct ClaimWish {
+    /// Names the holder.
+    pub holder: Option<String>,
+    /// The packet's token, where it is not the caller's own.
+    pub packet: Option<String>,
+    pub lease: Option<Duration>,
+    /// Answer only once the worktree is ready.
+    pub wait: bool,
+}
+
+impl App {
+    pub async fn claim(
+        self: &Arc<Self>,
+        caller: &Caller,
+        number: u64,
+        wish: ClaimWish,
+    ) -> Result<DispatchView, Problem> {
+        let packet = match &wish.packet {
+            Some(token) => Some(self.packet_of(token, number).await?),
+            None => None,
+        };
+        let seconds = wish.lease.unwrap_or(LEASE).as_secs();
+        let step = Step::Claim { holder: wish.holder, packet, seconds, moment: self.clock.moment() };
+        self.submit(caller, Command::Dispatch { number, step }).await?;
+        let app = self.clone();
+        let making = tokio::spawn(async move { app.prepare(number).await });
+        if wish.wait {
+            match tokio::time::timeout(PATIENCE, making).await {
+                Ok(Ok(made)) => made?,
+                Ok(Err(error)) => return Err(Problem::bug(error.to_string())),
+                Err(_) => {
+                    return Err(Problem::new(
+                        ProblemKind::Timeout,
+                        "its worktree is not ready yet",
+                        format!("look again later: `flower dispatch show {number}`"),
+                    ));
+                }
+            }
+        }
+        self.dispatch_view(number).await
+    }
+
+    /// The oldest one that waits for anybody.
+    pub async fn claim_next(
+        self: &Arc<Self>,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        wish: ClaimWish,
+    ) -> Result<DispatchView, Problem> {
+        let project = self.find_project(choice).await?;
+        loop {
+            let of = project.clone();
+            let waiting = self.store.read(move |conn| {
+                let open = dispatches::open(conn)?;
+                let fits = |d: &Dispatch| of.is_none() || d.project.is_none() || d.project == of;
+                Ok(open.into_iter().find(|d| d.claim.is_none() && fits(d)).map(|d| d.number))
+            });
+            let Some(number) = waiting.await? else {
+                return Err(Problem::new(
+                    ProblemKind::NotFound,
+                    "nothing waits to be claimed",
+                    "`flower dispatch list` shows what is under way; `flower dispatch BRIEF` asks for work",
+                ));
+            };
+            match self.claim(caller, number, wish.clone()).await {
+                // Somebody was faster; the next one then.
+                Err(problem) if problem.kind == ProblemKind::Conflict => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// The id of a packet's token, which must be one of this dispatch.
+    async fn packet_of(&self, token: &str, number: u64) -> Result<String, Problem> {
+        let hash = sha256(token.as_bytes());
+        let found = self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await?;
+        match found {
+            Some(found) if found.run == Some(Binding { dispatch: number, member: false }) => Ok(found.id),
+            _ => Err(Problem::new(
+                ProblemKind::Forbidden,
+                format!("that token is no packet of dispatch {number}"),
+                format!("copy the whole token from the packet: `flower dispatch packet {number}`"),
+            )),
+        }
+    }
+
+    /// Renews a claim. Written down now and then only: it is no history.
+    pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
+        self.submit(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
+        self.dispatch_view(number).await
+    }
+
+    /// Whatever the holder of a run does is a sign of life.
+    pub async fn heard_of(&self, caller: &Caller) {
+        let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return };
+        {
+            let mut beats = self.dispatching.beats.lock().expect("no panic while held");
+            beats.retain(|_, due| *due > Instant::now());
+            if beats.contains_key(token) {
+                return;
+            }
+        }
+        let Ok(dispatch) = self.dispatch(run.dispatch).await else { return };
+        let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
+        let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
+        self.dispatching.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
+        let beat = Command::Beat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
+        if let Err(problem) = self.submit(&Caller::system(), beat).await {
+            tracing::debug!("dispatch {}: {}", run.dispatch, problem.message);
+        }
+    }
+
+    /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
+    pub(in crate::app) async fn prepare(&self, number: u64) -> Result<(), Problem> {
+        let made = self.try_prepare(number).await;
+        let mut again = self.dispatching.again.lock().expect("no panic while held");
+        match &made {
+            Ok(()) => again.remove(&number),
+            Err(problem) => {
+                tracing::warn!("dispatch {number}: its worktree cannot be made: {}", problem.message);
+                again.insert(number, Instant::now() + LATER)
+            }
+        };
+        made
+    }
+
+    pub(super) fn may_prepare(&self, number: u64) -> bool {
+        let again = self.dispatching.again.lock().expect("no panic while held");
+        again.get(&number).is_none_or(|at| *at <= Instant::now())
+    }
+
+    async fn try_prepare(&self, number: u64) -> Result<(), Problem> {
+        let dispatch = self.dispatch(number).await?;
+        if !is_claimed(&dispatch) {
+            return Ok(());
+        }
+        let base = match (&dispatch.project, &dispatch.worktree) {
+            (Some(project), Some(name)) => {
+                let worktree = self.ensure_worktree(project, name, Some(dispatch.brief)).await?;
+                let place = self.require_ready(&worktree).await?;
+                tip(&place.repository, &place.full_branch()).await?
+            }
+            _ => None,
+        };
+        let step = Step::Execute { fence: dispatch.fence, base };
+        match self.submit(&Caller::system(), Command::Dispatch { number, step }).await {
+            // Claimed by somebody else meanwhile, or handed back: theirs to prepare.
+            Err(problem) if problem.kind == ProblemKind::Refused => Ok(()),
+            done => done.map(drop),
+        }
+    }
+
+    /// The live worktree of this name; made, or brought back, if there is none.
+    pub(in crate::app) async fn ensure_worktree(
+        &self,
+        project: &str,
+        name: &str,
+        brief: Option<u64>,
+    ) -> Result<Worktree, Problem> {
+        let turn = self.dispatching.place(project, name);
+        let _one_at_a_time = turn.lock().await;
+        let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
+        let (of, called) = (project.to_owned(), name.to_owned());
+        let (live, kept) = self
+            .store
+            .read(move |conn| {
+                let kept = worktrees::removed(conn, Some(&of))?;
+                let kept =
+                    kept.into_iter().find(|w| w.name == called && w.archive.as_ref().is_some_and(|a| a.branch_kept));
+                Ok((worktrees::named(conn, &of, &called)?, kept))
+            })
+            .await?;
+        if let Some(live) = live {
+            return self.until_ready(live).await;
+        }
+        if kept.is_some() {
+            self.restore_worktree(&Caller::system(), &choice, name, None).await?;
+        } else {
+            let new = NewWorktree {
+                name: name.to_owned(),
+                sort: Sort::Ephemeral,
+                seal: Seal::Sealed,
+                from: None,
+                brief,
+                no_setup: false,
+                lfs_pointers: false,
+            };
+            self.create_worktree(&Caller::system(), &choice, new).await?;
+        }
+        self.worktree(&choice, name).await
+    }
+
+    /// Somebody else may be making it.
+    async fn until_ready(&self, mut worktree: Worktree) -> Result<Worktree, Problem> {
+        let begun = Instant::now();
+        while matches!(worktree.stage, Stage::Creating | Stage::Restoring) && begun.elapsed() < PATIENCE {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            let number = worktree.number;
+            let found = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
+            worktree = found.unwrap_or(worktree);
+        }
+        Ok(worktree)
+    }
+}

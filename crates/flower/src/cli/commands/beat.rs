@@ -1,0 +1,26 @@
+//! `flower beat`
+
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::request::Beat;
+use crate::view::DispatchView;
+
+/// A sign of life: renews a claim
+#[derive(clap::Args)]
+pub(crate) struct BeatArgs {
+    /// The dispatch
+    #[arg(value_name = "D")]
+    number: u64,
+    /// The claim's fence
+    #[arg(long, value_name = "F")]
+    fence: u64,
+}
+
+pub(crate) async fn run(context: &Context, args: &BeatArgs) -> Result<(), Problem> {
+    let path = format!("/api/dispatches/{}/beat", args.number);
+    let dispatch: DispatchView = context.client().await?.post(&path, &Beat { fence: args.fence }).await?;
+    context.answer(&dispatch, |d| {
+        let until = d.claim.as_ref().map_or_else(String::new, |claim| format!(" until {}", claim.expires_at));
+        format!("dispatch {} is held{until}\n", d.id)
+    })
+}

@@ -1,0 +1,23 @@
+//! `flower dispatch cancel`
+
+use crate::cli::Context;
+use crate::cli::dispatch::page;
+use crate::error::Problem;
+use crate::request::Why;
+use crate::view::DispatchView;
+
+/// Take it back; whoever works on it is told
+#[derive(clap::Args)]
+pub(super) struct CancelArgs {
+    /// The dispatch
+    #[arg(value_name = "D")]
+    number: u64,
+    /// Why, for the trace
+    why: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: CancelArgs) -> Result<(), Problem> {
+    let path = format!("/api/dispatches/{}/cancel", args.number);
+    let dispatch: DispatchView = context.client().await?.post(&path, &Why { why: args.why }).await?;
+    context.answer(&dispatch, |dispatch| page(dispatch, context.style))
+}

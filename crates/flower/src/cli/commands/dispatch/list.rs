@@ -1,0 +1,51 @@
+//! `flower dispatch list`
+
+use crate::cli::Context;
+use crate::cli::dispatch::state;
+use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
+use crate::error::Problem;
+use crate::view::DispatchView;
+
+/// What waits to be claimed, and what somebody works on
+#[derive(clap::Args, Default)]
+pub(super) struct ListArgs {
+    /// Also what has ended, newest first
+    #[arg(long)]
+    all: bool,
+    /// Only of this brief
+    #[arg(long, value_name = "N")]
+    brief: Option<u64>,
+    /// At most so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+}
+
+const TITLE: usize = 36;
+
+pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
+    let limit = args.limit.unwrap_or(if args.all && !context.json { 50 } else { i64::MAX as u64 });
+    let brief = args.brief.map_or_else(String::new, |brief| format!("&brief={brief}"));
+    let path = format!("/api/dispatches?{}&all={}&limit={limit}{brief}", context.project_query(), args.all);
+    let dispatches: Vec<DispatchView> = context.client().await?.get(&path).await?;
+    context.answer(&dispatches, |dispatches| {
+        if dispatches.is_empty() {
+            let seen = if args.all { "" } else { "; `flower dispatch list --all` shows what has ended" };
+            return format!("nothing is under way; give a brief to an agent: `flower dispatch BRIEF`{seen}\n");
+        }
+        let now = jiff::Timestamp::now();
+        let mut table = Table::new(&["D", "STATE", "KIND", "BRIEF", "WORKTREE", "WHO", "SINCE"], 3);
+        for d in dispatches {
+            let who = d.claim.as_ref().map(|claim| claim.holder.clone()).or_else(|| d.agent.clone());
+            table.row(vec![
+                d.id.to_string().into(),
+                Cell::painted(d.state.as_str(), state(d.state, context.style)),
+                d.kind.to_string().into(),
+                format!("#{} {}", d.brief, cut(&plain(&d.title), TITLE)).into(),
+                d.worktree.clone().unwrap_or_default().into(),
+                plain(&who.unwrap_or_else(|| "anybody".to_owned())).into(),
+                ago(d.claim.as_ref().map_or(&d.requested_at, |claim| &claim.since), now).into(),
+            ]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}

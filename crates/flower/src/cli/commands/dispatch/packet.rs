@@ -1,0 +1,23 @@
+//! `flower dispatch packet`
+
+use crate::cli::Context;
+use crate::error::Problem;
+use crate::request::Packet;
+use crate::view::PacketView;
+
+/// Print a packet with a fresh token: all that an agent needs to begin
+#[derive(clap::Args)]
+pub(super) struct PacketArgs {
+    /// The dispatch
+    #[arg(value_name = "D")]
+    number: u64,
+    /// For one more agent, beside the one that claims it
+    #[arg(long)]
+    member: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &PacketArgs) -> Result<(), Problem> {
+    let path = format!("/api/dispatches/{}/packet", args.number);
+    let packet: PacketView = context.client().await?.post(&path, &Packet { member: args.member }).await?;
+    context.answer(&packet, |packet| packet.text.clone())
+}

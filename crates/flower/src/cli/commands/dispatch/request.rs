@@ -1,0 +1,41 @@
+//! `flower dispatch N`
+
+use crate::cli::Context;
+use crate::cli::dispatch::page;
+use crate::error::Problem;
+use crate::request::{NewDispatch, Packet};
+use crate::view::{DispatchView, PacketView};
+use flower_core::readiness::DispatchKind;
+
+#[derive(clap::Args)]
+pub(super) struct RequestArgs {
+    /// The brief; without one, everything that is under way is listed
+    #[arg(value_name = "BRIEF")]
+    pub(super) brief: Option<u64>,
+    /// `design`, `build`, `review`, `research`, `ops` or `fix`; what the brief asks for unless said
+    #[arg(long, value_name = "K", requires = "brief")]
+    kind: Option<DispatchKind>,
+    /// The profile of the agent that it is for; anybody unless said
+    #[arg(long, value_name = "PROFILE", requires = "brief")]
+    agent: Option<String>,
+    /// Where it happens; a new worktree unless said
+    #[arg(long, value_name = "NAME", requires = "brief")]
+    worktree: Option<String>,
+    /// How many agents share the worktree
+    #[arg(long, value_name = "COUNT", requires = "brief", value_parser = clap::value_parser!(u64).range(1..))]
+    agents: Option<u64>,
+}
+
+pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let RequestArgs { kind, agent, worktree, agents, .. } = args;
+    let body = NewDispatch { kind, agent, worktree, agents };
+    let dispatch: DispatchView = client.post(&format!("/api/briefs/{brief}/dispatches"), &body).await?;
+    if context.json {
+        return context.answer(&dispatch, |_| String::new());
+    }
+    let packet: PacketView =
+        client.post(&format!("/api/dispatches/{}/packet", dispatch.id), &Packet::default()).await?;
+    let again = format!("the packet follows; a fresh one: `flower dispatch packet {}`\n\n", dispatch.id);
+    context.print(&format!("{}{}{}", page(&dispatch, context.style), context.style.dim(&again), packet.text))
+}

@@ -1,0 +1,59 @@
+//! `flower lease`
+
+mod release;
+mod take;
+
+use crate::cli::Context;
+use crate::cli::output::{Table, plain, terminal_width};
+use crate::error::Problem;
+use crate::view::LeaseView;
+use clap::Subcommand;
+
+/// Who has reserved which paths, in worktrees that several share
+#[derive(clap::Args)]
+pub(crate) struct LeaseArgs {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    Take(take::TakeArgs),
+    Release(release::ReleaseArgs),
+}
+
+pub(crate) async fn run(context: &Context, args: LeaseArgs) -> Result<(), Problem> {
+    match args.verb {
+        None => list(context).await,
+        Some(Verb::Take(args)) => take::run(context, args).await,
+        Some(Verb::Release(args)) => release::run(context, &args).await,
+    }
+}
+
+async fn list(context: &Context) -> Result<(), Problem> {
+    let leases: Vec<LeaseView> =
+        context.client().await?.get(&format!("/api/leases?{}", context.project_query())).await?;
+    context.answer(&leases, |leases| {
+        if leases.is_empty() {
+            return "nothing is reserved; `flower lease take PATTERN… --worktree NAME`\n".to_owned();
+        }
+        let mut table = Table::new(&["ID", "WORKTREE", "HOLDER", "PATTERNS", "UNTIL"], 3);
+        for lease in leases {
+            table.row(vec![
+                lease.id.to_string().into(),
+                lease.worktree.clone().into(),
+                plain(&lease.holder).into(),
+                plain(&lease.patterns.join(" ")).into(),
+                lease.expires_at.chars().take(16).collect::<String>().into(),
+            ]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}
+
+/// The worktree around the working directory is meant unless one is named: inside of a seal its name is in the environment.
+fn worktree(named: Option<&str>) -> String {
+    let inside = std::env::var("FLOWER_WORKTREE").ok();
+    let name = named.map(str::to_owned).or(inside);
+    name.map_or_else(String::new, |name| format!("&worktree={}", crate::client::escape(&name)))
+}

@@ -1,0 +1,41 @@
+//! `flower lease take`
+
+use crate::cli::Context;
+use crate::cli::input::duration;
+use crate::error::Problem;
+use crate::request::TakeLease;
+use crate::view::LeaseView;
+use std::time::Duration;
+
+/// Reserve paths for a while; what overlaps with another's is refused
+#[derive(clap::Args)]
+pub(super) struct TakeArgs {
+    /// Such as `src/`, `docs/*.md` or `**/Cargo.toml`
+    #[arg(value_name = "PATTERN", required = true)]
+    patterns: Vec<String>,
+    /// For how long, such as `30m`; an hour unless said
+    #[arg(long, value_name = "D", value_parser = duration)]
+    ttl: Option<Duration>,
+    /// In which worktree; an agent's own unless said
+    #[arg(long, value_name = "NAME")]
+    worktree: Option<String>,
+    /// Who holds it; you unless said
+    #[arg(long = "as", value_name = "NAME")]
+    holder: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: TakeArgs) -> Result<(), Problem> {
+    let query = format!("{}{}", context.project_query(), super::worktree(args.worktree.as_deref()));
+    let seconds = args.ttl.map(|ttl| ttl.as_secs());
+    let body = TakeLease { patterns: args.patterns, seconds, holder: args.holder };
+    let lease: LeaseView = context.client().await?.post(&format!("/api/leases?{query}"), &body).await?;
+    context.answer(&lease, |lease| {
+        format!(
+            "{} holds {} in {} until {}\n",
+            lease.holder,
+            lease.patterns.join(" "),
+            lease.worktree,
+            lease.expires_at
+        )
+    })
+}

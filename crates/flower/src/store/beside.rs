@@ -1,0 +1,38 @@
+//! What is kept beside the log: signs of life, and what was read. It is no history: losing it loses no work.
+
+use super::conn::{Conn, params};
+use super::error::StoreError;
+use flower_core::Beat;
+use serde::{Deserialize, Serialize};
+
+/// The newest sign of life of whoever holds a dispatch.
+#[derive(Serialize, Deserialize)]
+struct Heard {
+    fence: u64,
+    beat: Beat,
+}
+
+pub fn get(conn: &mut Conn, key: &str) -> Result<Option<String>, StoreError> {
+    conn.row("SELECT value FROM beside WHERE key = $1", params![key])?.map(|row| row.text(0)).transpose()
+}
+
+pub fn put(conn: &mut Conn, key: &str, value: &str) -> Result<(), StoreError> {
+    let sql = "INSERT INTO beside (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    conn.execute(sql, params![key, value]).map(drop)
+}
+
+/// Every key with this beginning, which is plain text.
+pub fn forget(conn: &mut Conn, key: &str) -> Result<(), StoreError> {
+    conn.execute("DELETE FROM beside WHERE key = $1", params![key]).map(drop)
+}
+
+pub fn beat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Beat)>, StoreError> {
+    let text = get(conn, &format!("beat/{dispatch}"))?;
+    // One that cannot be read is one that was not heard.
+    Ok(text.and_then(|text| serde_json::from_str::<Heard>(&text).ok()).map(|heard| (heard.fence, heard.beat)))
+}
+
+pub fn note_beat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Beat) -> Result<(), StoreError> {
+    let text = serde_json::to_string(&Heard { fence, beat }).expect("plain data");
+    put(conn, &format!("beat/{dispatch}"), &text)
+}

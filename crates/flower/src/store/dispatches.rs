@@ -1,0 +1,147 @@
+//! Questions about dispatches, path leases and messages.
+
+use super::conn::{Conn, Row, params};
+use super::error::StoreError;
+use flower_core::{Dispatch, Lease};
+
+pub fn dispatch(conn: &mut Conn, number: u64) -> Result<Option<Dispatch>, StoreError> {
+    conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+}
+
+/// Those that somebody may work on, oldest first.
+pub fn open(conn: &mut Conn) -> Result<Vec<Dispatch>, StoreError> {
+    conn.rows("SELECT state FROM dispatches WHERE open = 1 ORDER BY number", &[])?.iter().map(decode).collect()
+}
+
+/// All of them, newest first; of one brief or of all.
+pub fn all(conn: &mut Conn, brief: Option<u64>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
+    let sql =
+        "SELECT state FROM dispatches WHERE CAST($1 AS BIGINT) IS NULL OR brief = $1 ORDER BY number DESC LIMIT $2";
+    conn.rows(sql, params![brief, limit])?.iter().map(decode).collect()
+}
+
+pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Dispatch>, StoreError> {
+    let sql = "SELECT state FROM dispatches WHERE brief = $1 ORDER BY number";
+    conn.rows(sql, params![brief])?.iter().map(decode).collect()
+}
+
+/// Open ones of several briefs at once; `briefs` is a JSON list of numbers.
+pub fn open_of(conn: &mut Conn, briefs: &str) -> Result<Vec<Dispatch>, StoreError> {
+    let sql =
+        format!("SELECT state FROM dispatches WHERE open = 1 AND brief IN ({}) ORDER BY number", conn.each_number());
+    conn.rows(&sql, params![briefs])?.iter().map(decode).collect()
+}
+
+/// The open ones that happen in a worktree.
+pub fn in_worktree(conn: &mut Conn, project: &str, worktree: &str) -> Result<Vec<Dispatch>, StoreError> {
+    let sql = "SELECT state FROM dispatches WHERE open = 1 AND project = $1 AND worktree = $2 ORDER BY number";
+    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+}
+
+/// Handed back, and their briefs are in MAIN.
+pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief
+         WHERE d.stage = 'handed_back' AND b.status = 'landed' ORDER BY d.number LIMIT $1";
+    conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
+}
+
+/// Open ones whose briefs will never be worked on again.
+pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, StoreError> {
+    let sql = "SELECT d.number, b.status FROM dispatches d JOIN briefs b ON b.number = d.brief
+         WHERE d.open = 1 AND b.status IN ('cancelled', 'done', 'landed') ORDER BY d.number LIMIT $1";
+    conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
+}
+
+/// Briefs that flower is to dispatch by itself, and that wait for no other.
+pub fn wanting(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT number FROM briefs b WHERE wants = 1 AND (status = 'draft' OR NOT EXISTS (
+             SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
+             WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done')))
+         ORDER BY number LIMIT $1";
+    conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
+}
+
+pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
+    highest(conn, "dispatches")
+}
+
+pub fn lease(conn: &mut Conn, number: u64) -> Result<Option<Lease>, StoreError> {
+    conn.row("SELECT state FROM leases WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+}
+
+/// Those that nobody has given back, of one worktree or of all.
+pub fn leases(conn: &mut Conn, place: Option<(&str, &str)>) -> Result<Vec<Lease>, StoreError> {
+    let (project, worktree) = place.unzip();
+    let sql =
+        "SELECT state FROM leases WHERE live = 1 AND (CAST($1 AS TEXT) IS NULL OR (project = $1 AND worktree = $2))
+         ORDER BY number";
+    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+}
+
+pub fn last_lease(conn: &mut Conn) -> Result<u64, StoreError> {
+    highest(conn, "leases")
+}
+
+/// What of these commits touched paths that somebody else had reserved: commit, holder, paths.
+pub fn breaches(conn: &mut Conn, commit: &str) -> Result<Vec<(String, String)>, StoreError> {
+    let sql = "SELECT holder, paths FROM breaches WHERE commit_id = $1 ORDER BY seq";
+    conn.rows(sql, params![commit])?.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
+}
+
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub number: u64,
+    pub kind: String,
+    pub to: String,
+    pub by_type: String,
+    pub by: String,
+    pub at: String,
+    pub seq: u64,
+    pub text: String,
+}
+
+/// Messages to an agent, by its name or by its worktree, after an event; not its own.
+pub fn messages(
+    conn: &mut Conn,
+    agent: &str,
+    worktree: Option<&str>,
+    after: u64,
+    limit: u64,
+) -> Result<Vec<Message>, StoreError> {
+    let sql = "SELECT number, kind, recipient, actor_type, actor_name, at, seq, text FROM messages
+         WHERE seq > $3 AND ((kind = 'agent' AND recipient = $1) OR (kind = 'worktree' AND recipient = $2))
+             AND NOT (actor_type = 'agent' AND actor_name = $1) ORDER BY seq LIMIT $4";
+    conn.rows(sql, params![agent, worktree, after, limit])?.iter().map(message).collect()
+}
+
+pub fn messages_to_operator(conn: &mut Conn, after: u64, limit: u64) -> Result<Vec<Message>, StoreError> {
+    let sql = "SELECT number, kind, recipient, actor_type, actor_name, at, seq, text FROM messages
+         WHERE kind = 'operator' AND seq > $1 ORDER BY seq LIMIT $2";
+    conn.rows(sql, params![after, limit])?.iter().map(message).collect()
+}
+
+pub fn last_message(conn: &mut Conn) -> Result<u64, StoreError> {
+    highest(conn, "messages")
+}
+
+fn message(row: &Row) -> Result<Message, StoreError> {
+    Ok(Message {
+        number: row.int(0)?,
+        kind: row.text(1)?,
+        to: row.text(2)?,
+        by_type: row.text(3)?,
+        by: row.text(4)?,
+        at: row.text(5)?,
+        seq: row.int(6)?,
+        text: row.text(7)?,
+    })
+}
+
+fn highest(conn: &mut Conn, table: &str) -> Result<u64, StoreError> {
+    conn.row(&format!("SELECT coalesce(max(number), 0) FROM {table}"), &[])?.map_or(Ok(0), |row| row.int(0))
+}
+
+fn decode<T: serde::de::DeserializeOwned>(row: &Row) -> Result<T, StoreError> {
+    serde_json::from_str(&row.text(0)?)
+        .map_err(|error| StoreError::Corrupt(format!("the row of a dispatch or lease cannot be read: {error}")))
+}
