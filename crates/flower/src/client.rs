@@ -25,6 +25,8 @@ pub enum Address {
 pub struct Client {
     address: Address,
     token: String,
+    /// What the trace calls whoever speaks: `cli` or `mcp`.
+    door: &'static str,
     /// Refuse a daemon of another version.
     strict: bool,
     deadline: Duration,
@@ -37,12 +39,17 @@ const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 impl Client {
     pub fn new(address: Address, token: String) -> Client {
-        Client { address, token, strict: true, deadline: DEADLINE }
+        Client { address, token, door: "cli", strict: true, deadline: DEADLINE }
     }
 
     /// Also speaks to a daemon of another version: to stop it.
     pub fn lenient(self) -> Client {
         Client { strict: false, ..self }
+    }
+
+    /// On behalf of an agent that speaks MCP.
+    pub fn for_agent(self) -> Client {
+        Client { door: "mcp", ..self }
     }
 
     /// For what takes as long as a large checkout and its setup.
@@ -94,6 +101,11 @@ impl Client {
         Ok(self.send(Method::GET, path, "application/json", Vec::new()).await?.into_body())
     }
 
+    /// The live events at `path`, as they come.
+    pub async fn events(&self, path: &str) -> Result<Events, Problem> {
+        Ok(Events { body: self.stream(path).await?, buffer: Vec::new() })
+    }
+
     async fn json<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -115,7 +127,7 @@ impl Client {
             .header("host", host)
             .header("authorization", format!("Bearer {}", self.token))
             .header("content-type", kind)
-            .header("x-flower-door", "cli")
+            .header("x-flower-door", self.door)
             .header("connection", "close")
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| {
@@ -193,6 +205,40 @@ impl Client {
             ),
         }
     }
+}
+
+/// A connection to the live stream.
+pub struct Events {
+    body: Incoming,
+    buffer: Vec<u8>,
+}
+
+/// An event larger than any that flower writes.
+const MOST_EVENT_BYTES: usize = 32 * 1024 * 1024;
+
+impl Events {
+    /// The next event, or nothing at the connection's end.
+    pub async fn next<T: DeserializeOwned>(&mut self) -> Option<T> {
+        loop {
+            while let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\n\n") {
+                let frame: Vec<u8> = self.buffer.drain(..end + 2).collect();
+                if let Some(event) = parse(&frame) {
+                    return Some(event);
+                }
+            }
+            if self.buffer.len() > MOST_EVENT_BYTES {
+                return None;
+            }
+            let frame = self.body.frame().await?.ok()?;
+            self.buffer.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(frame: &[u8]) -> Option<T> {
+    let text = std::str::from_utf8(frame).ok()?;
+    let data = text.lines().find_map(|line| line.strip_prefix("data: "))?;
+    serde_json::from_str(data).ok()
 }
 
 /// Connects to a socket whose path may be longer than the kernel takes, by way of its folder.

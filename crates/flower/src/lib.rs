@@ -1,6 +1,6 @@
 //! flower: keeps MAIN stable while many coding agents change the code at once.
 //!
-//! Doors ([`cli`], [`api`]) translate; [`app`] has one file per use case; [`store`] keeps the log; the rules are in
+//! Doors ([`cli`], [`api`], [`mcp`]) translate; [`app`] has one file per use case; [`store`] keeps the log; the rules are in
 //! `flower-core`. `ARCHITECTURE.md` is the map.
 
 pub mod api;
@@ -14,6 +14,7 @@ pub mod git;
 pub mod home;
 pub mod jail;
 pub mod lock;
+pub mod mcp;
 pub mod repository;
 pub mod request;
 pub mod store;

@@ -516,3 +516,20 @@ pub struct Finding {
     /// What mends it; with `--fix`, what was done.
     pub fix: Option<String>,
 }
+
+/// What a tool answers: Markdown for whoever called it, and the same for programs where there is such a thing.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ToolAnswer {
+    pub text: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub structured: Option<serde_json::Value>,
+}
+
+/// A resource as agents read it.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ResourceView {
+    pub uri: String,
+    /// Markdown.
+    pub text: String,
+}

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 /// What each top-level module may use of the others.
 const ALLOWED: &[(&str, &[&str])] = &[
-    ("api", &["app", "error", "request", "view"]),
+    ("api", &["app", "error", "mcp", "request", "view"]),
     ("app", &["error", "failpoint", "git", "home", "jail", "lock", "repository", "store", "view"]),
-    ("cli", &["client", "daemon", "error", "home", "jail", "repository", "request", "view"]),
+    ("cli", &["client", "daemon", "error", "home", "jail", "mcp", "repository", "request", "view"]),
     ("client", &["error", "home"]),
     ("daemon", &["api", "app", "client", "error", "home", "lock", "repository", "store"]),
     ("error", &["git", "store"]),
@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("home", &["error"]),
     ("jail", &[]),
     ("lock", &[]),
+    ("mcp", &["app", "client", "error", "home", "request", "view"]),
     ("repository", &[]),
     ("request", &[]),
     ("store", &[]),

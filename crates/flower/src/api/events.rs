@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
-use flower_core::Recorded;
+use flower_core::{Door, Recorded};
 use futures_util::stream;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl Reader {
                 None => self.read_log().await?,
             };
             if std::mem::take(&mut self.doubted) {
-                self.app.identify(&self.token, false).await.ok()?;
+                self.app.identify(&self.token, Door::Api).await.ok()?;
             }
             if !frames.is_empty() {
                 return Some(frames);

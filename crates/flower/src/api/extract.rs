@@ -31,17 +31,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
                 "send `Content-Type: application/json`",
             ));
         }
-        let bytes = read(request, MOST_JSON).await?;
-        if is_deeper(&bytes, MOST_LEVELS) {
-            return Err(Problem::usage(
-                format!("the body is nested deeper than {MOST_LEVELS} levels"),
-                "see /api/openapi.json",
-            ));
-        }
+        let bytes = read_json(request).await?;
         serde_json::from_slice(&bytes).map(Body).map_err(|error| {
             Problem::usage(format!("the body is not what was expected: {error}"), "see /api/openapi.json")
         })
     }
+}
+
+/// The bytes of a JSON body, which may still be anything but large or deep.
+pub(super) async fn read_json(request: Request) -> Result<Vec<u8>, Problem> {
+    let bytes = read(request, MOST_JSON).await?;
+    if is_deeper(&bytes, MOST_LEVELS) {
+        return Err(Problem::usage(
+            format!("the body is nested deeper than {MOST_LEVELS} levels"),
+            "see /api/openapi.json",
+        ));
+    }
+    Ok(bytes)
 }
 
 /// Bytes as they are, for pictures.

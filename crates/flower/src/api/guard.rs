@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use flower_core::Caller;
+use flower_core::{Caller, Door};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -57,9 +57,8 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
     if !is_guarded(path) || trades_code {
         return Ok(());
     }
-    let cli = headers.get("x-flower-door").is_some_and(|door| door == "cli");
     let Some(token) = bearer(headers) else { return no(unauthorized()) };
-    match gate.app.identify(token, cli).await {
+    match gate.app.identify(token, door(headers, path)).await {
         Ok(caller) => {
             if !request.method().is_safe() && !is_declared(request.headers()) {
                 return no(Problem::new(
@@ -86,6 +85,16 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
 /// Whether a path needs a token, known or not. All others are pages.
 pub(super) fn is_guarded(path: &str) -> bool {
     ["/api", "/mcp"].iter().any(|p| path == *p || path.strip_prefix(p).is_some_and(|rest| rest.starts_with('/')))
+}
+
+/// The door that the trace will name: flower's own programs say which of them they are.
+fn door(headers: &HeaderMap, path: &str) -> Door {
+    match headers.get("x-flower-door").map(HeaderValue::as_bytes) {
+        _ if !path.starts_with("/api") => Door::Mcp,
+        Some(b"cli") => Door::Cli,
+        Some(b"mcp") => Door::Mcp,
+        _ => Door::Api,
+    }
 }
 
 /// Whether the content type is one that no form sends; calls without a body have none.

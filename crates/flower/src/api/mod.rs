@@ -7,9 +7,11 @@ mod extract;
 mod guard;
 mod landings;
 mod log;
+mod mcp;
 mod page;
 mod rest;
 mod serve;
+mod tools;
 mod worktrees;
 
 pub use serve::{Listener, Shutdown, serve};
@@ -107,6 +109,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(rest::get_image))
         .routes(routes!(rest::list_tokens, rest::issue_token))
         .routes(routes!(rest::revoke_token))
+        .routes(routes!(tools::call_tool))
+        .routes(routes!(tools::read_resource))
         .routes(routes!(log::trace))
         .routes(routes!(events::live))
         .routes(routes!(log::verify))
@@ -126,6 +130,7 @@ pub fn router(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Router {
     let (api, _) = api().split_for_parts();
     let gate = Arc::new(guard::Gate { app: app.clone(), port });
     api.route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
+        .route("/mcp", mcp::route(app.clone(), port, shutdown.clone()))
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(page::fallback)
         .layer(axum::Extension(shutdown))

@@ -11,9 +11,8 @@ use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
 impl App {
-    /// The owner of a token. `cli` is true for flower's own command line.
-    pub async fn identify(&self, token: &str, cli: bool) -> Result<Caller, Problem> {
-        let door = if cli { Door::Cli } else { Door::Api };
+    /// The owner of a token, who came through this door.
+    pub async fn identify(&self, token: &str, door: Door) -> Result<Caller, Problem> {
         if bool::from(token.as_bytes().ct_eq(self.operator_token.as_bytes())) {
             return Ok(self.operator(door));
         }

@@ -20,6 +20,7 @@ pub mod sessions;
 pub mod settings;
 pub mod status;
 pub mod tokens;
+pub mod tools;
 pub mod trace;
 pub mod worktrees;
 

@@ -46,15 +46,7 @@ impl Context {
 
     /// The daemon that `FLOWER_URL` names, if it is set.
     pub fn remote(&self) -> Result<Option<Client>, Problem> {
-        let Ok(url) = std::env::var("FLOWER_URL") else { return Ok(None) };
-        if url.is_empty() {
-            return Ok(None);
-        }
-        let wrong = || Problem::usage(format!("FLOWER_URL is `{url}`"), "write it as http://127.0.0.1:PORT");
-        let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');
-        if host.is_empty() || host.contains(['/', '@', ' ']) || !host.contains(':') {
-            return Err(wrong());
-        }
+        let Some(host) = remote_host()? else { return Ok(None) };
         // Making a token here would be of no use: that daemon does not know it.
         if own_token().is_none() && !self.home.token().exists() {
             return Err(Problem::usage(
@@ -62,7 +54,7 @@ impl Context {
                 "set FLOWER_TOKEN to one that it knows: `flower token new --agent NAME` makes one there",
             ));
         }
-        Ok(Some(Client::new(Address::Tcp(host.to_owned()), self.token()?)))
+        Ok(Some(Client::new(Address::Tcp(host), self.token()?)))
     }
 
     fn token(&self) -> Result<String, Problem> {
@@ -104,7 +96,21 @@ impl Context {
     }
 }
 
+/// Host and port out of `FLOWER_URL`, if it is set.
+pub fn remote_host() -> Result<Option<String>, Problem> {
+    let Ok(url) = std::env::var("FLOWER_URL") else { return Ok(None) };
+    if url.is_empty() {
+        return Ok(None);
+    }
+    let wrong = || Problem::usage(format!("FLOWER_URL is `{url}`"), "write it as http://127.0.0.1:PORT");
+    let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');
+    if host.is_empty() || host.contains(['/', '@', ' ']) || !host.contains(':') {
+        return Err(wrong());
+    }
+    Ok(Some(host.to_owned()))
+}
+
 /// An agent's own identity.
-fn own_token() -> Option<String> {
+pub fn own_token() -> Option<String> {
     std::env::var("FLOWER_TOKEN").ok().filter(|token| !token.is_empty())
 }

@@ -80,6 +80,10 @@ pub fn main() -> ExitCode {
 }
 
 fn run(cli: Cli) -> Result<(), Problem> {
+    // An agent in a jail has neither flower's home nor a project.
+    if let commands::Command::Mcp(args) = &cli.command {
+        return commands::mcp::run(args);
+    }
     let colour = !cli.global.no_color
         && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::io::stdout().is_terminal();

@@ -20,6 +20,7 @@ mod land;
 mod lease;
 mod log;
 mod main;
+pub(super) mod mcp;
 mod project;
 mod queue;
 mod revert;
@@ -66,6 +67,7 @@ pub(super) enum Command {
     Halt(halt::HaltArgs),
     Main(main::MainArgs),
     Token(token::TokenArgs),
+    Mcp(mcp::McpArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
@@ -125,7 +127,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Token(args) => token::run(&context, args).await,
             Command::Log(args) => log::run(&context, args).await,
             Command::Completions(args) => completions::run(&context, &args),
-            Command::Jail(_) => unreachable!("it has run alone"),
+            Command::Mcp(_) | Command::Jail(_) => unreachable!("it has run alone"),
         }
     })
 }

@@ -1,0 +1,114 @@
+//! What agents can do, one function per tool. Each answers in short Markdown, quotes what others wrote, and says what to
+//! do next.
+
+mod arguments;
+mod briefs;
+mod page;
+mod resources;
+mod scratchpads;
+mod work;
+
+pub use resources::{MAIN, is_resource, touched};
+
+use super::App;
+use super::projects::ProjectChoice;
+use crate::error::{Problem, ProblemKind};
+use crate::store::worktrees;
+use crate::view::ToolAnswer;
+use flower_core::Caller;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Every tool, in the order in which agents see them.
+pub const TOOLS: [&str; 13] = [
+    "start_work",
+    "recall_brief",
+    "list_briefs",
+    "search",
+    "create_brief",
+    "propose_plan",
+    "refine_spec",
+    "add_note",
+    "write_scratchpad",
+    "reserve_paths",
+    "check_inbox",
+    "send_message",
+    "hand_back",
+];
+
+impl App {
+    /// Runs a tool for whoever called it.
+    pub async fn call_tool(
+        self: &Arc<Self>,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolAnswer, Problem> {
+        let given = Given { tool, arguments };
+        match tool {
+            "start_work" => work::start_work(self, caller, given.read()?).await,
+            "recall_brief" => work::recall_brief(self, caller, given.read()?).await,
+            "list_briefs" => briefs::list(self, caller, given.read()?).await,
+            "search" => briefs::search(self, given.read()?).await,
+            "create_brief" => briefs::create(self, caller, given.read()?).await,
+            "propose_plan" => briefs::propose_plan(self, caller, given.read()?).await,
+            "refine_spec" => briefs::refine_spec(self, caller, given.read()?).await,
+            "add_note" => briefs::add_note(self, caller, given.read()?).await,
+            "write_scratchpad" => scratchpads::write(self, caller, given.read()?).await,
+            "reserve_paths" => work::reserve_paths(self, caller, given.read()?).await,
+            "check_inbox" => work::check_inbox(self, caller, given.read()?).await,
+            "send_message" => work::send_message(self, caller, given.read()?).await,
+            "hand_back" => work::hand_back(self, caller, given.read()?).await,
+            _ => Err(Problem::new(
+                ProblemKind::NotFound,
+                format!("there is no tool `{tool}`"),
+                format!("there is: {}", TOOLS.join(", ")),
+            )),
+        }
+    }
+
+    /// The project that a caller works in: that of its worktree or brief, else the only one there is.
+    pub(in crate::app) async fn project_of(&self, caller: &Caller) -> Result<Option<String>, Problem> {
+        if let Some(name) = caller.worktree.clone() {
+            let live = self.store.read(move |conn| worktrees::live(conn, None)).await?;
+            if let Some(worktree) = live.into_iter().find(|worktree| worktree.name == name) {
+                return Ok(Some(worktree.project));
+            }
+        }
+        if let Some(brief) = caller.brief {
+            return Ok(self.show_brief(brief).await?.projects.into_iter().next().map(|project| project.name));
+        }
+        match self.projects().await?.as_slice() {
+            [only] => Ok(Some(only.name.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    async fn choice_of(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
+        Ok(ProjectChoice { name: self.project_of(caller).await?, dir: None })
+    }
+}
+
+/// What a tool was given, before it is understood.
+struct Given<'a> {
+    tool: &'a str,
+    arguments: Map<String, Value>,
+}
+
+impl Given<'_> {
+    /// The arguments as the tool wants them; what is wrong is named with its field.
+    fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
+        serde_path_to_error::deserialize(Value::Object(self.arguments)).map_err(|error| {
+            let field = error.path().to_string();
+            let at = if field == "." { String::new() } else { format!("`{field}`: ") };
+            let hint = format!("call `{}` again with that put right; nothing was done", self.tool);
+            Problem::usage(format!("{at}{}", error.inner()), hint)
+        })
+    }
+}
+
+/// An answer that is only text.
+fn text(text: String) -> ToolAnswer {
+    ToolAnswer { text, structured: None }
+}

@@ -1,0 +1,122 @@
+//! The daemon as `flower mcp` reaches it: over HTTP, as one agent.
+
+use super::{Backend, Changes};
+use crate::app::tools::touched;
+use crate::client::{Address, Client, Events, escape};
+use crate::error::{Problem, ProblemKind};
+use crate::home::{Home, random_hex};
+use crate::request::IssueToken;
+use crate::view::{EventView, NewToken, ResourceView, StatusView, ToolAnswer};
+use flower_core::Role;
+use futures_util::stream;
+use rmcp::model::{Extensions, JsonObject};
+use std::time::Duration;
+use tokio::sync::OnceCell;
+
+/// Between two attempts to find a daemon that is away.
+const PAUSE: Duration = Duration::from_millis(300);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+pub struct Remote {
+    address: Address,
+    identity: Identity,
+    client: OnceCell<Client>,
+}
+
+/// Who speaks.
+pub enum Identity {
+    /// Whoever this token belongs to.
+    Token(String),
+    /// An agent that is made up when it is needed first, with rights of its own: the operator's are used for nothing else.
+    Fresh(Home),
+}
+
+impl Remote {
+    pub fn new(address: Address, identity: Identity) -> Remote {
+        Remote { address, identity, client: OnceCell::new() }
+    }
+
+    async fn client(&self) -> Result<&Client, Problem> {
+        self.client.get_or_try_init(|| self.connect()).await
+    }
+
+    async fn connect(&self) -> Result<Client, Problem> {
+        let token = match &self.identity {
+            Identity::Token(token) => token.clone(),
+            Identity::Fresh(home) => self.fresh(home).await?,
+        };
+        Ok(Client::new(self.address.clone(), token).for_agent())
+    }
+
+    async fn fresh(&self, home: &Home) -> Result<String, Problem> {
+        if !home.token().exists() {
+            let message = format!("no daemon has ever run in {}", home.dir().display());
+            return Err(Problem::unreachable(message, "ask the operator to run `flower up`"));
+        }
+        let operator = Client::new(self.address.clone(), home.require_token()?);
+        let agent = format!("agent-{}", &random_hex()[..6]);
+        let body = IssueToken { agent, role: Some(Role::Worker), brief: None, worktree: None };
+        let made: NewToken = operator.post("/api/tokens", &body).await?;
+        Ok(made.token)
+    }
+
+    /// Tells the daemon that the agent is still there; called every minute. Whoever has not called a tool yet is nobody.
+    pub async fn beat(&self) {
+        if let Some(client) = self.client.get()
+            && let Err(problem) = client.get::<StatusView>("/api/status").await
+        {
+            tracing::debug!("no beat: {}", problem.message);
+        }
+    }
+}
+
+impl Backend for Remote {
+    async fn call(&self, _: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {
+        self.client().await?.post(&format!("/api/tools/{}", escape(tool)), &arguments).await
+    }
+
+    async fn read(&self, _: &Extensions, uri: &str) -> Result<String, Problem> {
+        let resource: ResourceView = self.client().await?.get(&format!("/api/resources?uri={}", escape(uri))).await?;
+        Ok(resource.text)
+    }
+
+    async fn changes(&self, _: &Extensions) -> Result<Changes, Problem> {
+        let client = self.client().await?.clone();
+        let status: StatusView = client.get("/api/status").await?;
+        let reader = Reader { client, events: None, after: status.last_event };
+        Ok(Box::pin(stream::unfold(reader, |mut reader| async move {
+            let event = reader.next().await?;
+            Some((touched(&event.stream, event.brief).collect(), reader))
+        })))
+    }
+}
+
+/// Follows the live stream, across restarts of the daemon.
+struct Reader {
+    client: Client,
+    events: Option<Events>,
+    after: u64,
+}
+
+impl Reader {
+    /// The next event, or nothing once the token is of no use any more.
+    async fn next(&mut self) -> Option<EventView> {
+        let mut pause = PAUSE;
+        loop {
+            if let Some(events) = &mut self.events {
+                if let Some(event) = events.next::<EventView>().await {
+                    self.after = event.seq;
+                    return Some(event);
+                }
+                self.events = None;
+                tokio::time::sleep(pause).await;
+            }
+            match self.client.events(&format!("/api/events?after={}", self.after)).await {
+                Ok(events) => self.events = Some(events),
+                Err(problem) if problem.kind == ProblemKind::Unauthorized => return None,
+                Err(_) => tokio::time::sleep(pause).await,
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}

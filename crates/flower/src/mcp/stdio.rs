@@ -1,0 +1,195 @@
+//! MCP over standard input and output: one message per line. What is no message is answered, and the next line is read.
+
+use super::{Backend, Server};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::{RoleServer, ServiceExt};
+use serde_json::Value;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, watch};
+use tokio::task::JoinHandle;
+
+/// The longest line, and the largest body over HTTP.
+pub const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// How long calls that are under way may take when nobody sends any more.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// Serves one client until it closes its end.
+pub async fn serve<B: Backend>(
+    server: Server<B>,
+    read: impl AsyncRead + Send + Unpin + 'static,
+    write: impl AsyncWrite + Send + Unpin + 'static,
+) {
+    let (closed, mut is_closed) = watch::channel(false);
+    let lines = Lines {
+        read: BufReader::new(read),
+        line: Vec::new(),
+        skipping: false,
+        write: Arc::new(Mutex::new(write)),
+        reply: None,
+        begun: false,
+        closed,
+    };
+    let serving = async {
+        match server.serve(lines).await {
+            Ok(running) => drop(running.waiting().await),
+            Err(error) => tracing::debug!("no client: {error}"),
+        }
+    };
+    let patience = async {
+        let _ = is_closed.wait_for(|closed| *closed).await;
+        tokio::time::sleep(GRACE).await;
+    };
+    tokio::select! {
+        () = serving => {}
+        () = patience => {}
+    }
+}
+
+struct Lines<R, W> {
+    read: BufReader<R>,
+    line: Vec<u8>,
+    /// The rest of a line that is too long.
+    skipping: bool,
+    write: Arc<Mutex<W>>,
+    /// An answer to what was no message. It is on its way before more is read.
+    reply: Option<JoinHandle<()>>,
+    /// A first request has come. Before it, nothing else means anything.
+    begun: bool,
+    closed: watch::Sender<bool>,
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    /// Reads a line, or the rest of one: whoever waits for it may stop waiting and come again.
+    async fn next(&mut self) -> io::Result<Line> {
+        loop {
+            let available = self.read.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(if self.line.is_empty() { Line::End } else { Line::Whole });
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let length = end.map_or(available.len(), |end| end + 1);
+            let too_long = !self.skipping && self.line.len() + length > MOST_BYTES;
+            if !self.skipping && !too_long {
+                self.line.extend_from_slice(&available[..length]);
+            }
+            self.read.consume(length);
+            if too_long {
+                self.line = Vec::new();
+            }
+            let was_skipping = self.skipping;
+            self.skipping = (was_skipping || too_long) && end.is_none();
+            if too_long {
+                return Ok(Line::TooLong);
+            }
+            if end.is_some() && !was_skipping {
+                return Ok(Line::Whole);
+            }
+        }
+    }
+
+    /// The message of the line, if it is one that means something now; otherwise what its sender is told.
+    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessage> {
+        let line = std::mem::take(&mut self.line);
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let message = serde_json::from_slice(line).map_err(|error| no_message(line, &error))?;
+        self.begun |= begins(&message);
+        let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
+        Ok((self.begun || is_request).then_some(message))
+    }
+
+    fn reply(&mut self, message: ServerJsonRpcMessage) {
+        let write = self.write.clone();
+        self.reply = Some(tokio::spawn(async move {
+            // Whoever does not read has left, which reading will tell.
+            let _ = put(&write, &message).await;
+        }));
+    }
+}
+
+impl<R, W> Transport<RoleServer> for Lines<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let write = self.write.clone();
+        async move { put(&write, &item).await }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if let Some(reply) = &mut self.reply {
+                let _ = reply.await;
+                self.reply = None;
+            }
+            let taken = match self.next().await {
+                Ok(Line::Whole) => self.take(),
+                Ok(Line::TooLong) => Err(too_long()),
+                Ok(Line::End) | Err(_) => {
+                    self.closed.send_replace(true);
+                    return None;
+                }
+            };
+            match taken {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(message) => self.reply(message),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+async fn put<W: AsyncWrite + Unpin>(write: &Mutex<W>, message: &ServerJsonRpcMessage) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    let mut write = write.lock().await;
+    write.write_all(&line).await?;
+    write.flush().await
+}
+
+/// Whether a client has chosen its era with it. Asking what the server can do is not that.
+fn begins(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(message) = message else { return false };
+    match &message.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) => false,
+        request => request.get_meta().protocol_version().is_some(),
+    }
+}
+
+fn no_message(line: &[u8], error: &serde_json::Error) -> ServerJsonRpcMessage {
+    match serde_json::from_slice::<Value>(line) {
+        Ok(value) => {
+            let id = serde_json::from_value::<RequestId>(value["id"].clone()).ok();
+            let error = ErrorData::invalid_request(format!("that is no message of JSON-RPC: {error}"), None);
+            ServerJsonRpcMessage::error(error, id)
+        }
+        Err(error) => {
+            ServerJsonRpcMessage::error(ErrorData::parse_error(format!("that is not JSON: {error}"), None), None)
+        }
+    }
+}
+
+fn too_long() -> ServerJsonRpcMessage {
+    let message = format!("a message has at most {MOST_BYTES} bytes; this one was not read");
+    ServerJsonRpcMessage::error(ErrorData::parse_error(message, None), None)
+}

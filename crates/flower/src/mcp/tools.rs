@@ -1,0 +1,147 @@
+//! The tools as agents see them. Every word here is paid for by every agent, in every session: names speak for themselves
+//! where they can.
+
+use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+/// All tools, always in the same order and the same words.
+pub fn all() -> &'static [Tool] {
+    static ALL: LazyLock<Vec<Tool>> = LazyLock::new(make);
+    &ALL
+}
+
+fn make() -> Vec<Tool> {
+    let int = || json!({ "type": "integer" });
+    let text = || json!({ "type": "string" });
+    let flag = || json!({ "type": "boolean" });
+    let texts = || json!({ "type": "array", "items": { "type": "string" } });
+    let ints = || json!({ "type": "array", "items": { "type": "integer" } });
+    let said = |mut schema: Value, what: &str| {
+        schema["description"] = what.into();
+        schema
+    };
+    let one_of = |words: &[&str]| json!({ "enum": words });
+    vec![
+        tool(
+            "start_work",
+            "Begin here: claims a dispatch, recalls its brief, reserves paths",
+            json!({
+                "dispatch": int(),
+                "token": said(text(), "from the packet"),
+                "paths": said(texts(), "globs you will change"),
+                "budget": said(int(), "tokens of the answer"),
+            }),
+            &[],
+        ),
+        reading(
+            "recall_brief",
+            "Spec, decisions, notes and state of a brief; yours by default",
+            json!({
+                "brief": int(), "budget": int(),
+            }),
+            &[],
+        ),
+        reading(
+            "list_briefs",
+            "Briefs, oldest first",
+            json!({
+                "status": one_of(&["draft", "planned", "in_progress", "in_review", "landed", "done", "parked", "abandoned"]),
+                "ready": said(flag(), "can be built now"),
+                "limit": int(),
+            }),
+            &[],
+        ),
+        reading(
+            "search",
+            "Search briefs, traces and scratchpads",
+            json!({ "text": text(), "limit": int() }),
+            &["text"],
+        ),
+        tool(
+            "create_brief",
+            "Write down new work",
+            json!({
+                "title": text(),
+                "kind": one_of(&["note", "feature", "fix", "research", "epic", "incident"]),
+                "spec": said(text(), "Markdown"),
+                "epic": int(),
+                "needs": said(ints(), "briefs to land first"),
+            }),
+            &["title"],
+        ),
+        tool(
+            "propose_plan",
+            "Propose the spec of a draft",
+            json!({ "brief": int(), "markdown": text() }),
+            &["brief", "markdown"],
+        ),
+        tool(
+            "refine_spec",
+            "Replace a spec by a better one",
+            json!({ "brief": int(), "markdown": text(), "base": said(int(), "version it was made from"), "why": text() }),
+            &["brief", "markdown"],
+        ),
+        tool(
+            "add_note",
+            "Record a finding; as question it goes to the operator",
+            json!({
+                "brief": int(),
+                "text": text(),
+                "kind": one_of(&["note", "comment", "question"]),
+                "image": said(text(), "base64"),
+            }),
+            &["brief", "text"],
+        ),
+        tool(
+            "write_scratchpad",
+            "Shared working notes: `number` writes one, `title` makes one",
+            json!({
+                "number": int(), "title": text(), "brief": int(), "text": text(), "append": flag(), "base": int(),
+            }),
+            &["text"],
+        ),
+        tool(
+            "reserve_paths",
+            "Tell other agents what you are changing",
+            json!({ "patterns": said(texts(), "globs"), "minutes": int(), "release": flag() }),
+            &[],
+        ),
+        tool("check_inbox", "Messages and answers for you", json!({}), &[]),
+        tool(
+            "send_message",
+            "Message an agent or the operator",
+            json!({ "to": text(), "text": text() }),
+            &["to", "text"],
+        ),
+        tool(
+            "hand_back",
+            "End your work; all must be committed",
+            json!({
+                "dispatch": int(),
+                "fence": said(int(), "from start_work"),
+                "summary": text(),
+                "not_done": text(),
+                "failed": flag(),
+            }),
+            &["dispatch", "fence", "summary"],
+        ),
+    ]
+}
+
+fn reading(name: &'static str, what: &'static str, properties: Value, required: &[&str]) -> Tool {
+    tool(name, what, properties, required).annotate(ToolAnnotations::new().read_only(true))
+}
+
+fn tool(name: &'static str, what: &'static str, properties: Value, required: &[&str]) -> Tool {
+    let mut schema = JsonObject::new();
+    schema.insert("type".to_owned(), "object".into());
+    schema.insert("properties".to_owned(), properties);
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), required.into());
+    }
+    // Without it Claude Code hides a tool until somebody searches for it.
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    Tool::new(name, what, schema).annotate(ToolAnnotations::new().destructive(false)).with_meta(meta)
+}
