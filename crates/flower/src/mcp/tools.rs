@@ -1,7 +1,9 @@
 //! The tools as agents see them. Every word here is paid for by every agent, in every session: names speak for themselves
 //! where they can.
 
+use flower_core::{BriefKind, Status};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
@@ -21,7 +23,6 @@ fn make() -> Vec<Tool> {
         schema["description"] = what.into();
         schema
     };
-    let one_of = |words: &[&str]| json!({ "enum": words });
     vec![
         tool(
             "start_work",
@@ -46,7 +47,7 @@ fn make() -> Vec<Tool> {
             "list_briefs",
             "Briefs, oldest first",
             json!({
-                "status": one_of(&["draft", "planned", "in_progress", "in_review", "landed", "done", "parked", "abandoned"]),
+                "status": one_of(Status::ALL),
                 "ready": said(flag(), "can be built now"),
                 "limit": int(),
             }),
@@ -63,7 +64,7 @@ fn make() -> Vec<Tool> {
             "Write down new work",
             json!({
                 "title": text(),
-                "kind": one_of(&["note", "feature", "fix", "research", "epic", "incident"]),
+                "kind": one_of(BriefKind::ALL),
                 "spec": said(text(), "Markdown"),
                 "epic": int(),
                 "needs": said(ints(), "briefs to land first"),
@@ -88,7 +89,7 @@ fn make() -> Vec<Tool> {
             json!({
                 "brief": int(),
                 "text": text(),
-                "kind": one_of(&["note", "comment", "question"]),
+                "kind": json!({ "enum": ["note", "comment", "question"] }),
                 "image": said(text(), "base64"),
             }),
             &["brief", "text"],
@@ -127,6 +128,10 @@ fn make() -> Vec<Tool> {
             &["dispatch", "fence", "summary"],
         ),
     ]
+}
+
+fn one_of(words: &[impl Serialize]) -> Value {
+    json!({ "enum": words })
 }
 
 fn reading(name: &'static str, what: &'static str, properties: Value, required: &[&str]) -> Tool {
