@@ -98,13 +98,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
     }
 
     /// The message of the line, if it is one that means something now; otherwise what its sender is told.
-    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, ServerJsonRpcMessage> {
+    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Box<ServerJsonRpcMessage>> {
         let line = std::mem::take(&mut self.line);
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(None);
         }
-        let message = serde_json::from_slice(line).map_err(|error| no_message(line, &error))?;
+        let message = serde_json::from_slice(line).map_err(|error| Box::new(no_message(line, &error)))?;
         self.begun |= begins(&message);
         let is_request = matches!(message, ClientJsonRpcMessage::Request(_));
         Ok((self.begun || is_request).then_some(message))
@@ -139,7 +139,7 @@ where
             }
             let taken = match self.next().await {
                 Ok(Line::Whole) => self.take(),
-                Ok(Line::TooLong) => Err(too_long()),
+                Ok(Line::TooLong) => Err(Box::new(too_long())),
                 Ok(Line::End) | Err(_) => {
                     self.closed.send_replace(true);
                     return None;
@@ -148,7 +148,7 @@ where
             match taken {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
-                Err(message) => self.reply(message),
+                Err(message) => self.reply(*message),
             }
         }
     }

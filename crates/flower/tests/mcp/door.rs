@@ -152,7 +152,10 @@ fn long_answers_are_cut_and_say_so() {
     let (flower, token) = with_a_worker();
     for n in 0..100 {
         let title = format!("{n} {}", "a long title ".repeat(14));
-        assert_eq!(flower.api("POST", "/api/briefs").json(&json!({ "title": title, "project": "repo" })).send().status, 200);
+        assert_eq!(
+            flower.api("POST", "/api/briefs").json(&json!({ "title": title, "project": "repo" })).send().status,
+            200
+        );
     }
     let mut client = super::Http::start(&flower, Era::November2025, &token);
     let list = client.done("list_briefs", json!({ "limit": 100 }));

@@ -15,7 +15,6 @@ fn listed() -> Value {
 fn the_list_of_tools_costs_less_than_1500_tokens() {
     let list = listed().to_string();
     let tokens = tiktoken_rs::o200k_base().expect("a vocabulary").encode_ordinary(&list).len();
-    println!("{tokens} tokens, {} bytes", list.len());
     assert!(tokens < MOST_TOKENS, "{tokens} tokens");
 }
 

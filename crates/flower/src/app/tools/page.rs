@@ -45,7 +45,7 @@ impl Page {
         let mut shown = 0;
         for line in text.lines() {
             let left = self.room.saturating_sub(self.text.len() + 3);
-            let fitting = line.floor_char_boundary(left.min(line.len()));
+            let fitting = (0..=left.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
             if fitting < line.len() || left == 0 {
                 if fitting > 0 {
                     self.text.push_str("> ");

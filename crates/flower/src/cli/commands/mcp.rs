@@ -18,7 +18,8 @@ pub(crate) struct McpArgs {}
 
 pub(crate) fn run(_: &McpArgs) -> Result<(), Problem> {
     // Standard output belongs to the protocol.
-    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_max_level(tracing::Level::WARN).try_init();
+    let filter = tracing_subscriber::EnvFilter::new("warn,rmcp=error");
+    let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter(filter).try_init();
     let remote = Arc::new(remote()?);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

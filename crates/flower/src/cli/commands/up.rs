@@ -85,7 +85,8 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
 
 /// Runs the daemon in this process.
 pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem> {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("FLOWER_LOG").unwrap_or_else(|_| "info".into());
+    // rmcp would tell of every refusal and every notification, with its content.
+    let filter = tracing_subscriber::EnvFilter::try_from_env("FLOWER_LOG").unwrap_or_else(|_| "info,rmcp=error".into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
