@@ -19,6 +19,7 @@ use crate::refusal::Refusal;
 
 pub use crate::dispatch::DispatchState as RunState;
 pub use next::{Step, next};
+pub use quote::{block as quoted, inline};
 
 /// Below this not even the essentials are sure to fit.
 pub const LEAST_TOKENS: u64 = 500;

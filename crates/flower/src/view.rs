@@ -517,13 +517,13 @@ pub struct Finding {
     pub fix: Option<String>,
 }
 
-/// What a tool answers: Markdown for whoever called it, and the same for programs where there is such a thing.
+/// What a tool answers, in Markdown.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ToolAnswer {
-    pub text: String,
+    /// What waits in the caller's inbox, if anything; beside the answer, so that its bytes stay what they are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
-    pub structured: Option<serde_json::Value>,
+    pub notice: Option<String>,
+    pub text: String,
 }
 
 /// A resource as agents read it.

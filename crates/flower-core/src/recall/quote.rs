@@ -5,7 +5,7 @@ use crate::actor::ActorType;
 use crate::text;
 
 /// A name, a title or a label: one line between backquotes, of at most so many bytes.
-pub(super) fn inline(raw: &str, most: usize) -> String {
+pub fn inline(raw: &str, most: usize) -> String {
     let mut shown = String::from("`");
     for c in raw.chars() {
         let before = shown.len();
@@ -55,7 +55,7 @@ pub(super) fn origin(origin: &Origin) -> String {
 
 /// The beginning of a text as quoted lines of at most `most` bytes, and how many bytes of the text these are. It is cut
 /// between two lines, or inside one where that would waste more than half of the place.
-pub(super) fn block(text: &str, most: usize) -> (String, usize) {
+pub fn block(text: &str, most: usize) -> (String, usize) {
     // No quotation is shorter than its text, so what comes later is not even looked at.
     let mut end = text.len().min(most + MOST_CHAR_BYTES);
     while !text.is_char_boundary(end) {

@@ -25,7 +25,9 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
         Ok(()) => {
             let caller = request.extensions().get::<Caller>().cloned();
             let response = next.run(request).await;
-            if let Some(caller) = caller.filter(|_| response.status() == StatusCode::FORBIDDEN) {
+            // Tools record it themselves, whichever way they were called.
+            let refused = response.status() == StatusCode::FORBIDDEN && !called.contains(" /api/tools/");
+            if let Some(caller) = caller.filter(|_| refused) {
                 gate.app.note_refused(&caller, &called, "its token does not reach that far").await;
             }
             response

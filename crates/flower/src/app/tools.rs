@@ -45,6 +45,33 @@ impl App {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<ToolAnswer, Problem> {
+        let answer = self.run_tool(caller, tool, arguments).await;
+        match answer {
+            Ok(answer) if tool == "check_inbox" => Ok(answer),
+            Ok(answer) => Ok(ToolAnswer { notice: self.notice(caller).await, ..answer }),
+            Err(problem) => {
+                if problem.kind == ProblemKind::Forbidden {
+                    self.note_refused(caller, tool, &problem.message).await;
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    /// What waits for the caller is announced in every answer.
+    async fn notice(&self, caller: &Caller) -> Option<String> {
+        let heard = self.hear(caller, false).await.ok()?;
+        let count = heard.messages.len() + heard.news.len();
+        let more = if heard.more { " or more" } else { "" };
+        (count > 0).then(|| format!("[{count}{more} new in your inbox: `check_inbox`]"))
+    }
+
+    async fn run_tool(
+        self: &Arc<Self>,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolAnswer, Problem> {
         let given = Given { tool, arguments };
         match tool {
             "start_work" => work::start_work(self, caller, given.read()?).await,
@@ -110,5 +137,5 @@ impl Given<'_> {
 
 /// An answer that is only text.
 fn text(text: String) -> ToolAnswer {
-    ToolAnswer { text, structured: None }
+    ToolAnswer { text, notice: None }
 }

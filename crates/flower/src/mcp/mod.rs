@@ -131,9 +131,8 @@ impl<B: Backend> ServerHandler for Server<B> {
         let arguments = request.arguments.unwrap_or_default();
         let result = match self.backend.call(&context.extensions, &request.name, arguments).await {
             Ok(answer) => {
-                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
-                result.structured_content = answer.structured;
-                result
+                let blocks = [Some(answer.text), answer.notice].into_iter().flatten();
+                CallToolResult::success(blocks.map(ContentBlock::text).collect())
             }
             Err(problem) => CallToolResult::error(vec![ContentBlock::text(in_words(&problem))]),
         };

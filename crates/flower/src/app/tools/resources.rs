@@ -2,20 +2,14 @@
 
 use super::page::Page;
 use crate::app::App;
-use crate::app::trace::Window;
 use crate::error::{Problem, ProblemKind};
-use crate::view::{BriefView, EventView};
 use flower_core::Caller;
-use serde::Deserialize;
 use std::sync::Arc;
 
 pub const MAIN: &str = "flower://main";
 const BRIEF: &str = "flower://brief/";
 /// Whoever reads a resource wants all of it, but not without end.
 const BUDGET: u64 = 20_000;
-/// Of the trace, the newest.
-const EVENTS: u64 = 200;
-const NOTES: usize = 20;
 
 /// Whether it is the address of something that can be read, if it exists.
 pub fn is_resource(uri: &str) -> bool {
@@ -41,32 +35,13 @@ impl App {
             return self.main_page(caller).await;
         }
         match number(uri) {
-            Some(number) => self.brief_page(number).await,
+            Some(number) => Ok(self.recall(number, Some(BUDGET), None).await?.text),
             None => Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("there is no resource `{uri}`"),
                 format!("there is: {BRIEF}NUMBER, {MAIN}"),
             )),
         }
-    }
-
-    async fn brief_page(&self, number: u64) -> Result<String, Problem> {
-        let brief = self.show_brief(number).await?;
-        let window = Window { brief: Some(number), limit: Some(EVENTS), ..Window::default() };
-        let trace = self.trace(window).await?;
-        let mut page = Page::new(Some(BUDGET));
-        head(&mut page, &brief);
-        if brief.spec.version > 0 {
-            let accepted = brief.spec.accepted_version.map_or_else(String::new, |v| format!(", accepted: {v}"));
-            let label = format!("Spec, version {}{accepted}:", brief.spec.version);
-            page.quote(&label, &brief.spec.markdown, "`flower brief show` has all of it");
-        }
-        let notes: Vec<(&EventView, Said)> = trace.iter().filter_map(|event| Some((event, said(event)?))).collect();
-        for (event, said) in notes.iter().rev().take(NOTES) {
-            let label = format!("{} by {} `{}`, {}:", said.what, event.actor.sort, event.actor.name, event.at);
-            page.quote(&label, &said.text, "`search` finds the rest");
-        }
-        Ok(page.into_text())
     }
 
     async fn main_page(&self, caller: &Caller) -> Result<String, Problem> {
@@ -92,47 +67,6 @@ impl App {
         }
         Ok(page.into_text())
     }
-}
-
-fn head(page: &mut Page, brief: &BriefView) {
-    page.line(&format!("# Brief {}", brief.number));
-    page.quoted_line(&brief.title);
-    page.line(&format!("{} {}", brief.status, brief.kind));
-    let list = |numbers: &[u64]| numbers.iter().map(|n| format!("#{n}")).collect::<Vec<_>>().join(", ");
-    for (what, numbers) in [("needs", &brief.depends_on), ("needed by", &brief.dependents)] {
-        if !numbers.is_empty() {
-            page.line(&format!("{what}: {}", list(numbers)));
-        }
-    }
-    if let Some(epic) = brief.epic {
-        page.line(&format!("part of: #{epic}"));
-    }
-    for reason in &brief.dispatchable.reasons {
-        page.line(&format!("not ready: {}", reason.message));
-    }
-}
-
-struct Said {
-    what: &'static str,
-    text: String,
-}
-
-#[derive(Deserialize)]
-struct Spoken {
-    text: String,
-}
-
-/// What somebody said, if the event is of that sort.
-fn said(event: &EventView) -> Option<Said> {
-    let what = match event.kind.as_str() {
-        "note_added" => "Note",
-        "comment_added" => "Comment",
-        "question_asked" => "Question",
-        "decision_made" => "Answer",
-        _ => return None,
-    };
-    let Spoken { text } = serde_json::from_str(event.body.get()).ok()?;
-    Some(Said { what, text })
 }
 
 #[cfg(test)]
