@@ -1,11 +1,10 @@
 //! What can be asked of flower. The doors translate into these; the rules answer with events or a refusal.
 
-use crate::actor::{Binding, Role};
 use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
 use crate::moment::Moment;
-use crate::{dispatch, landing, lease, main_branch, worktree};
+use crate::{dispatch, landing, lease, main_branch, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -92,16 +91,7 @@ pub enum Command {
     RemoveProject {
         name: String,
     },
-    IssueToken {
-        id: String,
-        agent: String,
-        role: Role,
-        brief: Option<u64>,
-        worktree: Option<String>,
-        sha256: String,
-        /// Makes it a packet.
-        run: Option<Binding>,
-    },
+    IssueToken(token::Request),
     RevokeToken {
         id: String,
     },
@@ -225,7 +215,7 @@ impl Command {
             | WriteScratchpad { .. }
             | RegisterProject { .. }
             | RemoveProject { .. }
-            | IssueToken { .. }
+            | IssueToken(_)
             | RevokeToken { .. }
             | FinishWorktree { .. }
             | FailWorktree { .. }

@@ -55,6 +55,19 @@ pub fn in_words(milliseconds: u64) -> String {
     }
 }
 
+/// A time such as `90s`, `15m` or `2h`, in seconds: from one to those of a day.
+pub fn seconds(text: &str) -> Option<u64> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit = match unit.trim() {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(unit).filter(|seconds| (1..=86_400).contains(seconds))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use crate::brief::BriefKind;
 use crate::command::Command;
 use crate::refusal::Refusal;
 use crate::world::World;
-use crate::{dispatch, landing, main_branch};
+use crate::{dispatch, landing, main_branch, token};
 
 /// What a command is, as far as rights are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +122,7 @@ fn right(command: &Command) -> Right {
         | Command::QueueLanding(_)
         | Command::Landing { step: landing::Step::Cancel { .. }, .. }
         | Command::RequestDispatch(_)
-        | Command::IssueToken { run: Some(_), role: Role::Worker, .. }
+        | Command::IssueToken(token::Request { run: Some(_), role: Role::Worker, .. })
         | Command::Dispatch { step: dispatch::Step::Cancel { .. }, .. }
         | Command::Main { step: main_branch::Step::Freeze { .. }, .. } => Right::Steer,
         Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
@@ -133,7 +133,7 @@ fn right(command: &Command) -> Right {
         Command::SendMessage { .. } | Command::NoteRefused { .. } => Right::Speak,
         Command::RegisterProject { .. }
         | Command::RemoveProject { .. }
-        | Command::IssueToken { .. }
+        | Command::IssueToken(_)
         | Command::RevokeToken { .. }
         | Command::FinishWorktree { .. }
         | Command::FailWorktree { .. }

@@ -124,7 +124,7 @@ pub fn waits(dispatch: &Dispatch, main: Option<&Main>, agent: Option<&str>) -> V
                 format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`"),
             ),
             Some(name) => {
-                wait("unclaimed", format!("it is for `{name}`; hand it the packet: `flower dispatch packet {id}`"))
+                wait("unclaimed", format!("it is for `{name}`; hand it the packet: `flower dispatch packet {id}`"));
             }
         }
     }

@@ -6,35 +6,44 @@ use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
 
-pub(crate) fn issue(
-    world: &World,
-    id: &str,
-    agent: &str,
-    role: Role,
-    brief: Option<u64>,
-    worktree: Option<&str>,
-    sha256: &str,
-    run: Option<Binding>,
-) -> Result<Vec<Draft>, Refusal> {
-    let agent = text::name("agent", agent)?;
-    if role == Role::Operator {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub id: String,
+    pub agent: String,
+    pub role: Role,
+    pub brief: Option<u64>,
+    pub worktree: Option<String>,
+    pub sha256: String,
+    /// Makes it a packet.
+    pub run: Option<Binding>,
+}
+
+pub(crate) fn issue(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let agent = text::name("agent", &request.agent)?;
+    if request.role == Role::Operator {
         return Err(Refusal::OperatorToken { name: agent });
     }
-    if let Some(brief) = brief {
+    if let Some(brief) = request.brief {
         world.brief(brief)?;
     }
-    let worktree = worktree.map(|name| text::name("worktree", name)).transpose()?;
-    if let Some(run) = run {
+    if let Some(run) = request.run {
         let dispatch = world.dispatch(run.dispatch)?;
         if !dispatch.is_open() {
             let (number, state) = (run.dispatch, dispatch.state);
             return Err(Refusal::DispatchState { number, state, wanted: "open" });
         }
     }
-    let (dispatch, member) = (run.map(|run| run.dispatch), run.is_some_and(|run| run.member));
-    let (id, sha256) = (id.to_owned(), sha256.to_owned());
-    let event = TokenIssued { id: id.clone(), agent, role, brief, worktree, sha256, dispatch, member };
-    Ok(vec![Draft { stream: Stream::Token(id), brief: None, event: event.into() }])
+    let event = TokenIssued {
+        id: request.id.clone(),
+        agent,
+        role: request.role,
+        brief: request.brief,
+        worktree: request.worktree.as_deref().map(|name| text::name("worktree", name)).transpose()?,
+        sha256: request.sha256.clone(),
+        dispatch: request.run.map(|run| run.dispatch),
+        member: request.run.is_some_and(|run| run.member),
+    };
+    Ok(vec![Draft { stream: Stream::Token(request.id.clone()), brief: None, event: event.into() }])
 }
 
 pub(crate) fn revoke(world: &World, id: &str) -> Result<Vec<Draft>, Refusal> {

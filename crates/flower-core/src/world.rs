@@ -90,9 +90,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         }
         Command::RegisterProject { name, root } => project::register(world, name, root)?,
         Command::RemoveProject { name } => project::remove(world, name)?,
-        Command::IssueToken { id, agent, role, brief, worktree, sha256, run } => {
-            token::issue(world, id, agent, *role, *brief, worktree.as_deref(), sha256, *run)?
-        }
+        Command::IssueToken(request) => token::issue(world, request)?,
         Command::RevokeToken { id } => token::revoke(world, id)?,
         Command::RequestWorktree(request) => worktree::request(world, request)?,
         Command::FinishWorktree { number, path } => worktree::finish(world, *number, path)?,

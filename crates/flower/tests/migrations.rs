@@ -114,7 +114,7 @@ pub fn check_tables(conn: &mut Conn) {
     let projects = tables::projects(conn).unwrap().into_iter().map(|project| (project.name, project.root));
     assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects);
     let tokens = tables::tokens(conn).unwrap().into_iter().filter(|token| token.revoked_at.is_none());
-    assert_eq!(tokens.map(|token| token.id).collect::<BTreeSet<_>>(), world.tokens);
+    assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens);
     let pads = tables::scratchpads(conn, None, 0, 10_000).unwrap();
     let pads: Vec<_> = pads.iter().map(|pad| (pad.number, pad.brief, pad.version)).collect();
     assert_eq!(pads, world.scratchpads.values().map(|p| (p.number, p.brief, p.version)).collect::<Vec<_>>());

@@ -9,7 +9,8 @@ use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch, lease,
+    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    lease, token,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -51,10 +52,10 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
         // The doors make ids by chance; here a counter makes them unique.
         let mut tokens = 0;
         for (_, command) in &mut steps {
-            if let Command::IssueToken { id, sha256, .. } = command {
+            if let Command::IssueToken(request) = command {
                 tokens += 1;
-                *id = format!("t{tokens}");
-                *sha256 = chain::sha256(id.as_bytes());
+                request.id = format!("t{tokens}");
+                request.sha256 = chain::sha256(request.id.as_bytes());
             }
         }
         steps
@@ -144,7 +145,7 @@ fn command() -> impl Strategy<Value = Command> {
         3 => (select(&["worker-1", "worker-2", "worker-3", "a b"][..]), select(Role::ALL), maybe(1, number())).prop_map(
             |(agent, role, brief)| {
                 let (id, agent, sha256) = (String::new(), agent.to_owned(), String::new());
-                Command::IssueToken { id, agent, role, brief, worktree: Some("lane-1".into()), sha256, run: None }
+                Command::IssueToken(token::Request { id, agent, role, brief, worktree: Some("lane-1".into()), sha256, run: None })
             }
         ),
         8 => worktrees(),
@@ -192,7 +193,7 @@ fn dispatches() -> impl Strategy<Value = Command> {
             let (id, agent, sha256) = (String::new(), "agent-9".to_owned(), String::new());
             let (role, worktree) = (Role::Worker, Some("fix".to_owned()));
             let run = Some(Binding { dispatch, member });
-            Command::IssueToken { id, agent, role, brief: Some(1), worktree, sha256, run }
+            Command::IssueToken(token::Request { id, agent, role, brief: Some(1), worktree, sha256, run })
         }),
         6 => take_lease(),
         3 => (near(), maybe(1, moment()))

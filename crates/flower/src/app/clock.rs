@@ -42,7 +42,7 @@ impl App {
     pub(in crate::app) fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
         let left = self.clock.moment().left(beat, seconds).min(i64::MAX as u64);
         let span = jiff::SignedDuration::from_millis(i64::try_from(left).unwrap_or(i64::MAX));
-        jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), |at| super::stamp(at))
+        jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), super::stamp)
     }
 }
 

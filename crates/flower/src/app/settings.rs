@@ -95,25 +95,9 @@ fn ten_minutes() -> Duration {
 /// A number and `s`, `m` or `h`.
 fn duration<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
-    time(&text).ok_or_else(|| {
+    flower_core::moment::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
         serde::de::Error::custom(format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))
     })
-}
-
-/// A number and `s`, `m` or `h`, up to a day.
-pub fn time(text: &str) -> Option<Duration> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let seconds = match unit.trim() {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        _ => 0,
-    };
-    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(seconds)) {
-        Some(seconds @ 1..=86_400) => Some(Duration::from_secs(seconds)),
-        _ => None,
-    }
 }
 
 impl<'de> Deserialize<'de> for Checks {

@@ -6,7 +6,7 @@ use crate::home::random_hex;
 use crate::store::tables;
 use crate::view::{NewToken, TokenView};
 use flower_core::chain::sha256;
-use flower_core::{Binding, Caller, Command, Role};
+use flower_core::{Binding, Caller, Command, Role, token};
 
 impl App {
     pub async fn issue_token(
@@ -21,7 +21,8 @@ impl App {
         let token = random_hex();
         let id = random_hex()[..12].to_owned();
         let sha256 = sha256(token.as_bytes());
-        self.submit(caller, Command::IssueToken { id: id.clone(), agent, role, brief, worktree, sha256, run }).await?;
+        let request = token::Request { id: id.clone(), agent, role, brief, worktree, sha256, run };
+        self.submit(caller, Command::IssueToken(request)).await?;
         Ok(NewToken { id, token })
     }
 

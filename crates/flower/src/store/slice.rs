@@ -165,11 +165,11 @@ pub fn load(
                 slice.brief(brief)?;
             }
         }
-        Command::IssueToken { brief, run, .. } => {
-            if let Some(brief) = brief {
-                slice.brief(*brief)?;
+        Command::IssueToken(request) => {
+            if let Some(brief) = request.brief {
+                slice.brief(brief)?;
             }
-            if let Some(run) = run {
+            if let Some(run) = request.run {
                 slice.dispatch(run.dispatch)?;
             }
         }

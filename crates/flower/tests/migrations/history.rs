@@ -3,11 +3,14 @@
 use flower::store::Conn;
 use flower::store::log::{self, Tail};
 use flower_core::command::BriefChanges;
-use flower_core::event::{Image, WorktreeDiverged, WorktreeRemoved};
+use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
+use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
-use flower_core::{BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide};
+use flower_core::{
+    Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease, token,
+};
 use std::collections::HashMap;
 
 /// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
@@ -23,11 +26,20 @@ pub fn write(conn: &mut Conn, lives: u64) {
     }
     history.worktrees();
     history.landings();
+    history.dispatches();
     history.does(Command::RemoveProject { name: "docs".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
         let (role, brief, worktree) = (Role::Worker, Some(2), Some("lane-2".to_owned()));
-        history.does(Command::IssueToken { id: id.into(), agent, role, brief, worktree, sha256, run: None });
+        history.does(Command::IssueToken(token::Request {
+            id: id.into(),
+            agent,
+            role,
+            brief,
+            worktree,
+            sha256,
+            run: None,
+        }));
     }
     history.does(Command::RevokeToken { id: "night".into() });
     let (proved_hash, found_hash) = (chain::sha256(b"proved"), chain::sha256(b"found"));
@@ -91,6 +103,70 @@ impl History<'_> {
         self.does(Command::RestoreWorktree { number: 4 });
         self.does(Command::FinishWorktree { number: 4, path: "/w/4".into() });
         self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
+    }
+
+    /// One of each fate: late and handed back, failed, cancelled, landed; and paths that are reserved meanwhile.
+    fn dispatches(&mut self) {
+        use dispatch::{HandBack, Step};
+        let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
+        let brief = self.world.last_brief + 1;
+        self.does(Command::CreateBrief {
+            title: "Where the time goes".into(),
+            kind: BriefKind::Feature,
+            spec: Some("# Plan\n".into()),
+            projects: vec!["web".into()],
+            epic: None,
+            needs: vec![],
+            auto_dispatch: true,
+            design_loop: false,
+        });
+        self.does(Command::Accept { brief, version: None });
+        self.does(Command::AutoDispatch { brief });
+        let moment = |now| Moment { boot: "m:a".into(), now, since: 0 };
+        let claim = |now| Step::Claim { holder: Some("ada".into()), packet: None, seconds: 10, moment: moment(now) };
+        let back = |fence, failed| {
+            let (summary, not_done) = ("measured".to_owned(), Some("the index".to_owned()));
+            Step::HandBack(HandBack {
+                fence,
+                summary,
+                not_done,
+                failed,
+                tip: Some(commit(5)),
+                commits: vec![commit(5)],
+            })
+        };
+        let run = Some(Binding { dispatch: 1, member: false });
+        let (id, agent, role, sha256) = ("p1".to_owned(), "agent-1".to_owned(), Role::Worker, chain::sha256(b"p1"));
+        let (of, worktree) = (Some(brief), Some("fix".to_owned()));
+        self.does(Command::IssueToken(token::Request { id, agent, role, brief: of, worktree, sha256, run }));
+        for step in [
+            claim(0),
+            Step::Execute { fence: 1, base: Some(commit(1)) },
+            Step::Commits(vec![(commit(5), "Measure".into())]),
+            Step::Expire { moment: moment(20_000) },
+            claim(30_000),
+            back(1, false),
+            back(2, false),
+        ] {
+            self.does(Command::Dispatch { number: 1, step });
+        }
+        let (project, worktree, patterns) = ("web".to_owned(), "fix".to_owned(), vec!["src/".to_owned()]);
+        let request = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment: moment(0) };
+        self.does(Command::TakeLease(request.clone()));
+        self.does(Command::ReleaseLease { number: 1, why: "done".into(), over: None });
+        self.does(Command::TakeLease(request));
+        let (project, worktree, holder) = ("web".to_owned(), "fix".to_owned(), "flower".to_owned());
+        let (commit, by, paths) = (commit(5), None, vec!["src/a.rs".to_owned()]);
+        self.does(Command::BreachLease(LeaseBreached { project, worktree, commit, by, holder, paths }));
+        self.does(Command::SendMessage { to: "agent-1".into(), text: "begun".into() });
+        self.does(Command::NoteRefused { what: "hand_back".into(), why: "not yours".into() });
+        self.does(Command::Dispatch { number: 1, step: Step::Land });
+        for (number, last) in [(2, back(1, true)), (3, Step::Cancel { why: Some("not now".into()) })] {
+            let kind = Some(DispatchKind::Fix);
+            self.does(Command::RequestDispatch(dispatch::Request { brief, kind, ..dispatch::Request::default() }));
+            self.does(Command::Dispatch { number, step: claim(40_000) });
+            self.does(Command::Dispatch { number, step: last });
+        }
     }
 
     /// One of each fate, and what happens to MAIN meanwhile.

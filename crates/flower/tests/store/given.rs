@@ -63,7 +63,8 @@ pub fn project(name: &str) -> Command {
 pub fn token(id: &str, brief: Option<u64>) -> Command {
     let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
     let worktree = brief.map(|number| format!("lane-{number}"));
-    Command::IssueToken { id: id.to_owned(), agent, role: Role::Worker, brief, worktree, sha256, run: None }
+    let (id, role) = (id.to_owned(), Role::Worker);
+    Command::IssueToken(flower_core::token::Request { id, agent, role, brief, worktree, sha256, run: None })
 }
 
 pub fn worktree(project: &str, name: &str, brief: Option<u64>) -> Command {
@@ -130,10 +131,12 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(plan(1, "# Plan\n"));
     let request = dispatch::Request { brief: 2, kind: Some(DispatchKind::Fix), ..dispatch::Request::default() };
     ledger.done(Command::RequestDispatch(request));
-    let packet = token("packet", Some(2));
-    let Command::IssueToken { id, agent, role, brief, worktree, sha256, .. } = packet else { unreachable!() };
     let run = Some(Binding { dispatch: 1, member: false });
-    ledger.done(Command::IssueToken { id, agent, role, brief, worktree, sha256, run });
+    let mut packet = token("packet", Some(2));
+    if let Command::IssueToken(request) = &mut packet {
+        request.run = run;
+    }
+    ledger.done(packet);
     let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
     let claim = dispatch::Step::Claim { holder: None, packet: None, seconds: 60, moment: moment.clone() };
     let agent = Caller { token: Some("packet".into()), run, ..worker(2) };

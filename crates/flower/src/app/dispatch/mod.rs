@@ -24,15 +24,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::Mutex as AsyncMutex;
 
+/// A project, and a worktree of it.
+type Where = (String, String);
+
 /// What the daemon remembers about dispatches beside the log.
 #[derive(Debug, Default)]
 pub struct Dispatching {
-    /// By project and worktree: whoever makes it has the turn.
-    places: Mutex<HashMap<(String, String), Arc<AsyncMutex<()>>>>,
+    /// Whoever makes a worktree has the turn.
+    places: Mutex<HashMap<Where, Arc<AsyncMutex<()>>>>,
     /// By dispatch: when its worktree is tried again, after it could not be made.
     again: Mutex<HashMap<u64, Instant>>,
-    /// By project and worktree: who commits there at this moment, and until when that counts.
-    pub(in crate::app) committing: Mutex<HashMap<(String, String), (String, Instant)>>,
+    /// Who commits there at this moment, and until when that counts.
+    pub(in crate::app) committing: Mutex<HashMap<Where, (String, Instant)>>,
     /// By token: when its next sign of life is worth writing down.
     beats: Mutex<HashMap<String, Instant>>,
 }

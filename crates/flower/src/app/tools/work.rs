@@ -147,10 +147,10 @@ fn tell(page: &mut Page, event: &EventView) {
             }
         }
         Event::SpecSnapshot(snapshot) => {
-            page.line(&format!("Version {} of the spec was accepted by {by}.", snapshot.version))
+            page.line(&format!("Version {} of the spec was accepted by {by}.", snapshot.version));
         }
         Event::DecisionMade(made) => {
-            page.quote(&format!("Answer to question {}, by {by}:", made.question), &made.text, rest)
+            page.quote(&format!("Answer to question {}, by {by}:", made.question), &made.text, rest);
         }
         Event::CommentAdded(comment) => page.quote(&format!("Comment by {by}:"), &comment.text, rest),
         Event::StatusChanged(moved) => {
