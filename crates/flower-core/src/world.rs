@@ -121,8 +121,8 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::NoteRefused { what, why } => {
             let event = CallRefused { what: text::cut(what, 200), why: text::cut(why, 500) };
             let stream = caller.token.clone().map_or(Stream::Log, Stream::Token);
-            let brief = caller.brief.filter(|number| world.briefs.contains_key(number));
-            vec![Draft { stream, brief, event: event.into() }]
+            // An attempt makes nobody a participant.
+            vec![Draft { stream, brief: None, event: event.into() }]
         }
         Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
             project::accept_loss(*proved_seq, proved_hash, *found_seq, found_hash)

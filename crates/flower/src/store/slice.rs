@@ -160,11 +160,6 @@ pub fn load(
                 slice.brief(brief)?;
             }
         }
-        Command::NoteRefused { .. } => {
-            if let Some(brief) = caller.brief {
-                slice.brief(brief)?;
-            }
-        }
         Command::IssueToken(request) => {
             if let Some(brief) = request.brief {
                 slice.brief(brief)?;
@@ -182,6 +177,7 @@ pub fn load(
         | Command::AddNote { .. }
         | Command::Ask { .. }
         | Command::Answer { .. }
+        | Command::NoteRefused { .. }
         | Command::AcceptLoss { .. } => {}
     }
     Ok(world)

@@ -62,7 +62,9 @@ pub trait Client {
     fn done(&mut self, tool: &str, arguments: Value) -> String {
         let (text, is_error) = self.call(tool, arguments);
         assert!(!is_error, "{tool}: {text}");
-        assert!(text.lines().last().is_some_and(|line| line.starts_with("Next: ")), "{tool}: {text}");
+        // A brief has a section of its own for what is next.
+        let says = text.lines().last().is_some_and(|line| line.starts_with("Next: ")) || text.contains("\n## Next\n");
+        assert!(says, "{tool}: {text}");
         text
     }
 
