@@ -1,0 +1,10 @@
+//! Real agents against a scripted model, inside flower's jail. `cargo xtask test --real-agents` runs them; without it only
+//! the model is tested.
+
+mod agent;
+mod claude;
+mod codex;
+#[path = "../common/mod.rs"]
+mod common;
+mod model;
+mod wire;

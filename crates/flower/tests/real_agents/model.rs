@@ -1,0 +1,375 @@
+//! A model on loopback that plays a script, so that real agents work without any key and any network.
+//!
+//! It keeps nothing of a conversation: which step is next is the number of tool results that the agent sends along. So an
+//! agent may ask twice, and ask for titles in between.
+
+use super::wire::{self, Api, Reply};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use hyper_util::rt::TokioIo;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Value, json};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Far more than one agent's whole conversation.
+const MOST_REQUESTS: usize = 200;
+/// Far above what an agent tells a model.
+const MOST_BYTES: usize = 8 << 20;
+
+pub enum Step {
+    Say(String),
+    Call { tool: String, arguments: Arguments },
+}
+
+/// Made from what the tools have answered so far; or why that cannot be.
+pub type Arguments = Box<dyn Fn(&[String]) -> Result<Value, String> + Send + Sync>;
+
+impl Step {
+    pub fn say(text: &str) -> Step {
+        Step::Say(text.to_owned())
+    }
+
+    pub fn call(tool: &str, arguments: Value) -> Step {
+        Step::call_with(tool, move |_| Ok(arguments.clone()))
+    }
+
+    pub fn call_with(
+        tool: &str,
+        arguments: impl Fn(&[String]) -> Result<Value, String> + Send + Sync + 'static,
+    ) -> Step {
+        Step::Call { tool: tool.to_owned(), arguments: Box::new(arguments) }
+    }
+}
+
+/// A request as it came, and what was answered.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub path: String,
+    pub body: Value,
+    /// The names of the tools that were offered.
+    pub tools: Vec<String>,
+    /// What the tools had answered until then.
+    pub results: Vec<String>,
+    pub reply: Option<Reply>,
+}
+
+/// Serves from the moment that it is made until it is dropped.
+pub struct Model {
+    pub port: u16,
+    shared: Arc<Shared>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+#[derive(Default)]
+struct Shared {
+    script: Mutex<Vec<Step>>,
+    asked: Mutex<Vec<Asked>>,
+    trouble: Mutex<Vec<String>>,
+}
+
+impl Model {
+    /// With nothing to play yet.
+    pub fn start() -> Model {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let bound = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)));
+        let listener = bound.expect("a port on loopback");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Arc::new(Shared::default());
+        let router =
+            Router::new().fallback(handle).layer(DefaultBodyLimit::max(MOST_BYTES)).with_state(Arc::clone(&shared));
+        runtime.spawn(serve(listener, router));
+        Model { port, shared, _runtime: runtime }
+    }
+
+    pub fn play(&self, script: Vec<Step>) {
+        *lock(&self.shared.script) = script;
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    /// Everything that was asked, oldest first.
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.shared.asked).clone()
+    }
+
+    /// Every step that could not be played as written.
+    pub fn trouble(&self) -> Vec<String> {
+        lock(&self.shared.trouble).clone()
+    }
+}
+
+async fn serve(listener: tokio::net::TcpListener, router: Router) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+    }
+}
+
+async fn handle(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, body: Bytes) -> Response {
+    let path = uri.path().to_owned();
+    let api = match (method.as_str(), path.as_str()) {
+        ("POST", "/v1/messages") => Some(Api::Messages),
+        ("POST", "/v1/responses") => Some(Api::Responses),
+        _ => None,
+    };
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let offered = wire::tools(&body);
+    let results = api.map(|api| wire::results(api, &body)).unwrap_or_default();
+    let reply = api.map(|_| shared.reply(&offered, &results));
+    let mut asked = lock(&shared.asked);
+    let number = asked.len();
+    if number >= MOST_REQUESTS {
+        // An agent that asks without end must not fill the memory; it hears that, and so does the test.
+        shared.note(format!("more than {MOST_REQUESTS} requests"));
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    }
+    let tools = offered.into_iter().map(|tool| tool.name).collect();
+    asked.push(Asked { path: path.clone(), body: body.clone(), tools, results, reply: reply.clone() });
+    drop(asked);
+    match (api, reply) {
+        (Some(api), Some(reply)) => {
+            let (sort, content) = wire::answer(api, &body, &reply, number);
+            ([(header::CONTENT_TYPE, sort)], content).into_response()
+        }
+        _ => beside(&method, &path),
+    }
+}
+
+/// What agents ask besides.
+fn beside(method: &Method, path: &str) -> Response {
+    let found = match (method.as_str(), path) {
+        ("HEAD", _) => return StatusCode::OK.into_response(),
+        ("POST", "/v1/messages/count_tokens") => json!({ "input_tokens": 100 }),
+        ("GET", "/v1/models") => json!({ "object": "list", "data": [], "models": [] }),
+        _ => return (StatusCode::NOT_FOUND, axum::Json(json!({ "error": { "message": "not here" } }))).into_response(),
+    };
+    axum::Json(found).into_response()
+}
+
+impl Shared {
+    fn reply(&self, offered: &[wire::Tool], results: &[String]) -> Reply {
+        // Titles and summaries are asked for without any tool.
+        if offered.is_empty() {
+            return Reply::Text("A title".to_owned());
+        }
+        let script = lock(&self.script);
+        let step = results.len();
+        let played = match script.get(step) {
+            None => Ok(Reply::Text("There is nothing more to do.".to_owned())),
+            Some(Step::Say(text)) => Ok(Reply::Text(text.clone())),
+            Some(Step::Call { tool: name, arguments }) => {
+                let tool = offered.iter().find(|tool| tool.name == *name).cloned();
+                let missing = || format!("`{name}` is not offered, only {:?}", names(offered));
+                tool.ok_or_else(missing).and_then(|tool| {
+                    let arguments = arguments(results).map_err(|error| format!("`{name}`: {error}"))?;
+                    Ok(Reply::Call { tool, arguments })
+                })
+            }
+        };
+        played.unwrap_or_else(|trouble| {
+            let trouble = format!("step {step}: {trouble}");
+            self.note(trouble.clone());
+            Reply::Text(trouble)
+        })
+    }
+
+    fn note(&self, trouble: String) {
+        let mut all = lock(&self.trouble);
+        if all.len() < MOST_REQUESTS {
+            all.push(trouble);
+        }
+    }
+}
+
+fn names(tools: &[wire::Tool]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// A number that stands behind `"NAME":` in what a tool has answered; some agents wrap the answer, so it may be escaped.
+pub fn number_in(answer: &str, name: &str) -> Result<u64, String> {
+    let plain = answer.replace('\\', "");
+    let after = plain.split_once(&format!("\"{name}\":")).map(|(_, after)| after.trim_start());
+    let digits: String = after.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().map_err(|_| format!("no number `{name}` in {answer:?}"))
+}
+
+mod tests {
+    use super::*;
+    use crate::common::http::{Answer, Request};
+
+    fn post(model: &Model, path: &str, body: &Value) -> Answer {
+        Request::new(model.port, "POST", path).json(body).send()
+    }
+
+    /// The data of every event, by its kind.
+    fn events(answer: &Answer) -> Vec<(String, Value)> {
+        assert_eq!(answer.header("content-type"), Some("text/event-stream"));
+        let text = answer.text();
+        let blocks = text.split_terminator("\n\n").map(|block| {
+            let (kind, data) = block.split_once('\n').expect("two lines");
+            let kind = kind.strip_prefix("event: ").expect("a kind").to_owned();
+            (kind, serde_json::from_str(data.strip_prefix("data: ").expect("data")).expect("JSON"))
+        });
+        blocks.collect()
+    }
+
+    fn with_results(texts: &[&str]) -> Value {
+        let blocks: Vec<Value> = texts
+            .iter()
+            .map(|text| json!({ "type": "tool_result", "tool_use_id": "x", "content": [{ "type": "text", "text": text }] }))
+            .collect();
+        json!({ "model": "m", "tools": [{ "name": "Edit" }, { "name": "mcp__flower__hand_back" }],
+            "messages": [{ "role": "user", "content": "go" }, { "role": "user", "content": blocks }] })
+    }
+
+    fn with_outputs(texts: &[&str], stream: bool) -> Value {
+        let mut input = vec![json!({ "type": "message", "role": "user", "content": [] })];
+        input
+            .extend(texts.iter().map(|text| json!({ "type": "function_call_output", "call_id": "x", "output": text })));
+        json!({ "model": "m", "stream": stream, "input": input, "tools": [
+            { "type": "custom", "name": "apply_patch" },
+            { "type": "namespace", "name": "mcp__flower", "tools": [{ "type": "function", "name": "hand_back" }] },
+        ] })
+    }
+
+    fn handing_back() -> Step {
+        Step::call_with("mcp__flower__hand_back", |results| {
+            Ok(json!({ "fence": number_in(results.first().map_or("", String::as_str), "fence")? }))
+        })
+    }
+
+    #[test]
+    fn messages_take_the_step_that_the_results_are_at() {
+        let model = Model::start();
+        model.play(vec![Step::call("Edit", json!({ "path": "a" })), handing_back(), Step::say("done")]);
+        let answer = |results: &[&str]| post(&model, "/v1/messages?beta=true", &with_results(results)).json();
+        for _ in 0..2 {
+            let first = answer(&[]);
+            assert_eq!((&first["stop_reason"], &first["content"][0]["name"]), (&json!("tool_use"), &json!("Edit")));
+        }
+        let second = answer(&[r#"{"fence": 7}"#]);
+        assert_eq!(second["content"][0]["input"], json!({ "fence": 7 }));
+        assert_eq!(answer(&[r#"{"fence":7}"#, "ok"])["content"][0]["text"], "done");
+        assert_eq!(answer(&["a", "b", "c"])["stop_reason"], "end_turn");
+        let asked = model.asked();
+        assert_eq!(asked.len(), 5);
+        assert_eq!(asked[0].tools, ["Edit", "mcp__flower__hand_back"]);
+        assert_eq!(asked[3].results, [r#"{"fence":7}"#, "ok"]);
+        assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn messages_come_as_a_stream_when_asked_for() {
+        let model = Model::start();
+        model.play(vec![Step::call("Edit", json!({ "path": "a" })), Step::say("all of it")]);
+        let streamed = |results: &[&str]| {
+            let mut body = with_results(results);
+            body["stream"] = true.into();
+            events(&post(&model, "/v1/messages", &body))
+        };
+        let call = streamed(&[]);
+        let kinds: Vec<&str> = call.iter().map(|(kind, _)| kind.as_str()).collect();
+        assert_eq!(
+            kinds,
+            [
+                "message_start",
+                "content_block_start",
+                "content_block_delta",
+                "content_block_stop",
+                "message_delta",
+                "message_stop"
+            ]
+        );
+        assert_eq!(call[1].1["content_block"]["input"], json!({}));
+        let input: Value = serde_json::from_str(call[2].1["delta"]["partial_json"].as_str().unwrap()).unwrap();
+        assert_eq!(input, json!({ "path": "a" }));
+        assert_eq!(call[4].1["delta"]["stop_reason"], "tool_use");
+        assert_eq!(streamed(&["done"])[2].1["delta"]["text"], "all of it");
+    }
+
+    #[test]
+    fn responses_know_groups_and_tools_that_take_text() {
+        let model = Model::start();
+        model.play(vec![Step::call("apply_patch", json!("*** Begin Patch")), handing_back(), Step::say("done")]);
+        let streamed = |results: &[&str]| {
+            let all = events(&post(&model, "/v1/responses", &with_outputs(results, true)));
+            assert_eq!(all.first().unwrap().0, "response.created");
+            assert_eq!(all.last().unwrap().0, "response.completed");
+            all.last().unwrap().1["response"]["output"][0].clone()
+        };
+        let patch = streamed(&[]);
+        assert_eq!((&patch["type"], &patch["input"]), (&json!("custom_tool_call"), &json!("*** Begin Patch")));
+        let call = streamed(&[r#"[{"type":"text","text":"{\"fence\":12}"}]"#]);
+        assert_eq!((&call["type"], &call["namespace"]), (&json!("function_call"), &json!("mcp__flower")));
+        assert_eq!((&call["name"], &call["arguments"]), (&json!("hand_back"), &json!(r#"{"fence":12}"#)));
+        assert_eq!(streamed(&["a", "b"])["content"][0]["text"], "done");
+        let whole = post(&model, "/v1/responses", &with_outputs(&["a", "b"], false)).json();
+        assert_eq!(whole["output"][0]["content"][0]["text"], "done");
+    }
+
+    #[test]
+    fn what_a_search_has_found_is_offered() {
+        let model = Model::start();
+        let search = Step::call("tool_search", json!({ "query": "flower" }));
+        model.play(vec![search, Step::call("mcp__flower__start_work", json!({})), Step::say("done")]);
+        let mut body =
+            json!({ "model": "m", "tools": [{ "type": "tool_search", "execution": "client" }], "input": [] });
+        let item = |body: &Value| post(&model, "/v1/responses", body).json()["output"][0].clone();
+        let search = item(&body);
+        assert_eq!((&search["type"], &search["execution"]), (&json!("tool_search_call"), &json!("client")));
+        assert_eq!(search["arguments"], json!({ "query": "flower" }));
+        let group = json!({ "type": "namespace", "name": "mcp__flower", "tools": [{ "name": "start_work" }] });
+        body["input"] = json!([search, { "type": "tool_search_output", "tools": [group] }]);
+        let call = item(&body);
+        assert_eq!((&call["namespace"], &call["name"]), (&json!("mcp__flower"), &json!("start_work")));
+        assert_eq!(model.asked()[1].results, ["mcp__flower__start_work\n"]);
+        assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn whoever_offers_no_tools_is_not_at_any_step() {
+        let model = Model::start();
+        model.play(vec![Step::call("Edit", json!({}))]);
+        let title = post(&model, "/v1/messages", &json!({ "model": "m", "messages": [] })).json();
+        assert_eq!((&title["stop_reason"], &title["content"][0]["type"]), (&json!("end_turn"), &json!("text")));
+        let tokens = post(&model, "/v1/messages/count_tokens", &json!({ "model": "m", "messages": [] })).json();
+        assert!(tokens["input_tokens"].is_u64(), "{tokens}");
+        assert_eq!(Request::new(model.port, "GET", "/v1/models").send().status, 200);
+        assert_eq!(Request::new(model.port, "HEAD", "/").send().status, 200);
+        assert_eq!(post(&model, "/api/event_logging", &json!({})).status, 404);
+        assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn a_step_that_cannot_be_played_is_told_to_the_agent_and_to_the_test() {
+        let model = Model::start();
+        model.play(vec![Step::call("Write", json!({})), handing_back()]);
+        let missing = post(&model, "/v1/messages", &with_results(&[])).json();
+        assert!(missing["content"][0]["text"].as_str().unwrap().contains("`Write` is not offered"), "{missing}");
+        let unanswered = post(&model, "/v1/messages", &with_results(&["refused"])).json();
+        assert!(unanswered["content"][0]["text"].as_str().unwrap().contains("no number `fence`"), "{unanswered}");
+        assert_eq!(model.trouble().len(), 2);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let model = Model::start();
+        for _ in 0..MOST_REQUESTS {
+            assert_eq!(post(&model, "/v1/messages", &json!({})).status, 200);
+        }
+        assert_eq!(post(&model, "/v1/messages", &json!({})).status, 429);
+        assert_eq!(model.asked().len(), MOST_REQUESTS);
+        assert_eq!(post(&model, "/v1/messages", &json!({ "text": "x".repeat(MOST_BYTES) })).status, 413);
+    }
+}
