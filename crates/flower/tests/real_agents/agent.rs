@@ -110,7 +110,7 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     if FLOWER_DISPATCHES {
         stage.assert_recorded();
     } else {
-        assert_eq!(git(flower, &flower.repo, &["show", "flower/work:README.md"]), AFTER);
+        assert_eq!(git(flower, &flower.repo, &["show", "flower/work:README.md"]), AFTER, "{told}");
         assert_eq!(show(flower, WORKTREE)["dirty"], false, "the agent leaves nothing of its own behind");
         let landing = flower.json(&["land", WORKTREE, "--wait"]);
         assert_eq!(landing["state"], "landed", "{landing:#}");
