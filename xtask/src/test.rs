@@ -17,7 +17,8 @@ Options:
   --real-agents  Also install the real agents below `target` and run the tests that start them
   --all          Both of the above
 
-Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name.
+Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name. Real agents
+are all tried, whatever it is.
 
 Missing programs are installed on Debian as root. Elsewhere, tests that need them are
 skipped and named; with CI=true, a missing program is an error.
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     })?;
     if let Some(agents) = &agents {
         steps.step("real agents", || {
-            let program = real_agents_program(&tools, &options);
+            let program = real_agents_program(&tools);
             in_test_environment(program, &tools, &options, None).env(agents::VARIABLE, agents).run()
         })?;
     }
@@ -116,16 +117,14 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     Ok(program.args(["test", "--tests"]).args(common))
 }
 
-/// They are ignored otherwise. One at a time: each of them is a large program.
-fn real_agents_program(tools: &Tools, options: &Options) -> Program {
+/// They are ignored otherwise. Always all of them, and one at a time: each is a large program.
+fn real_agents_program(tools: &Tools) -> Program {
     let (program, target) = (Program::cargo(minutes(60)), ["--package", "flower", "--test", "real_agents", "--locked"]);
     if !tools.nextest {
         return program.args(["test"]).args(target).args(["--", "--ignored", "--test-threads=1"]);
     }
-    let run = ["--run-ignored", "only", "--test-threads", "1", "--no-fail-fast"];
-    // Only somebody who asks for a part of all tests may mean none of these.
-    let none = if options.nextest_arguments.is_empty() { "fail" } else { "pass" };
-    program.args(["nextest", "run", "--no-tests", none]).args(target).args(run).args(&options.nextest_arguments)
+    let program = program.args(["nextest", "run"]).args(target);
+    program.args(["--run-ignored", "only", "--test-threads", "1", "--no-fail-fast", "--no-tests", "fail"])
 }
 
 /// The options and the tools alone decide what the tests do, not what the caller's shell has set.
