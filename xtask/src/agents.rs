@@ -32,7 +32,8 @@ pub(crate) fn require() -> Result<PathBuf, String> {
     let system_node = system_node();
     let wanted = packages(system_node.is_some())?;
     let stamp = wanted.iter().map(|(name, version)| format!("{name} {version}\n")).collect::<String>();
-    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) {
+    let is_whole = || wanted.iter().all(|(name, version)| require_version(&folder, name, version).is_ok());
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) && is_whole() {
         eprintln!("the agents are in `{}`", folder.display());
         return Ok(folder);
     }
@@ -90,18 +91,29 @@ fn download(draft: &Path) -> Result<(), String> {
     })
 }
 
-/// npm leaves out what does not fit this machine without a word.
-fn require_version(draft: &Path, package: &str, version: &str) -> Result<(), String> {
-    let manifest = draft.join("node_modules").join(package).join("package.json");
-    let found = fs::read_to_string(&manifest).ok().and_then(|text| {
+/// npm leaves out what does not fit this machine, and the programs themselves if they cannot be had, without a word.
+fn require_version(folder: &Path, package: &str, version: &str) -> Result<(), String> {
+    let place = folder.join("node_modules").join(package);
+    let found = fs::read_to_string(place.join("package.json")).ok().and_then(|text| {
         let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
         manifest["version"].as_str().map(str::to_owned)
     });
     match found {
-        Some(found) if found == version => Ok(()),
-        Some(found) => Err(format!("npm installed `{package}` {found} instead of {version}")),
-        None => Err(format!("npm did not install `{package}` {version}")),
+        Some(found) if found == version => {}
+        Some(found) => return Err(format!("npm installed `{package}` {found} instead of {version}")),
+        None => return Err(format!("npm did not install `{package}` {version}")),
     }
+    // An agent's program is in a package beside it that is named after the machine.
+    let is_agent = AGENTS.iter().any(|(_, agent, ..)| *agent == package);
+    let (Some(beside), Some(name)) = (place.parent(), place.file_name().and_then(|name| name.to_str())) else {
+        return Ok(());
+    };
+    let for_a_machine = format!("{name}-");
+    let mut others = fs::read_dir(beside).into_iter().flatten().flatten();
+    if is_agent && !others.any(|other| other.file_name().to_string_lossy().starts_with(&for_a_machine)) {
+        return Err(format!("npm did not install the program of `{package}` {version} for this machine"));
+    }
+    Ok(())
 }
 
 /// What is installed; with a node unless there is one that will do.
@@ -161,14 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn another_version_than_asked_for_is_refused() {
+    fn another_version_than_asked_for_and_an_agent_without_its_program_are_refused() {
         let scratch = crate::scratch::Scratch::new("flower-agents-test").unwrap();
-        let package = scratch.path().join("node_modules/@x/y");
-        fs::create_dir_all(&package).unwrap();
-        assert!(require_version(scratch.path(), "@x/y", "1.2.3").unwrap_err().contains("did not install"));
-        fs::write(package.join("package.json"), r#"{"version": "1.2.2"}"#).unwrap();
-        assert!(require_version(scratch.path(), "@x/y", "1.2.3").unwrap_err().contains("1.2.2 instead of 1.2.3"));
-        assert_eq!(require_version(scratch.path(), "@x/y", "1.2.2"), Ok(()));
+        let (_, package, ..) = AGENTS[0];
+        let place = scratch.path().join("node_modules").join(package);
+        fs::create_dir_all(&place).unwrap();
+        let refusal = |version| require_version(scratch.path(), package, version).unwrap_err();
+        assert!(refusal("1.2.3").contains("did not install"));
+        fs::write(place.join("package.json"), r#"{"version": "1.2.2"}"#).unwrap();
+        assert!(refusal("1.2.3").contains("1.2.2 instead of 1.2.3"));
+        assert!(refusal("1.2.2").contains("the program of"));
+        fs::create_dir(place.with_file_name("claude-code-linux-x64")).unwrap();
+        assert_eq!(require_version(scratch.path(), package, "1.2.2"), Ok(()));
     }
 
     #[test]

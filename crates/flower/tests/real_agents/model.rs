@@ -196,12 +196,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// A number that stands behind `"NAME":` in what a tool has answered; some agents wrap the answer, so it may be escaped.
+/// The number that follows a word in what a tool has answered, as JSON or as text.
 pub fn number_in(answer: &str, name: &str) -> Result<u64, String> {
-    let plain = answer.replace('\\', "");
-    let after = plain.split_once(&format!("\"{name}\":")).map(|(_, after)| after.trim_start());
-    let digits: String = after.unwrap_or_default().chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().map_err(|_| format!("no number `{name}` in {answer:?}"))
+    let numbers = answer.match_indices(name).filter_map(|(at, _)| {
+        let after = answer[at + name.len()..].trim_start_matches(['"', '\\', '\'', '`', '*', ':', '=', ' ']);
+        let end = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
+        after[..end].parse().ok()
+    });
+    numbers.into_iter().next().ok_or_else(|| format!("no number `{name}` in {answer:?}"))
 }
 
 mod tests {
@@ -247,6 +249,16 @@ mod tests {
         Step::call_with("mcp__flower__hand_back", |results| {
             Ok(json!({ "fence": number_in(results.first().map_or("", String::as_str), "fence")? }))
         })
+    }
+
+    #[test]
+    fn numbers_are_found_in_json_and_in_text() {
+        for answer in
+            [r#"{"fence": 7}"#, r#"[{"text":"{\"fence\":7}"}]"#, "the fence is new\nfence: 7.", "**fence** `7`"]
+        {
+            assert_eq!(number_in(answer, "fence"), Ok(7), "{answer}");
+        }
+        assert!(number_in("a fence, and 7", "fence").unwrap_err().contains("no number `fence`"));
     }
 
     #[test]
