@@ -104,8 +104,16 @@ fn raise_loopback() -> io::Result<()> {
 fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
     let program = command.first().ok_or(FAILED)?;
     let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
-    let env: BTreeMap<&String, OsString> =
-        passed.chain(spec.env.iter().map(|(name, value)| (name, value.into()))).collect();
+    let mut env: BTreeMap<&str, OsString> = passed
+        .map(|(name, value)| (name.as_str(), value))
+        .chain(spec.env.iter().map(|(name, value)| (name.as_str(), value.into())))
+        .collect();
+    if !spec.programs.is_empty() {
+        let path = env.remove("PATH").filter(|path| !path.is_empty());
+        let folders = path.iter().flat_map(std::env::split_paths).chain(spec.programs.iter().cloned());
+        let joined = std::env::join_paths(folders).ok().or(path.clone());
+        env.extend(joined.map(|joined| ("PATH", joined)));
+    }
     let path = env.iter().find_map(|(name, value)| (*name == "PATH").then_some(value));
     let spawn = |at: &OsStr| Command::new(at).arg0(program).args(&command[1..]).env_clear().envs(&env).spawn();
     // By a whole path it can be started without copying this process first.

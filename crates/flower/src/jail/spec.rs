@@ -42,6 +42,9 @@ pub struct Spec {
     /// Names taken from the environment of whoever starts the jail: so secrets are in no file and in no argument.
     #[serde(default)]
     pub pass_env: Vec<String>,
+    /// Folders behind those of `PATH`, whoever sets it.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
     #[serde(default)]
     pub limits: Limits,
     /// A shared lock is held on this file while anything runs inside.
@@ -121,6 +124,7 @@ impl Spec {
             listen: Vec::new(),
             env: tools.env,
             pass_env: tools.pass_env,
+            programs: Vec::new(),
             limits: Limits::default(),
             lock: None,
         }

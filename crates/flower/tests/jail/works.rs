@@ -48,6 +48,17 @@ as_both!(pipes_and_arguments_pass_through, |world| {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "err\n");
 });
 
+as_both!(further_programs_come_behind_those_of_the_caller, |mut world| {
+    world.spec.env.remove("PATH");
+    world.spec.pass_env = vec!["PATH".into()];
+    world.spec.programs = vec!["/opt/more".into()];
+    for (path, expected) in [(Some("/usr/bin:/bin"), "/usr/bin:/bin:/opt/more"), (None, "/opt/more")] {
+        let mut jail = world.jail(&["/bin/sh", "-c", "echo $PATH"]);
+        let output = jail.env_remove("PATH").envs(path.map(|path| ("PATH", path))).output().expect("flower runs");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{output:?}");
+    }
+});
+
 as_both!(orphans_are_taken_in, |world| {
     world.ok("(sleep 0.1 &); (true &); sleep 0.4; ! ps -e -o stat | grep -q Z || ps -e");
     let zombies =

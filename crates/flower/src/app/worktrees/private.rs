@@ -121,10 +121,7 @@ fn speak_to_flower(spec: &mut Spec, port: Option<u16>) {
     let (Some(port), Ok(flower)) = (port, std::env::current_exe()) else { return };
     spec.env.insert("FLOWER_URL".into(), format!("http://127.0.0.1:{port}"));
     spec.pass_env.push("FLOWER_TOKEN".into());
-    if let Some(folder) = flower.parent() {
-        let path = spec.env.get("PATH").cloned().or_else(|| std::env::var("PATH").ok()).unwrap_or_default();
-        spec.env.insert("PATH".into(), format!("{path}:{}", folder.display()));
-    }
+    spec.programs.extend(flower.parent().map(Path::to_owned));
     spec.read.push(flower);
 }
 
