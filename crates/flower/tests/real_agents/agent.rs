@@ -13,8 +13,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether flower has `dispatch` and `mcp`; until then made-up tools stand in for them.
-const FLOWER_DISPATCHES: bool = false;
+/// Whether `start_work` and its like do something in `flower mcp`; until then made-up tools stand in for them.
+const TOOLS_WORK: bool = false;
 
 /// The folder of the agents, as `cargo xtask test --real-agents` has installed them.
 const AGENTS: &str = "FLOWER_REAL_AGENTS";
@@ -107,18 +107,38 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     assert!(!asked.iter().any(|asked| asked.body.to_string().contains(&stage.token)), "the model hears no token");
 
     let flower = &stage.flower;
-    if FLOWER_DISPATCHES {
-        stage.assert_recorded();
+    if TOOLS_WORK {
+        stage.assert_recorded("mcp");
     } else {
         assert_eq!(git(flower, &flower.repo, &["show", "flower/work:README.md"]), AFTER, "{told}");
         assert_eq!(show(flower, WORKTREE)["dirty"], false, "the agent leaves nothing of its own behind");
         let landing = flower.json(&["land", WORKTREE, "--wait"]);
         assert_eq!(landing["state"], "landed", "{landing:#}");
     }
-    assert_eq!(fs::read_to_string(flower.repo.join(FILE)).unwrap().trim(), AFTER);
-    let history = git(flower, &flower.repo, &["log", "--format=%an: %s", "main"]);
-    assert!(history.lines().any(|commit| commit == "Tester: Greet flower"), "{history}");
-    assert_main_is_whole(flower);
+    stage.assert_landed();
+}
+
+/// The same without any tool of flower's: with the command line, which it finds inside with a token of its own.
+pub fn works_by_commands(stage: &Stage, agent: &Agent) {
+    let (brief, dispatch, shell) = (stage.brief, stage.dispatch, agent.shell);
+    let mut script = vec![shell(&format!("flower claim {dispatch} --json"))];
+    script.extend((agent.edit)(&stage.path(FILE), BEFORE, AFTER));
+    script.push(shell(&format!("git add {FILE} && git commit --message 'Greet flower'")));
+    script.push(shell(&format!("flower brief note {brief} 'The greeting names flower.'")));
+    script.push(Step::call_later(move |results| {
+        let fence = number_in(&results[0], "fence")?;
+        Ok(shell(&format!("flower handback {dispatch} --fence {fence} --summary 'It greets flower.'; echo ended=$?")))
+    }));
+    script.push(Step::say("It is handed back."));
+    let steps = script.len();
+    stage.model.play(script);
+    let output = (agent.start)(stage, "Do the work of the dispatch, and hand it back.");
+    let (told, results) = (stage.told(&output), stage.results());
+    assert_eq!((stage.model.trouble(), output.code), (vec![], 0), "{told}");
+    assert_eq!(results.len(), steps - 1, "every step was done: {told}");
+    assert!(results[steps - 2].contains("ended=0"), "{told}");
+    stage.assert_recorded("cli");
+    stage.assert_landed();
 }
 
 /// Told to change MAIN and to read what is the operator's, it cannot.
@@ -173,13 +193,12 @@ impl Stage {
             flower.json(&["brief", "new", "Greet flower", "--spec", &plan])["number"].as_u64().expect("a number");
         flower.ok(&["brief", "accept", &brief.to_string()]);
         new(&flower, WORKTREE, &[]);
-        let mut stage = Stage { flower, model, brief, dispatch: 1, token: "a-token-that-stands-in".to_owned() };
-        if FLOWER_DISPATCHES {
-            let asked = ["dispatch", &brief.to_string(), "--worktree", WORKTREE];
-            stage.dispatch = stage.flower.json(&asked)["id"].as_u64().expect("a number");
-            let packet = stage.flower.json(&["dispatch", "packet", &stage.dispatch.to_string()]);
-            stage.token = packet["token"].as_str().expect("a token").to_owned();
-        } else {
+        let asked = flower.json(&["dispatch", &brief.to_string(), "--worktree", WORKTREE]);
+        let dispatch = asked["id"].as_u64().expect("a number");
+        let packet = flower.json(&["dispatch", "packet", &dispatch.to_string()]);
+        let token = packet["token"].as_str().expect("a token").to_owned();
+        let stage = Stage { flower, model, brief, dispatch, token };
+        if !TOOLS_WORK {
             stage.put_at_home("stand_in.mjs", include_str!("stand_in.mjs"));
         }
         let found = stage.run(
@@ -192,7 +211,7 @@ impl Stage {
 
     /// What starts flower's tools inside: the words of a command.
     pub fn tools(&self) -> Vec<&'static str> {
-        if FLOWER_DISPATCHES { vec!["flower", "mcp"] } else { vec!["sh", "-c", "exec node ~/stand_in.mjs"] }
+        if TOOLS_WORK { vec!["flower", "mcp"] } else { vec!["sh", "-c", "exec node ~/stand_in.mjs"] }
     }
 
     /// Puts a file below the home that the agent has inside.
@@ -216,18 +235,12 @@ impl Stage {
 
     /// Runs an agent inside, with nothing in its environment but what the jail sets and `variables`.
     pub fn run(&self, variables: &[(&str, &str)], agent: &[&str]) -> Output {
-        let mut variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if !FLOWER_DISPATCHES {
-            variables.push(format!("FLOWER_TOKEN={}", self.token));
-        }
+        let variables: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
         let enter = ["worktree", "shell", WORKTREE, "--", "env"];
         let mut command = self.flower.command(&[&enter, variables.as_slice(), agent].concat());
-        command.env("PATH", path());
-        if FLOWER_DISPATCHES {
-            // The jail takes it over: it stands in no file and in no list of arguments.
-            command.env("FLOWER_TOKEN", &self.token);
-        }
+        // The jail takes the token over: it stands in no file and in no list of arguments.
+        command.env("PATH", path()).env("FLOWER_TOKEN", &self.token);
         let start = Instant::now();
         let output = within(DEADLINE, command);
         eprintln!("{} ended with {} after {:.1} s", agent[0], output.code, start.elapsed().as_secs_f32());
@@ -254,8 +267,17 @@ impl Stage {
         text
     }
 
+    /// The change is in MAIN, and MAIN is as it should be.
+    fn assert_landed(&self) {
+        let flower = &self.flower;
+        assert_eq!(fs::read_to_string(flower.repo.join(FILE)).unwrap().trim(), AFTER);
+        let history = git(flower, &flower.repo, &["log", "--format=%an: %s", "main"]);
+        assert!(history.lines().any(|commit| commit == "Tester: Greet flower"), "{history}");
+        assert_main_is_whole(flower);
+    }
+
     /// What was handed back lands, and flower has recorded who did what, and by which door.
-    fn assert_recorded(&self) {
+    fn assert_recorded(&self, door: &str) {
         let (brief, dispatch) = (self.brief.to_string(), self.dispatch.to_string());
         let mut last = Value::Null;
         eventually("what was handed back lands", || {
@@ -265,17 +287,17 @@ impl Stage {
         assert_eq!(last["state"], "landed", "{last:#}");
         assert_eq!(self.flower.json(&["brief", "show", &brief])["status"], "landed");
         let trace = self.flower.json(&["trace", "--limit", "1000"]);
-        for kind in ["dispatch_claimed", "lease_taken", "note_added", "dispatch_handed_back"] {
+        for kind in ["dispatch_claimed", "note_added", "dispatch_handed_back"] {
             let event = trace.as_array().into_iter().flatten().find(|event| event["kind"] == kind);
             let event = event.unwrap_or_else(|| panic!("no {kind}: {trace:#}"));
-            assert_eq!((&event["door"], &event["actor"]["type"]), (&json!("mcp"), &json!("agent")), "{event:#}");
+            assert_eq!((&event["door"], &event["actor"]["type"]), (&json!(door), &json!("agent")), "{event:#}");
         }
     }
 }
 
-/// The agents and flower itself can be read, and the model can be reached. Any change may land.
+/// The agents can be read, and the model can be reached. Any change may land.
 fn settings(model: &Model) -> String {
-    let read: Value = json!([agents(), env!("CARGO_BIN_EXE_flower")]);
+    let read: Value = json!([agents()]);
     format!("[worktree]\nread = {read}\nconnect = [{}]\n\n[checks]\ntest = {{ run = \"true\" }}\n", model.port)
 }
 
@@ -285,12 +307,11 @@ fn agents() -> PathBuf {
     PathBuf::from(folder).canonicalize().expect("the folder of the agents")
 }
 
-/// The agents, then flower, then the system.
+/// The agents, then the system; flower is found by itself.
 fn path() -> OsString {
-    let flower = PathBuf::from(env!("CARGO_BIN_EXE_flower"));
-    let own = [agents().join("bin"), flower.parent().expect("a folder").to_owned()];
     let system = std::env::var_os("PATH").unwrap_or_default();
-    std::env::join_paths(own.into_iter().chain(std::env::split_paths(&system))).expect("no colons")
+    let all = std::iter::once(agents().join("bin")).chain(std::env::split_paths(&system));
+    std::env::join_paths(all).expect("no colons")
 }
 
 /// Runs to the end, or to the deadline: then everything of it ends.

@@ -1,6 +1,6 @@
 //! The real Claude Code.
 
-use crate::agent::{Agent, Stage, cannot_leave, does_its_work, on_loopback};
+use crate::agent::{Agent, Stage, cannot_leave, does_its_work, on_loopback, works_by_commands};
 use crate::common::Output;
 use crate::model::Step;
 use serde_json::json;
@@ -9,6 +9,12 @@ use serde_json::json;
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_code_does_its_work() {
     on_loopback("claude::claude_code_does_its_work", |stage| does_its_work(stage, claude()));
+}
+
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn claude_code_works_by_commands() {
+    on_loopback("claude::claude_code_works_by_commands", |stage| works_by_commands(stage, &claude()));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The real Codex.
 
-use crate::agent::{Agent, Stage, cannot_leave, does_its_work, on_loopback};
+use crate::agent::{Agent, Stage, cannot_leave, does_its_work, on_loopback, works_by_commands};
 use crate::common::Output;
 use crate::model::Step;
 use serde_json::json;
@@ -9,6 +9,12 @@ use serde_json::json;
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_does_its_work() {
     on_loopback("codex::codex_does_its_work", |stage| does_its_work(stage, codex()));
+}
+
+#[test]
+#[ignore = "starts a real agent: cargo xtask test --real-agents"]
+fn codex_works_by_commands() {
+    on_loopback("codex::codex_works_by_commands", |stage| works_by_commands(stage, &codex()));
 }
 
 #[test]
@@ -49,6 +55,8 @@ model_provider = "scripted"
 check_for_update_on_startup = false
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
+# A login shell begins with a PATH of its own, in which flower is not found.
+allow_login_shell = false
 
 [analytics]
 enabled = false

@@ -22,8 +22,15 @@ const MOST_BYTES: usize = 8 << 20;
 
 pub enum Step {
     Say(String),
-    Call { tool: String, arguments: Arguments },
+    Call {
+        tool: String,
+        arguments: Arguments,
+    },
+    /// One that is made from what the tools have answered so far.
+    Later(Box<Later>),
 }
+
+type Later = dyn Fn(&[String]) -> Result<Step, String> + Send + Sync;
 
 /// Made from what the tools have answered so far; or why that cannot be.
 pub type Arguments = Box<dyn Fn(&[String]) -> Result<Value, String> + Send + Sync>;
@@ -42,6 +49,26 @@ impl Step {
         arguments: impl Fn(&[String]) -> Result<Value, String> + Send + Sync + 'static,
     ) -> Step {
         Step::Call { tool: tool.to_owned(), arguments: Box::new(arguments) }
+    }
+}
+
+impl Step {
+    /// A whole step, where the arguments alone are not enough.
+    pub fn call_later(step: impl Fn(&[String]) -> Result<Step, String> + Send + Sync + 'static) -> Step {
+        Step::Later(Box::new(step))
+    }
+
+    fn play(&self, offered: &[wire::Tool], results: &[String]) -> Result<Reply, String> {
+        match self {
+            Step::Say(text) => Ok(Reply::Text(text.clone())),
+            Step::Later(step) => step(results)?.play(offered, results),
+            Step::Call { tool: name, arguments } => {
+                let tool = offered.iter().find(|tool| tool.name == *name).cloned();
+                let tool = tool.ok_or_else(|| format!("`{name}` is not offered, only {:?}", names(offered)))?;
+                let arguments = arguments(results).map_err(|error| format!("`{name}`: {error}"))?;
+                Ok(Reply::Call { tool, arguments })
+            }
+        }
     }
 }
 
@@ -161,18 +188,10 @@ impl Shared {
         }
         let script = lock(&self.script);
         let step = results.len();
-        let played = match script.get(step) {
-            None => Ok(Reply::Text("There is nothing more to do.".to_owned())),
-            Some(Step::Say(text)) => Ok(Reply::Text(text.clone())),
-            Some(Step::Call { tool: name, arguments }) => {
-                let tool = offered.iter().find(|tool| tool.name == *name).cloned();
-                let missing = || format!("`{name}` is not offered, only {:?}", names(offered));
-                tool.ok_or_else(missing).and_then(|tool| {
-                    let arguments = arguments(results).map_err(|error| format!("`{name}`: {error}"))?;
-                    Ok(Reply::Call { tool, arguments })
-                })
-            }
-        };
+        let played = script.get(step).map_or_else(
+            || Ok(Reply::Text("There is nothing more to do.".to_owned())),
+            |step| step.play(offered, results),
+        );
         played.unwrap_or_else(|trouble| {
             let trouble = format!("step {step}: {trouble}");
             self.note(trouble.clone());
