@@ -13,9 +13,6 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether `start_work` and its like do something in `flower mcp`; until then made-up tools stand in for them.
-const TOOLS_WORK: bool = false;
-
 /// The folder of the agents, as `cargo xtask test --real-agents` has installed them.
 const AGENTS: &str = "FLOWER_REAL_AGENTS";
 /// Set inside the network namespace.
@@ -106,15 +103,7 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     // Whoever serves the model must not get the token.
     assert!(!asked.iter().any(|asked| asked.body.to_string().contains(&stage.token)), "the model hears no token");
 
-    let flower = &stage.flower;
-    if TOOLS_WORK {
-        stage.assert_recorded("mcp");
-    } else {
-        assert_eq!(git(flower, &flower.repo, &["show", "flower/work:README.md"]), AFTER, "{told}");
-        assert_eq!(show(flower, WORKTREE)["dirty"], false, "the agent leaves nothing of its own behind");
-        let landing = flower.json(&["land", WORKTREE, "--wait"]);
-        assert_eq!(landing["state"], "landed", "{landing:#}");
-    }
+    stage.assert_recorded("mcp");
     stage.assert_landed();
 }
 
@@ -198,20 +187,12 @@ impl Stage {
         let packet = flower.json(&["dispatch", "packet", &dispatch.to_string()]);
         let token = packet["token"].as_str().expect("a token").to_owned();
         let stage = Stage { flower, model, brief, dispatch, token };
-        if !TOOLS_WORK {
-            stage.put_at_home("stand_in.mjs", include_str!("stand_in.mjs"));
-        }
         let found = stage.run(
             &[],
             &["sh", "-ec", "for name in claude codex node flower; do command -v $name; done; flower --version"],
         );
         assert_eq!(found.code, 0, "what is on the PATH of whoever enters is found inside: {found:?}");
         stage
-    }
-
-    /// What starts flower's tools inside: the words of a command.
-    pub fn tools(&self) -> Vec<&'static str> {
-        if TOOLS_WORK { vec!["flower", "mcp"] } else { vec!["sh", "-c", "exec node ~/stand_in.mjs"] }
     }
 
     /// Puts a file below the home that the agent has inside.

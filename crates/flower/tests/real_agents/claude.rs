@@ -38,8 +38,7 @@ fn shell(command: &str) -> Step {
 }
 
 fn start(stage: &Stage, prompt: &str) -> Output {
-    let words = stage.tools();
-    let servers = json!({ "mcpServers": { "flower": { "command": words[0], "args": words[1..] } } });
+    let servers = json!({ "mcpServers": { "flower": { "command": "flower", "args": ["mcp"] } } });
     stage.put_at_home("mcp.json", &servers.to_string());
     let servers = stage.at_home("mcp.json");
     let url = stage.model.url();

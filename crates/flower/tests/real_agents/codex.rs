@@ -47,7 +47,6 @@ fn start(stage: &Stage, prompt: &str) -> Output {
 /// Its own sandbox cannot start inside a jail, and it asks nobody: the jail decides what is possible. What its servers get
 /// of the environment has to be named.
 fn settings(stage: &Stage) -> String {
-    let words = stage.tools();
     format!(
         r#"
 model = "gpt-5.5"
@@ -75,13 +74,11 @@ request_max_retries = 0
 stream_max_retries = 0
 
 [mcp_servers.flower]
-command = {command}
-args = {arguments}
+command = "flower"
+args = ["mcp"]
 env_vars = ["FLOWER_TOKEN", "FLOWER_URL"]
 default_tools_approval_mode = "approve"
 "#,
         url = stage.model.url(),
-        command = json!(words[0]),
-        arguments = json!(words[1..]),
     )
 }
