@@ -293,6 +293,11 @@ pub struct StatusView {
     /// How many worktrees there are.
     #[serde(default)]
     pub worktrees: u64,
+    /// How many dispatches somebody works on, and how many wait for somebody.
+    #[serde(default)]
+    pub at_work: u64,
+    #[serde(default)]
+    pub unclaimed: u64,
     /// How many things wait for the operator.
     pub inbox: u64,
     pub last_event: u64,

@@ -3,7 +3,7 @@
 use super::App;
 use super::projects::ProjectChoice;
 use crate::error::Problem;
-use crate::store::{briefs, landings, worktrees};
+use crate::store::{briefs, dispatches, landings, worktrees};
 use crate::view::{NextLanding, StatusView};
 use flower_core::Landing;
 use flower_core::queue::Standing;
@@ -23,6 +23,10 @@ impl App {
                 Ok((main, landings::open(conn, of.as_deref())?))
             })
             .await?;
+        let of = project.clone();
+        let mut dispatches = self.store.read(dispatches::open).await?;
+        dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
+        let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
         let next_landing = match &project {
             Some(project) if !open.is_empty() => self.next_landing(project, &open).await?,
             _ => None,
@@ -41,6 +45,8 @@ impl App {
             next_landing,
             briefs,
             worktrees,
+            at_work: at_work as u64,
+            unclaimed: (dispatches.len() - at_work) as u64,
             inbox: self.inbox().await?.len() as u64,
             last_event: self.store.live().head(),
         })

@@ -24,6 +24,15 @@ pub fn line(event: &EventView, style: Style, now: jiff::Timestamp, with_brief: b
     )
 }
 
+fn list(value: &Value) -> String {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn by_itself(body: &Value) -> String {
+    let of = body["of"].as_u64().map_or_else(String::new, |of| format!(", to mend landing {of}"));
+    if body["auto"] == true { ", by itself".to_owned() } else { of }
+}
+
 /// What happened, in a few words.
 fn summary(event: &EventView) -> String {
     const WIDTH: usize = 72;
@@ -68,8 +77,7 @@ fn summary(event: &EventView) -> String {
             format!("landing {}{}{why}", number("number"), if why.is_empty() { "" } else { ": " })
         }
         "landing_held" => {
-            let why: Vec<&str> = body["why"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-            format!("landing {}: {}", number("number"), why.join("; "))
+            format!("landing {}: {}", number("number"), list(&body["why"]))
         }
         "check_flaked" => format!("landing {}: {}", number("number"), text("check")),
         "landed" => format!("landing {} as {}", number("number"), short(&text("merge_commit"))),
@@ -84,6 +92,31 @@ fn summary(event: &EventView) -> String {
             Some(why) => format!("not up to date with {}: {why}", short(&text("onto"))),
             None => format!("up to date with {}", short(&text("onto"))),
         },
+        "dispatch_requested" => format!("dispatch {}: {}{}", number("number"), text("kind"), by_itself(&body)),
+        "dispatch_claimed" => {
+            format!("dispatch {} by {}, fence {}", number("number"), text("holder"), number("fence"))
+        }
+        "dispatch_executing" | "dispatch_landed" => format!("dispatch {}", number("number")),
+        "dispatch_expired" => format!("dispatch {}: {} was not heard of any more", number("number"), text("holder")),
+        "dispatch_handed_back" | "dispatch_failed" | "dispatch_late" => {
+            format!("dispatch {} by {}: {}", number("number"), text("holder"), text("summary"))
+        }
+        "dispatch_cancelled" => {
+            let why = text("why");
+            format!("dispatch {}{}{why}", number("number"), if why.is_empty() { "" } else { ": " })
+        }
+        "lease_taken" => format!("{} has {}", text("holder"), list(&body["patterns"])),
+        "lease_released" => format!("lease {}: {}", number("number"), text("why")),
+        "lease_breached" => {
+            let paths = list(&body["paths"]);
+            format!("{} changes {paths}, which {} had", short(&text("commit")), text("holder"))
+        }
+        "message_sent" => format!("to {}: {}", text("to"), text("text")),
+        "call_refused" => format!("{}: {}", text("what"), text("why")),
+        "worktree_requested" | "worktree_created" => text("name"),
+        "worktree_removing" | "worktree_removed" | "worktree_restoring" | "worktree_restored" => {
+            format!("worktree {}", number("number"))
+        }
         "pushed" => format!("{} to {}", short(&text("commit")), text("remote")),
         "push_failed" => format!("to {}: {}", text("remote"), text("why")),
         "projects_changed" | "dispatch_options_changed" | "loss_accepted" => event.body.get().to_owned(),

@@ -31,7 +31,7 @@ impl App {
         let begin = match &dispatch.worktree {
             Some(name) => format!(
                 "Run your agent inside the seal of worktree `{name}`, which is made when it is first entered or claimed:\n\n\
-                 ```sh\nexport FLOWER_TOKEN={token}\nflower worktree shell {name} -- claude   # or codex, gemini, opencode, sh\n```\n"
+                 ```sh\nFLOWER_TOKEN={token} \\\n  flower worktree shell {name} -- claude   # or codex, gemini, opencode, sh\n```\n"
             ),
             None => format!(
                 "This work has no worktree. Start your agent with:\n\n```sh\nexport FLOWER_TOKEN={token}\nexport FLOWER_URL={url}\n```\n"

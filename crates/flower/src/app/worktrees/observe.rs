@@ -7,6 +7,7 @@ use crate::app::App;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::jail;
+use crate::store::dispatches;
 use crate::view::WorktreeView;
 use flower_core::Worktree;
 use flower_core::worktree::{Seal, Stage};
@@ -147,6 +148,13 @@ impl App {
             },
         };
         let mut view = WorktreeView::of(worktree, place.tree.to_string_lossy().into_owned());
+        let (project, name) = (worktree.project.clone(), worktree.name.clone());
+        let open =
+            self.store.read(move |conn| dispatches::in_worktree(conn, &project, &name)).await.unwrap_or_default();
+        view.briefs.extend(open.iter().map(|dispatch| dispatch.brief));
+        view.briefs.sort_unstable();
+        view.briefs.dedup();
+        view.agents.extend(open.into_iter().filter_map(|dispatch| dispatch.claim).map(|claim| claim.holder));
         view.protection = protection.into();
         view.protection_reason = reason;
         view.setup = setup::last(place);

@@ -45,7 +45,7 @@ pub(in crate::app) fn write(place: &Place, facts: &Facts, base: &str, identity: 
 }
 
 /// Whoever has no token has nobody to ask for.
-const HOOK: &str = "[ -n \"$FLOWER_TOKEN\" ] && command -v flower >/dev/null || exit 0\n";
+const HOOK: &str = "[ -n \"$FLOWER_TOKEN\" ] && [ -x \"$FLOWER_PROGRAM\" ] || exit 0\n";
 
 /// Hooks that ask flower before and tell it after a commit, for whoever has a token. A courtesy: whoever leaves them out is
 /// found when the commits are collected.
@@ -57,7 +57,7 @@ fn write_hooks(private: &Path) -> io::Result<()> {
         [("pre-commit", "git diff --cached --name-only --no-renames -z"), ("post-commit", "git rev-parse HEAD")]
     {
         let file = hooks.join(name);
-        fs::write(&file, format!("#!/bin/sh\n{HOOK}{say} | flower hook {name}\n"))?;
+        fs::write(&file, format!("#!/bin/sh\n{HOOK}{say} | \"$FLOWER_PROGRAM\" hook {name}\n"))?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755))?;
     }
     Ok(())
@@ -122,6 +122,8 @@ fn speak_to_flower(spec: &mut Spec, port: Option<u16>) {
     spec.env.insert("FLOWER_URL".into(), format!("http://127.0.0.1:{port}"));
     spec.pass_env.push("FLOWER_TOKEN".into());
     spec.programs.extend(flower.parent().map(Path::to_owned));
+    // A login shell forgets PATH, and the hooks need it all the same.
+    spec.env.insert("FLOWER_PROGRAM".into(), flower.to_string_lossy().into_owned());
     spec.read.push(flower);
 }
 

@@ -14,6 +14,7 @@ use crate::git;
 use crate::home::Home;
 use crate::lock;
 use crate::repository::Repository;
+use crate::store::dispatches;
 use crate::view::WorktreeView;
 use flower_core::event::WorktreeRemoved;
 use flower_core::worktree::{Seal, Stage};
@@ -70,6 +71,7 @@ impl App {
                 "end it first, or leave its directory",
             ));
         }
+        self.require_unclaimed(&worktree).await?;
         if place.seal == Seal::Sealed
             && worktree.stage == Stage::Ready
             && let Err(problem) = self.mirror(&place).await
@@ -98,6 +100,30 @@ impl App {
             }
         });
         Ok(view)
+    }
+
+    /// Nobody holds a claim on work in it, or has reserved paths there.
+    async fn require_unclaimed(&self, worktree: &Worktree) -> Result<(), Problem> {
+        let (project, name) = (worktree.project.clone(), worktree.name.clone());
+        let read = self.store.read(move |conn| {
+            let open = dispatches::in_worktree(conn, &project, &name)?;
+            Ok((open, dispatches::leases(conn, Some((&project, &name)))?))
+        });
+        let (open, leases) = read.await?;
+        let moment = self.clock.moment();
+        let claim = open.iter().find_map(|dispatch| Some((dispatch.number, dispatch.claim.as_ref()?)));
+        let (message, hint) = match (claim, leases.iter().find(|lease| !lease.is_over(&moment))) {
+            (Some((number, claim)), _) => (
+                format!("`{}` works on dispatch {number} in `{}`", claim.holder, worktree.name),
+                format!("wait for it, or take it back: `flower dispatch cancel {number}`"),
+            ),
+            (None, Some(lease)) => (
+                format!("`{}` has reserved paths in `{}`", lease.holder, worktree.name),
+                format!("wait for it, or give them back: `flower lease release {}`", lease.number),
+            ),
+            (None, None) => return Ok(()),
+        };
+        Err(Problem::new(ProblemKind::Refused, message, hint))
     }
 
     /// Everything after the tombstone.

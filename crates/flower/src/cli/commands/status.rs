@@ -68,6 +68,14 @@ fn page(context: &Context, status: &StatusView) -> String {
             n => format!("{n} worktrees; `flower worktree`"),
         },
     );
+    say(
+        "agents",
+        match (status.at_work, status.unclaimed) {
+            (0, 0) => "nobody at work; `flower dispatch BRIEF`".to_owned(),
+            (n, 0) => format!("{n} at work; `flower dispatch`"),
+            (n, waiting) => format!("{n} at work, {waiting} waiting to be claimed; `flower dispatch`"),
+        },
+    );
     say("queue", queue(status));
     say(
         "inbox",

@@ -4,6 +4,7 @@ use crate::cli::output::{ago, plain};
 use crate::cli::{Context, event};
 use crate::error::Problem;
 use crate::view::{BriefView, EventView, RecallView};
+use flower_core::Participant;
 use std::fmt::Write;
 
 /// One brief as a page: where it stands, its spec, who is on it, what happened last
@@ -33,6 +34,11 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
     }
     let trace: Vec<EventView> = client.get(&format!("/api/briefs/{}/trace?limit={NEWEST_EVENTS}", args.number)).await?;
     context.print(&page(context, &brief, &trace))
+}
+
+fn about(p: &Participant) -> String {
+    let place = p.worktree.as_ref().filter(|_| p.active).map_or_else(String::new, |name| format!(" · in {name}"));
+    format!("{} · {}{place}", p.sort, p.role)
 }
 
 fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
@@ -85,7 +91,7 @@ fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
     if !brief.participants.is_empty() {
         heading(&mut page, "Participants");
         for p in &brief.participants {
-            let _ = writeln!(page, "  {} {}", plain(&p.name), style.dim(&format!("{} · {}", p.sort, p.role)));
+            let _ = writeln!(page, "  {} {}", plain(&p.name), style.dim(&about(p)));
         }
     }
     if !brief.links.is_empty() {
