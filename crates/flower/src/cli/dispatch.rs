@@ -28,6 +28,9 @@ pub fn page(d: &DispatchView, style: Style) -> String {
             );
             line("until", &format!("{} without a sign of life", claim.expires_at));
         }
+        None if d.state != DispatchState::Requested && d.held_by.is_some() => {
+            line("done by", &plain(d.held_by.as_deref().unwrap_or_default()));
+        }
         None => line("for", &plain(d.agent.as_deref().unwrap_or("anybody"))),
     }
     if let Some(worktree) = &d.worktree {

@@ -23,6 +23,9 @@ pub struct DispatchView {
     /// How many agents share the worktree.
     pub agents: u64,
     pub claim: Option<ClaimView>,
+    /// Who holds it, or held it last.
+    #[serde(default)]
+    pub held_by: Option<String>,
     pub result: Option<Outcome>,
     /// Why it waits, in words.
     pub waits: Vec<ReasonView>,

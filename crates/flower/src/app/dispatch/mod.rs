@@ -140,6 +140,7 @@ impl App {
             agent: dispatch.profile,
             agents: dispatch.agents,
             claim,
+            held_by: dispatch.runs.last().map(|run| run.holder.clone()),
             result: dispatch.result,
             waits: waits.into_iter().map(|r| ReasonView { code: r.code, message: r.message }).collect(),
             of: dispatch.of,

@@ -5,6 +5,7 @@ use crate::cli::dispatch::state;
 use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
 use crate::error::Problem;
 use crate::view::DispatchView;
+use flower_core::dispatch::DispatchState;
 
 /// What waits to be claimed, and what somebody works on
 #[derive(clap::Args, Default)]
@@ -35,7 +36,8 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["D", "STATE", "KIND", "BRIEF", "WORKTREE", "WHO", "SINCE"], 3);
         for d in dispatches {
-            let who = d.claim.as_ref().map(|claim| claim.holder.clone()).or_else(|| d.agent.clone());
+            let last = if d.state == DispatchState::Requested { None } else { d.held_by.clone() };
+            let who = last.or_else(|| d.agent.clone());
             table.row(vec![
                 d.id.to_string().into(),
                 Cell::painted(d.state.as_str(), state(d.state, context.style)),
