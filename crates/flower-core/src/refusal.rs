@@ -122,6 +122,8 @@ pub enum Refusal {
     StaleFence { number: u64, given: u64, newest: u64, holder: Option<String> },
     #[error("that token cannot claim dispatch {number}")]
     NoPacket { number: u64 },
+    #[error("that token works on dispatch {other}; it cannot claim dispatch {number} as well")]
+    Busy { number: u64, other: u64 },
     #[error("dispatch {number} is a design, and brief {brief} has no new plan")]
     NoDesign { number: u64, brief: u64 },
     #[error("a lease lasts 1 to {most} seconds, not {seconds}")]
@@ -195,6 +197,7 @@ impl Refusal {
             | DispatchState { .. }
             | BriefNotOpen { .. }
             | NoDesign { .. }
+            | Busy { .. }
             | NoMain { .. } => RefusalKind::Refused,
             NoPacket { .. } | Forbidden { .. } => RefusalKind::Forbidden,
         }
@@ -288,6 +291,7 @@ impl Refusal {
             NoPacket { number } => {
                 format!("a packet works once; the operator makes a fresh one: `flower dispatch packet {number}`")
             }
+            Busy { other, .. } => format!("hand dispatch {other} back first"),
             NoDesign { brief, .. } => {
                 format!("propose it first: the tool `propose_plan`, or `flower brief plan {brief} --spec FILE`")
             }

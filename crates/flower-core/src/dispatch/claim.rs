@@ -47,6 +47,7 @@ pub(super) fn decide(
         (None, state) => return Err(Refusal::DispatchState { number, state, wanted: "requested" }),
     }
     let packet = require_packet(caller, dispatch, wish.packet)?;
+    require_free(world, caller, number)?;
     let brief = world.brief(dispatch.brief)?;
     if brief.status.is_closed() || brief.status == Status::Parked {
         return Err(Refusal::BriefNotOpen { number, brief: brief.number, status: brief.status });
@@ -86,6 +87,17 @@ fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> 
         (Role::Operator | Role::Orchestrator, packet) => Ok(packet.map(str::to_owned)),
         (_, Some(packet)) => Ok(Some(packet.to_owned())),
         (_, None) => Err(Refusal::NoPacket { number: dispatch.number }),
+    }
+}
+
+/// A token is good for one run at a time.
+fn require_free(world: &World, caller: &Caller, number: u64) -> Result<(), Refusal> {
+    let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return Ok(()) };
+    match world.dispatches.get(&run.dispatch) {
+        Some(other) if other.number != number && other.claim.is_some() && other.is_run_by(token) => {
+            Err(Refusal::Busy { number, other: other.number })
+        }
+        _ => Ok(()),
     }
 }
 

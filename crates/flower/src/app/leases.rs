@@ -157,13 +157,23 @@ impl App {
     ) -> Result<(), Problem> {
         let worktree = self.worktree(choice, name).await?;
         let commit = flower_core::link::target(flower_core::LinkKind::Commit, commit)?;
-        self.store.remember(format!("made/{commit}"), Some(caller.actor.name.clone())).await?;
+        let made = format!("{} {}", super::now(), caller.actor.name);
+        self.store.remember(format!("made/{commit}"), Some(made)).await?;
         let mut all = self.dispatching.committing.lock().expect("no panic while held");
         let key = (worktree.project, worktree.name);
         if all.get(&key).is_some_and(|(holder, _)| *holder == caller.actor.name) {
             all.remove(&key);
         }
         Ok(())
+    }
+
+    /// Who made commits of long ago, and the like, nobody asks for any more.
+    pub async fn tidy_beside(&self) {
+        let kept = jiff::SignedDuration::from_hours(30 * 24);
+        let before = jiff::Timestamp::now().checked_sub(kept).map_or_else(|_| String::new(), super::stamp);
+        if let Err(error) = self.store.tidy(before).await {
+            tracing::warn!("what is kept beside the log is not tidied: {error}");
+        }
     }
 
     fn view_lease(&self, lease: Lease) -> LeaseView {

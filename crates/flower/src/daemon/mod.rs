@@ -208,6 +208,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
             tokio::time::sleep(EVERY).await;
             app.drop_expired().await;
             app.tidy_repositories().await;
+            app.tidy_beside().await;
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.

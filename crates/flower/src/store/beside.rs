@@ -21,9 +21,24 @@ pub fn put(conn: &mut Conn, key: &str, value: &str) -> Result<(), StoreError> {
     conn.execute(sql, params![key, value]).map(drop)
 }
 
-/// Every key with this beginning, which is plain text.
 pub fn forget(conn: &mut Conn, key: &str) -> Result<(), StoreError> {
     conn.execute("DELETE FROM beside WHERE key = $1", params![key]).map(drop)
+}
+
+/// Drops what nobody will ask for any more: signs of life of what is over, what revoked tokens have read, and who made commits
+/// before a time.
+pub fn tidy(conn: &mut Conn, before: &str) -> Result<(), StoreError> {
+    conn.execute(
+        "DELETE FROM beside WHERE key LIKE 'beat/%' AND NOT EXISTS (SELECT 1 FROM dispatches d
+             WHERE d.open = 1 AND beside.key = 'beat/' || CAST(d.number AS TEXT))",
+        &[],
+    )?;
+    conn.execute(
+        "DELETE FROM beside WHERE key LIKE 'read/%' AND EXISTS (SELECT 1 FROM tokens t
+             WHERE t.revoked_at IS NOT NULL AND beside.key = 'read/' || t.id)",
+        &[],
+    )?;
+    conn.execute("DELETE FROM beside WHERE key LIKE 'made/%' AND value < $1", params![before]).map(drop)
 }
 
 pub fn beat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Beat)>, StoreError> {

@@ -45,10 +45,13 @@ pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
     conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
 }
 
-/// Open ones whose briefs will never be worked on again.
+/// Open ones that will never be worked on again, and why.
 pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, StoreError> {
-    let sql = "SELECT d.number, b.status FROM dispatches d JOIN briefs b ON b.number = d.brief
-         WHERE d.open = 1 AND b.status IN ('cancelled', 'done', 'landed') ORDER BY d.number LIMIT $1";
+    let sql = "SELECT d.number, 'its brief is ' || b.status FROM dispatches d JOIN briefs b ON b.number = d.brief
+         WHERE d.open = 1 AND b.status IN ('cancelled', 'done', 'landed')
+         UNION SELECT d.number, 'its project is gone' FROM dispatches d
+         WHERE d.open = 1 AND d.project IS NOT NULL AND NOT EXISTS (SELECT 1 FROM projects p WHERE p.name = d.project)
+         ORDER BY 1 LIMIT $1";
     conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
 }
 
@@ -80,6 +83,11 @@ pub fn leases(conn: &mut Conn, place: Option<(&str, &str)>) -> Result<Vec<Lease>
 
 pub fn last_lease(conn: &mut Conn) -> Result<u64, StoreError> {
     highest(conn, "leases")
+}
+
+/// Whether there is any at all, which is rare.
+pub fn any_breach(conn: &mut Conn) -> Result<bool, StoreError> {
+    Ok(conn.row("SELECT 1 FROM breaches LIMIT 1", &[])?.is_some())
 }
 
 /// What of these commits touched paths that somebody else had reserved: commit, holder, paths.

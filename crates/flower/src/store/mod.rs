@@ -136,6 +136,11 @@ impl Store {
         self.job(|reply| Job::Remember { key, value, reply }).await
     }
 
+    /// Forgets what is kept beside the log and nobody will ask for any more.
+    pub async fn tidy(&self, before: String) -> Result<(), StoreError> {
+        self.job(|reply| Job::Tidy { before, reply }).await
+    }
+
     /// Refills the tables from the log; without `keep` only compares.
     pub async fn rebuild(&self, keep: bool) -> Result<Rebuilt, StoreError> {
         self.job(|reply| Job::Rebuild { keep, reply }).await

@@ -268,7 +268,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         Event::DispatchClaimed(claimed) => {
             dispatch_row(conn, event, at, actor)?;
             // From here on the token is good for this run.
-            let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4 WHERE id = $1";
+            let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4, member = 0 WHERE id = $1";
             let (token, worktree) = (claimed.token.as_ref(), claimed.worktree.as_ref());
             conn.execute(sql, params![token, claimed.number, brief, worktree])?;
         }

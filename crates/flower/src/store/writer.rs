@@ -52,6 +52,11 @@ pub enum Job {
         value: Option<String>,
         reply: Reply<()>,
     },
+    /// Forgets what nobody will ask for any more.
+    Tidy {
+        before: String,
+        reply: Reply<()>,
+    },
     /// Goes on after a loss: records what was proved and what was found.
     AcceptLoss {
         caller: Caller,
@@ -93,7 +98,15 @@ impl Writer {
                     }
                     Job::Remember { key, value, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        let _ = reply.send(remember(&mut conn, &key, value.as_deref()));
+                        let kept = alone(&mut conn, |conn| match &value {
+                            Some(value) => beside::put(conn, &key, value),
+                            None => beside::forget(conn, &key),
+                        });
+                        let _ = reply.send(kept);
+                    }
+                    Job::Tidy { before, reply } => {
+                        self.commit_group(&mut conn, &mut group);
+                        let _ = reply.send(alone(&mut conn, |conn| beside::tidy(conn, &before)));
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
@@ -302,12 +315,10 @@ fn execute(
     Ok(events)
 }
 
-fn remember(conn: &mut Conn, key: &str, value: Option<&str>) -> Result<(), StoreError> {
+/// Something beside the log, in a transaction of its own.
+fn alone(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> Result<(), StoreError>) -> Result<(), StoreError> {
     conn.begin_write()?;
-    let done = match value {
-        Some(value) => beside::put(conn, key, value),
-        None => beside::forget(conn, key),
-    };
+    let done = work(conn);
     conn.script(if done.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
     done
 }

@@ -140,7 +140,9 @@ impl App {
 
     /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
     pub(in crate::app) async fn prepare(&self, number: u64) -> Result<(), Problem> {
+        self.dispatching.preparing.lock().expect("no panic while held").insert(number);
         let made = self.try_prepare(number).await;
+        self.dispatching.preparing.lock().expect("no panic while held").remove(&number);
         let mut again = self.dispatching.again.lock().expect("no panic while held");
         match &made {
             Ok(()) => again.remove(&number),
@@ -153,6 +155,9 @@ impl App {
     }
 
     pub(super) fn may_prepare(&self, number: u64) -> bool {
+        if self.dispatching.preparing.lock().expect("no panic while held").contains(&number) {
+            return false;
+        }
         let again = self.dispatching.again.lock().expect("no panic while held");
         again.get(&number).is_none_or(|at| *at <= Instant::now())
     }

@@ -84,7 +84,8 @@ impl App {
     /// The agent that said so, through the worktree's own hook.
     async fn made_by(&self, commit: &str) -> Result<Option<String>, Problem> {
         let key = format!("made/{commit}");
-        Ok(self.store.read(move |conn| beside::get(conn, &key)).await?)
+        let made = self.store.read(move |conn| beside::get(conn, &key)).await?;
+        Ok(made.and_then(|text| text.split_once(' ').map(|(_, agent)| agent.to_owned())))
     }
 }
 

@@ -9,6 +9,7 @@ use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
 use flower_core::{Caller, Command, Landing, Status};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,8 +134,9 @@ impl App {
         for number in landed {
             self.submit(&Caller::system(), Command::Dispatch { number, step: Step::Land }).await?;
         }
-        for (number, status) in pointless {
-            let step = Step::Cancel { why: Some(format!("its brief is {status}")) };
+        let pointless: BTreeMap<u64, String> = pointless.into_iter().collect();
+        for (number, why) in pointless {
+            let step = Step::Cancel { why: Some(why) };
             self.submit(&Caller::system(), Command::Dispatch { number, step }).await?;
         }
         for id in tokens {

@@ -19,7 +19,7 @@ use crate::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::dispatch::{self, State, Step};
 use flower_core::readiness::waits;
 use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::Mutex as AsyncMutex;
@@ -32,6 +32,8 @@ type Where = (String, String);
 pub struct Dispatching {
     /// Whoever makes a worktree has the turn.
     places: Mutex<HashMap<Where, Arc<AsyncMutex<()>>>>,
+    /// Dispatches whose worktree is being made.
+    preparing: Mutex<HashSet<u64>>,
     /// By dispatch: when its worktree is tried again, after it could not be made.
     again: Mutex<HashMap<u64, Instant>>,
     /// Who commits there at this moment, and until when that counts.

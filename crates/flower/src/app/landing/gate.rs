@@ -102,9 +102,10 @@ impl App {
         landing: &Landing,
         opinion: &mut Opinion,
     ) -> Result<(), Problem> {
-        let Some(main) = self.main_of(&landing.project).await.ok().filter(|_| landing.worktree.is_some()) else {
+        if landing.worktree.is_none() || !self.store.read(dispatches::any_breach).await? {
             return Ok(());
-        };
+        }
+        let main = self.main_of(&landing.project).await?;
         let most = format!("--max-count={MOST_MERGES}");
         let exclude = format!("^{}", main.tip);
         let args = ["rev-list", &most, "--end-of-options", &landing.commit, &exclude, "--"];
