@@ -285,6 +285,9 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     }
     if let Some(of) = request.of {
         let reverted = world.landing(of)?;
+        if reverted.project != request.project {
+            return Err(Refusal::NoLanding { number: of, newest: world.last_landing });
+        }
         if reverted.state != State::Landed {
             return Err(Refusal::LandingState { number: of, state: reverted.state, wanted: "landed" });
         }
