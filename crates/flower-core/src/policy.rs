@@ -3,6 +3,7 @@
 use crate::actor::{Caller, Role};
 use crate::brief::BriefKind;
 use crate::command::Command;
+use crate::dispatch::Dispatch;
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{dispatch, landing, main_branch, token};
@@ -46,7 +47,7 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
         (Role::Worker, Right::Contribute) => no("its token is bound to another brief, or to none"),
         // Whether the token is a packet of it is the claim's own question.
         (Role::Worker, Right::Run(_)) if claims(command) => Ok(()),
-        (Role::Worker, Right::Run(number)) if is_run(world, caller, number) => Ok(()),
+        (Role::Worker, Right::Run(number)) if is_run(world, caller, number, command) => Ok(()),
         (Role::Worker, Right::Run(_)) => {
             no("that run is another agent's, or nobody has begun it: the tool `start_work` claims")
         }
@@ -63,10 +64,26 @@ fn claims(command: &Command) -> bool {
     matches!(command, Command::Dispatch { step: dispatch::Step::Claim { .. }, .. })
 }
 
-/// An old holder may answer too: its answer is kept, and refused by its fence.
-fn is_run(world: &World, caller: &Caller, number: u64) -> bool {
-    let token = caller.token.as_deref();
-    token.is_some_and(|token| world.dispatches.get(&number).is_some_and(|dispatch| dispatch.was_run_by(token)))
+/// An old holder may answer too: its answer is kept, and refused by its fence. With a fence that another was given it may
+/// not: refusals name the newest one, so whoever knows it has proved nothing.
+fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> bool {
+    let (Some(token), Some(dispatch)) = (caller.token.as_deref(), world.dispatches.get(&number)) else { return false };
+    let fence = match command {
+        Command::Dispatch { step: dispatch::Step::HandBack(back), .. } => back.fence,
+        Command::Beat { fence, .. } => *fence,
+        _ => return dispatch.was_run_by(token),
+    };
+    match dispatch.runs.iter().find(|run| run.fence == fence) {
+        Some(run) => run.token.as_deref() == Some(token),
+        None => dispatch.was_run_by(token) || is_forgotten(dispatch, caller, fence),
+    }
+}
+
+/// Only so many runs are remembered. A used packet of this dispatch with a fence from before them is one of the others.
+fn is_forgotten(dispatch: &Dispatch, caller: &Caller, fence: u64) -> bool {
+    let bound = caller.run.is_some_and(|run| run.dispatch == dispatch.number && !run.member);
+    let unused = dispatch.packets.iter().any(|packet| caller.token.as_ref() == Some(packet));
+    bound && !unused && fence > 0 && dispatch.runs.first().is_some_and(|oldest| fence < oldest.fence)
 }
 
 fn reserves_own(world: &World, caller: &Caller, command: &Command) -> bool {
