@@ -182,9 +182,13 @@ impl World {
         self.dispatches.get(&number).ok_or(Refusal::NoDispatch { number, newest: self.last_dispatch })
     }
 
-    /// Remembers a sign of life, which is no event.
+    /// Remembers a sign of life, which is no event. One that took longer on its way than the next takes nothing back.
     pub fn beat(&mut self, dispatch: u64, fence: u64, beat: Beat) {
-        self.beats.insert(dispatch, (fence, beat));
+        let known = self.beats.get(&dispatch);
+        let newer = known.is_some_and(|(of, known)| *of == fence && known.boot == beat.boot && known.at > beat.at);
+        if !newer {
+            self.beats.insert(dispatch, (fence, beat));
+        }
     }
 
     pub fn require_project(&self, name: &str) -> Result<(), Refusal> {

@@ -303,10 +303,12 @@ fn execute(
     at: &str,
 ) -> Result<Vec<Recorded>, StoreError> {
     let Known { tail, versions, projector } = known;
-    let world = slice::load(conn, projector, caller, command)?;
+    let mut world = slice::load(conn, projector, caller, command)?;
     let drafts = decide(&world, caller, command)?;
     if let Command::Beat { dispatch, fence, moment } = command {
-        beside::note_beat(conn, *dispatch, *fence, moment.beat())?;
+        world.beat(*dispatch, *fence, moment.beat());
+        let (fence, beat) = world.beats[dispatch].clone();
+        beside::note_beat(conn, *dispatch, fence, beat)?;
     }
     let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {
