@@ -1,0 +1,58 @@
+//! The simulated machine's clock: it counts up while the machine runs, and starts again with the machine.
+
+use flower_core::{Beat, Moment};
+
+pub struct Clock {
+    boots: u64,
+    pub now: u64,
+    /// When flower first ran after the machine had started; none while it has not.
+    pub since: Option<u64>,
+}
+
+impl Clock {
+    pub fn new() -> Clock {
+        Clock { boots: 1, now: 50_000, since: None }
+    }
+
+    pub fn pass(&mut self, milliseconds: u64) {
+        self.now += milliseconds;
+    }
+
+    /// The machine starts again, and nothing runs on it yet.
+    pub fn restart(&mut self, now: u64) {
+        *self = Clock { boots: self.boots + 1, now, since: None };
+    }
+
+    pub fn flower_runs(&mut self) {
+        self.since.get_or_insert(self.now);
+    }
+
+    pub fn boot(&self) -> String {
+        format!("machine:{}", self.boots)
+    }
+
+    /// What the daemon reads.
+    pub fn moment(&self) -> Moment {
+        Moment { boot: self.boot(), now: self.now, since: self.since.unwrap_or(self.now) }
+    }
+
+    /// Whether a lease is over, reckoned in another way than the rules do: by how long its holder has been silent while it
+    /// could have been heard.
+    pub fn is_over(&self, heard: &Beat, seconds: u64) -> bool {
+        let silent = if heard.boot == self.boot() {
+            self.now.saturating_sub(heard.at)
+        } else {
+            self.since.map_or(0, |since| self.now - since)
+        };
+        silent >= seconds * 1_000
+    }
+
+    /// The later of two signs of life; boots are counted in their names.
+    pub fn later(one: Beat, other: Beat) -> Beat {
+        let order = |beat: &Beat| {
+            let boot = beat.boot.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
+            (boot, beat.at)
+        };
+        if order(&other) > order(&one) { other } else { one }
+    }
+}
