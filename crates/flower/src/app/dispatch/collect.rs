@@ -32,9 +32,11 @@ impl App {
     async fn link_commits(&self, place: &Place, new: &str) -> Result<(), Problem> {
         let (project, name) = (place.project.clone(), place.name.clone());
         let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &name)).await?;
+        // What was merged from MAIN is the work of others.
+        let main = self.main_of(&place.project).await?;
         for dispatch in open.iter().filter(|dispatch| super::is_claimed(dispatch)) {
             let base = dispatch.base.as_deref().unwrap_or(new);
-            let commits = commits(&place.repository, base, new).await?;
+            let commits = commits(&place.repository, &[base, &main.tip], new).await?;
             if !commits.is_empty() {
                 let command = Command::Dispatch { number: dispatch.number, step: Step::Commits(commits) };
                 self.submit(&Caller::system(), command).await?;
@@ -95,12 +97,16 @@ fn reserved(lease: &Lease, paths: &[String]) -> Vec<String> {
     paths.iter().filter(|path| patterns.iter().any(|pattern| pattern.matches(path))).take(100).cloned().collect()
 }
 
-/// Commits that `from` has not, oldest first, with their titles; merges left out.
-pub(super) async fn commits(repository: &Repository, from: &str, to: &str) -> Result<Vec<(String, String)>, Problem> {
+/// Commits that none of `without` has, oldest first, with their titles; merges left out.
+pub(super) async fn commits(
+    repository: &Repository,
+    without: &[&str],
+    to: &str,
+) -> Result<Vec<(String, String)>, Problem> {
     let most = format!("--max-count={MOST_COMMITS}");
-    let range = format!("{from}..{to}");
-    let args = ["log", "--format=%H%x1f%s", "--no-merges", &most, "--end-of-options", &range, "--"];
-    let text = git::in_main(repository).args(args).line().await?;
+    let args = ["log", "--format=%H%x1f%s", "--no-merges", &most, "--end-of-options", to];
+    let without = without.iter().map(|commit| format!("^{commit}"));
+    let text = git::in_main(repository).args(args).args(without).args(["--"]).line().await?;
     let mut commits: Vec<(String, String)> = text
         .lines()
         .filter_map(|line| line.split_once('\u{1f}'))

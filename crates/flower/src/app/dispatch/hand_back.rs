@@ -100,7 +100,7 @@ impl App {
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
             ));
         }
-        let commits = super::collect::commits(&place.repository, &main.tip, &tip).await?;
+        let commits = super::collect::commits(&place.repository, &[&main.tip], &tip).await?;
         Ok(Work { tip: Some(tip), commits })
     }
 
