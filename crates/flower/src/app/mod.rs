@@ -79,6 +79,18 @@ pub fn require_operator(caller: &Caller, what: &str) -> Result<(), Problem> {
     ))
 }
 
+/// Before anything is looked at for them: workers and ops neither land nor take back.
+pub fn require_steering(caller: &Caller, what: &str) -> Result<(), Problem> {
+    match caller.role {
+        Role::Operator | Role::Orchestrator => Ok(()),
+        Role::Worker | Role::Ops => Err(Problem::new(
+            ProblemKind::Forbidden,
+            format!("{} `{}` may not {what}", caller.role, caller.actor.name),
+            "ask the operator or an orchestrator",
+        )),
+    }
+}
+
 /// The time as it is stored: UTC, always six digits of a second.
 pub fn now() -> String {
     stamp(jiff::Timestamp::now())

@@ -18,6 +18,7 @@ use super::App;
 use super::main_branch::Watch;
 use super::projects::ProjectChoice;
 use super::worktrees::refs::tip;
+use super::{require_operator, require_steering};
 use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::repository::Repository;
@@ -129,6 +130,7 @@ impl App {
         name: &str,
         wish: LandWish,
     ) -> Result<LandingView, Problem> {
+        require_steering(caller, "land anything")?;
         let worktree = self.worktree(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
@@ -186,6 +188,7 @@ impl App {
 
     /// Queues the reverse of something that has landed.
     pub async fn revert_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
+        require_steering(caller, "take a landing back")?;
         let landing = self.landing(number).await?;
         if landing.state != State::Landed {
             let (state, wanted) = (landing.state, "landed");
@@ -259,6 +262,7 @@ impl App {
 
     /// Lets in what the gate holds back, and with it the commands that it brings along.
     pub async fn approve_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
+        require_operator(caller, "let a landing in")?;
         self.landing(number).await?;
         self.submit(caller, Command::Landing { number, step: Step::Approve }).await?;
         self.landings.wake();
