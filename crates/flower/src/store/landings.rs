@@ -29,6 +29,13 @@ pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError>
     conn.rows(sql, params![brief])?.iter().map(decode).collect()
 }
 
+/// The landing by which MAIN was rid of another.
+pub fn undoing(conn: &mut Conn, of: u64) -> Result<Option<Landing>, StoreError> {
+    let rows = conn.rows("SELECT state FROM landings WHERE number > $1 AND open = 0 ORDER BY number", params![of])?;
+    let later: Vec<Landing> = rows.iter().map(decode).collect::<Result<_, _>>()?;
+    Ok(later.into_iter().find(|landing| landing.of == Some(of) && landing.state == State::Landed))
+}
+
 /// Of each brief that is in progress, its newest landing, if that went wrong.
 pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT l.state FROM briefs b JOIN landings l ON l.number =

@@ -164,9 +164,9 @@ impl App {
                 landings::of_brief(conn, brief)?,
             ))
         });
-        let (Some(state), known, landings) = read.await? else { return Ok(()) };
+        let (Some(state), known, tried) = read.await? else { return Ok(()) };
         let newer =
-            landings.iter().any(|other| other.number > of && other.state != State::Cancelled && other.of.is_none());
+            tried.iter().any(|other| other.number > of && other.state != State::Cancelled && other.of.is_none());
         let asked = known.iter().any(|dispatch| dispatch.of == Some(of) || dispatch.is_open());
         if newer || asked || state.status != Status::InProgress || landing.worktree.is_none() {
             return Ok(());
@@ -175,11 +175,17 @@ impl App {
         if fixes >= MOST_FIXES {
             return self.give_up(brief, of, fixes).await;
         }
+        let project = landing.project.clone();
+        let back = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
+        let undone = match back.await? {
+            (Some(undone), Some(main)) if landing.state == State::RolledBack => Some((undone.commit, main.branch)),
+            _ => None,
+        };
         let request = dispatch::Request {
             brief,
             kind: Some(DispatchKind::Fix),
             of: Some(of),
-            evidence: Some(self.evidence(landing)),
+            evidence: Some(self.evidence(landing, undone.as_ref())),
             ..dispatch::Request::default()
         };
         self.submit(&Caller::system(), Command::RequestDispatch(request)).await.map(drop)
@@ -200,8 +206,9 @@ impl App {
         Ok(self.store.remember(key, Some(String::new())).await?)
     }
 
-    /// What went wrong, as far as flower can tell.
-    fn evidence(&self, landing: &Landing) -> String {
+    /// What went wrong, as far as flower can tell. `undone` is the commit that took it back
+    /// out of MAIN, and MAIN's branch.
+    fn evidence(&self, landing: &Landing, undone: Option<&(String, String)>) -> String {
         let number = landing.number;
         let reason = landing.reason.as_deref().unwrap_or("it went wrong");
         let mut text = match (landing.state, landing.verdict) {
@@ -212,6 +219,12 @@ impl App {
             }
             _ => format!("Landing {number} was rejected: {reason}\n"),
         };
+        if let Some((commit, branch)) = undone {
+            text.push_str(&format!(
+                "Its commits are in MAIN's history still, so merging them again brings nothing back; this does: \
+                 `git merge origin/{branch}`, then `git revert {commit}`.\n"
+            ));
+        }
         if !landing.paths.is_empty() {
             text.push_str(&format!("Paths: {}\n", landing.paths.join(", ")));
         }
