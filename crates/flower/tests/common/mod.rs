@@ -25,6 +25,8 @@ pub struct Flower {
     program: PathBuf,
     /// Whoever everything here belongs to and runs as, if that is not whoever runs the tests.
     user: Option<u32>,
+    /// What its commands have in their environment beside the usual.
+    environment: Vec<(String, String)>,
 }
 
 /// `nobody`, nearly everywhere.
@@ -59,7 +61,7 @@ impl Flower {
             program = copy;
         }
         fs::create_dir(dir.path().join("user")).expect("a home of its own");
-        let flower = Flower { dir, home, repo, program, user };
+        let flower = Flower { dir, home, repo, program, user, environment: vec![] };
         flower.give(flower.dir());
         flower.make_repository("repo");
         flower
@@ -127,6 +129,12 @@ impl Flower {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("FLOWER_HOME", &self.home)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+    }
+
+    /// From here on every command has this in its environment, and so has the daemon that it starts.
+    pub fn env(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
     }
 
     /// The program, in the repository.

@@ -1,0 +1,138 @@
+//! Landings that go wrong: somebody is asked to mend them, where the work is, with what went wrong. Not for ever.
+
+use super::*;
+
+/// Red as long as there is a file `bad`; one red run is a verdict.
+const SETTINGS: (&str, &str) = (
+    "flower.toml",
+    "[checks]\ntest = { run = \"echo looking; if test -e bad; then echo it is broken: $(cat bad); exit 3; fi\" }\n[land]\nretries = 0\n",
+);
+
+/// Whoever looks has looked by then, at the start of a daemon and now and then.
+fn look_again(flower: &Flower) {
+    flower.restart();
+    std::thread::sleep(Duration::from_millis(400));
+}
+
+#[test]
+fn what_fails_its_checks_is_to_be_mended_with_their_output() {
+    let flower = serving(&[SETTINGS]);
+    let work = at_work(&flower, "Breaks");
+    work.commit(&flower, "bad", "the very reason");
+    let landing = work.lands(&flower);
+    landing_becomes(&flower, landing, "rejected");
+    let fix = nth_dispatch(&flower, work.brief, 1);
+    assert_eq!(
+        (&fix["kind"], &fix["state"], &fix["of"], &fix["worktree"]),
+        (&json!("fix"), &json!("requested"), &json!(landing), &json!(work.worktree)),
+        "{fix:#}"
+    );
+    let evidence = fix["evidence"].as_str().expect("evidence");
+    for said in [
+        &format!("Landing {landing} did not pass the checks on the merged tree"),
+        "Check `test` ended with 3:",
+        "looking\nit is broken: the very reason",
+    ] {
+        assert!(evidence.contains(said), "`{said}`: {evidence}");
+    }
+    assert_eq!(show_brief(&flower, work.brief)["status"], "in_progress");
+    look_again(&flower);
+    kill_and_start(&flower);
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 2, "one for one landing");
+    // Whoever mends it reads it as something quoted.
+    let recalled = flower.ok(&["brief", "show", &work.brief.to_string(), "--as-agent"]);
+    assert!(recalled.contains("> it is broken: the very reason"), "{recalled}");
+    // Taken back, it is not asked for again.
+    flower.ok(&["dispatch", "cancel", &fix["id"].to_string()]);
+    look_again(&flower);
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 2, "nor after it was taken back");
+    // Asked for by hand and mended, all of it is in MAIN.
+    let mending = claimed(&flower, dispatched(&flower, work.brief, &json!({})), 900);
+    assert_eq!(mending.worktree, work.worktree);
+    mending.inside(
+        &flower,
+        "test -e bad; git rm --quiet bad; echo good > good; git add good; git commit --quiet --message mended",
+    );
+    landing_becomes(&flower, mending.lands(&flower), "landed");
+    for dispatch in [work.dispatch, mending.dispatch] {
+        becomes(&flower, dispatch, "landed");
+    }
+    assert_eq!(show_brief(&flower, work.brief)["status"], "landed");
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 3);
+}
+
+#[test]
+fn what_conflicts_with_main_is_to_be_mended() {
+    let flower = serving(&[("same", "before\n")]);
+    let (one, two) = (at_work(&flower, "One"), at_work(&flower, "Two"));
+    one.commit(&flower, "same", "one");
+    two.commit(&flower, "same", "two");
+    // Both merge with MAIN as it stands when they are handed back.
+    flower.ok(&["freeze"]);
+    let (first, second) = (one.lands(&flower), two.lands(&flower));
+    flower.ok(&["thaw"]);
+    landing_becomes(&flower, first, "landed");
+    landing_becomes(&flower, second, "rejected");
+    let fix = nth_dispatch(&flower, two.brief, 1);
+    assert_eq!((&fix["kind"], &fix["of"], &fix["worktree"]), (&json!("fix"), &json!(second), &json!(two.worktree)));
+    says(&fix["evidence"], &format!("Landing {second} does not merge with MAIN"));
+    says(&fix["evidence"], "Paths: same");
+    assert_eq!(dispatches_of(&flower, one.brief).len(), 1);
+}
+
+#[test]
+fn what_is_taken_back_out_of_main_is_to_be_mended() {
+    let flower = serving(&[]);
+    let work = at_work(&flower, "Back");
+    work.commit(&flower, "x", "x");
+    let landing = work.lands(&flower);
+    landing_becomes(&flower, landing, "landed");
+    becomes(&flower, work.dispatch, "landed");
+    flower.ok(&["revert", &landing.to_string()]);
+    let fix = nth_dispatch(&flower, work.brief, 1);
+    assert_eq!((&fix["kind"], &fix["of"], &fix["worktree"]), (&json!("fix"), &json!(landing), &json!(work.worktree)));
+    says(&fix["evidence"], &format!("Landing {landing} was taken back out of MAIN"));
+    assert_eq!(show_brief(&flower, work.brief)["status"], "in_progress");
+    look_again(&flower);
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 2);
+    // The worktree may be gone by then; whoever claims it has one of that name, and is told how to get at the work again.
+    let mending = claimed(&flower, number(&fix["id"]), 900);
+    assert_eq!(mending.worktree, work.worktree);
+    let way = fix["evidence"].as_str().expect("evidence").split('`').find(|part| part.starts_with("git revert "));
+    mending.inside(&flower, &format!("git merge --quiet origin/main; {} --no-edit; cat x", way.expect("a way back")));
+    landing_becomes(&flower, mending.lands(&flower), "landed");
+    assert_eq!(std::fs::read_to_string(flower.repo.join("x")).unwrap(), "x\n");
+}
+
+#[test]
+fn after_five_attempts_a_person_is_asked() {
+    let flower = serving(&[("flower.toml", "[checks]\ntest = { run = \"false\" }\n[land]\nretries = 0\n")]);
+    let brief = planned(&flower, "Hopeless");
+    dispatched(&flower, brief, &json!({}));
+    let mut landing = 0;
+    for attempt in 0..=5 {
+        let asked = nth_dispatch(&flower, brief, attempt);
+        assert_eq!(asked["kind"], if attempt == 0 { "build" } else { "fix" }, "{asked}");
+        let work = claimed(&flower, number(&asked["id"]), 900);
+        work.commit(&flower, "x", &attempt.to_string());
+        landing = work.lands(&flower);
+        landing_becomes(&flower, landing, "rejected");
+    }
+    let asked = |inbox: &Value| -> Vec<Value> {
+        let all = inbox.as_array().expect("a list").iter();
+        all.filter(|item| item["kind"] == "question").cloned().collect()
+    };
+    let question = eventually("a question", || asked(&flower.json(&["inbox"])).pop());
+    assert_eq!(question["brief"], brief, "{question}");
+    says(&question["text"], &format!("Landing {landing} went wrong after 5 attempts to mend this brief"));
+    says(&question["text"], &format!("flower dispatch {brief} --kind fix"));
+    look_again(&flower);
+    kill_and_start(&flower);
+    assert_eq!(asked(&flower.json(&["inbox"])).len(), 1, "once");
+    assert_eq!(dispatches_of(&flower, brief).len(), 6, "and no sixth attempt");
+    // Answered, it waits for what the operator does about it.
+    flower.ok(&["brief", "answer", &brief.to_string(), "1", "try again"]);
+    look_again(&flower);
+    assert_eq!((asked(&flower.json(&["inbox"])).len(), dispatches_of(&flower, brief).len()), (0, 6));
+    dispatched(&flower, brief, &json!({ "kind": "fix" }));
+}
