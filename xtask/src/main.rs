@@ -3,10 +3,12 @@
 mod agents;
 mod bench;
 mod demo;
+mod dispatch_story;
 mod guard;
 mod install;
 mod landing_story;
 mod licences;
+mod mcp_client;
 mod postgres;
 mod postgres_binaries;
 mod run;

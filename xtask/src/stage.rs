@@ -51,8 +51,7 @@ impl Stage {
 
     /// As a crash would: no warning, no farewell.
     pub(crate) fn kill_daemon(&mut self) -> Result<(), String> {
-        let status = self.quiet(&["status", "--json"])?;
-        let status: serde_json::Value = serde_json::from_str(&status).map_err(|error| format!("no JSON: {error}"))?;
+        let status = self.json(&["status", "--json"])?;
         let pid = status["pid"].as_u64().ok_or("the daemon does not say its process id")?;
         eprintln!("\n$ kill -9 {pid}");
         Program::new("kill", seconds(5)).args(["-9", &pid.to_string()]).output()?;
@@ -73,6 +72,41 @@ impl Stage {
         Ok(())
     }
 
+    /// Asks for work as the operator, shows all but the packet, and gives the token that stands in it.
+    pub(crate) fn dispatch(&self, args: &[&str]) -> Result<String, String> {
+        self.show("operator", args);
+        let answer = self.quiet(args)?;
+        let (page, packet) = answer.split_once("\n\n").unwrap_or((&answer, ""));
+        eprintln!("{page}\n(the packet, {} lines to paste into any agent)", packet.lines().count());
+        let token = packet.split_once("FLOWER_TOKEN=").and_then(|(_, rest)| rest.split_whitespace().next());
+        token.map(str::to_owned).ok_or_else(|| format!("no token stands in the packet:\n{packet}"))
+    }
+
+    /// Makes a packet, and gives the name of whoever gets it.
+    pub(crate) fn packet(&mut self, dispatch: u64, member: bool) -> Result<String, String> {
+        let number = dispatch.to_string();
+        let mut args = vec!["dispatch", "packet", &number, "--json"];
+        args.extend(member.then_some("--member"));
+        self.show("operator", &args);
+        let packet = self.json(&args)?;
+        let text = |name: &str| packet[name].as_str().map(str::to_owned).ok_or(format!("a packet without its {name}"));
+        let agent = text("agent")?;
+        eprintln!("(the packet of {agent}, with a token that is shown once)");
+        self.is_agent(&agent, text("token")?);
+        Ok(agent)
+    }
+
+    pub(crate) fn is_agent(&mut self, name: &str, token: String) {
+        self.tokens.insert(name.to_owned(), token);
+    }
+
+    /// A program that runs inside a worktree with its user's own token; shown, and not started yet.
+    pub(crate) fn inside(&self, who: &str, worktree: &str, command: &[&str]) -> Program {
+        let args: Vec<&str> = ["worktree", "shell", worktree, "--"].iter().chain(command).copied().collect();
+        self.show(who, &args);
+        self.as_actor(who).args(args)
+    }
+
     /// Runs a command that must be refused with this exit code.
     pub(crate) fn refused(&self, who: &str, code: i32, args: &[&str]) -> Result<(), String> {
         self.show(who, args);
@@ -89,6 +123,11 @@ impl Stage {
     /// Runs a command as the operator and gives its answer without showing it.
     pub(crate) fn quiet(&self, args: &[&str]) -> Result<String, String> {
         self.program(seconds(60)).args(args).output()
+    }
+
+    /// The same, as a document.
+    pub(crate) fn json(&self, args: &[&str]) -> Result<serde_json::Value, String> {
+        serde_json::from_str(&self.quiet(args)?).map_err(|error| format!("no JSON: {error}"))
     }
 
     /// The same, whatever its exit code.
@@ -158,7 +197,7 @@ impl Stage {
         self.show("operator", &args);
         let token = self.quiet(&args)?;
         eprintln!("(a token, shown once)");
-        self.tokens.insert(name.to_owned(), token.trim().to_owned());
+        self.is_agent(name, token.trim().to_owned());
         Ok(())
     }
 
@@ -178,7 +217,7 @@ impl Stage {
     }
 
     pub(crate) fn wait_for_enter(&self) -> Result<(), String> {
-        let up: serde_json::Value = serde_json::from_str(&self.quiet(&["up", "--json"])?).map_err(|e| e.to_string())?;
+        let up = self.json(&["up", "--json"])?;
         eprintln!("\nLook around: {}", up["open_url"].as_str().unwrap_or_default());
         eprintln!(
             "or, in another terminal: cd {} && FLOWER_HOME={} {} brief",
