@@ -209,19 +209,24 @@ fn check_transition(before: &World, after: &World) {
     }
 }
 
-/// A worker reaches its own brief and nothing else.
+/// A worker reaches its own brief, those whose packets it was handed, and nothing else.
 fn check_reach(caller: &Caller, before: &World, after: &World) {
     if caller.role != Role::Worker {
         return;
     }
+    let claimed = |number: u64| {
+        let token = caller.token.as_deref().unwrap_or_default();
+        after.dispatches.values().any(|dispatch| dispatch.brief == number && dispatch.was_run_by(token))
+    };
     let others = |world: &World| -> Vec<Brief> {
-        world.briefs.values().filter(|brief| Some(brief.number) != caller.brief).cloned().collect()
+        let other = |brief: &&Brief| Some(brief.number) != caller.brief && !claimed(brief.number);
+        world.briefs.values().filter(other).cloned().collect()
     };
     let pads = |world: &World| -> Vec<_> {
         world.scratchpads.values().filter(|pad| pad.brief != caller.brief || pad.brief.is_none()).cloned().collect()
     };
     let links = |world: &World| -> Vec<_> {
-        world.links.iter().filter(|(number, ..)| Some(*number) != caller.brief).cloned().collect()
+        world.links.iter().filter(|(of, ..)| Some(*of) != caller.brief && !claimed(*of)).cloned().collect()
     };
     assert_eq!(others(before), others(after), "{} changed another brief", caller.actor.name);
     assert_eq!(pads(before), pads(after), "{} wrote to another's scratchpad", caller.actor.name);

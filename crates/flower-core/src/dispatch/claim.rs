@@ -1,6 +1,6 @@
 //! Claiming: exactly one holder at a time, and the loser is told who it is.
 
-use super::{Dispatch, State, draft, expire, link, moved};
+use super::{Dispatch, State, draft, expire, link, moved, release};
 use crate::actor::{ActorType, Caller, Role};
 use crate::brief::Brief;
 use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
@@ -56,6 +56,11 @@ pub(super) fn decide(
         Some(name) => text::name("agent", name)?,
         None => caller.actor.name.clone(),
     };
+    // Whoever had it before has nothing reserved any more.
+    for before in dispatch.runs.iter().filter(|run| run.holder != holder) {
+        drafts.extend(release(world, dispatch, &before.holder, "somebody else has claimed the work"));
+    }
+    drafts.dedup();
     let fence = dispatch.fence + 1;
     let claimed = DispatchClaimed {
         number,

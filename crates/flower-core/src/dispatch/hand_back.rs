@@ -53,7 +53,9 @@ pub(super) fn decide(
             commits: back.commits.iter().take(super::MOST_COMMITS).cloned().collect(),
         };
         drafts.push(draft(dispatch, handed));
-        if brief.status == Status::InProgress && dispatch.kind != DispatchKind::Design {
+        let others = |other: &&Dispatch| other.brief == brief.number && other.number != number && other.claim.is_some();
+        let alone = !world.dispatches.values().any(|other| others(&other));
+        if brief.status == Status::InProgress && dispatch.kind != DispatchKind::Design && alone {
             drafts.push(moved(brief, Status::InReview, format!("{holder} handed dispatch {number} back")));
         }
     }

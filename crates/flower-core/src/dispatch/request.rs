@@ -34,6 +34,12 @@ pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Re
         return Err(Refusal::TooMany { what: "agents", count, most });
     }
     require_ready(world, brief, kind)?;
+    let mends =
+        |dispatch: &&Dispatch| dispatch.brief == brief.number && request.of.is_some() && dispatch.of == request.of;
+    if let Some(same) = world.dispatches.values().find(mends) {
+        let reasons = vec![format!("dispatch {} is about the same landing", same.number)];
+        return Err(Refusal::NotDispatchable { brief: brief.number, kind, reasons, taken: true });
+    }
     Ok(vec![new(world, brief, kind, request, false)?])
 }
 

@@ -362,6 +362,10 @@ impl Slice<'_> {
                 self.link(dispatch.brief, LinkKind::Branch, &worktree::branch(name))?;
             }
         }
+        if let dispatch::Step::HandBack(_) = step {
+            let all = dispatches::of_brief(self.conn, dispatch.brief)?;
+            self.world.dispatches.extend(all.into_iter().map(|dispatch| (dispatch.number, dispatch)));
+        }
         if let dispatch::Step::Commits(commits) = step {
             for (commit, _) in commits {
                 self.link(dispatch.brief, LinkKind::Commit, commit)?;

@@ -32,9 +32,13 @@ impl App {
     async fn link_commits(&self, place: &Place, new: &str) -> Result<(), Problem> {
         let (project, name) = (place.project.clone(), place.name.clone());
         let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &name)).await?;
+        let claimed: Vec<_> = open.iter().filter(|dispatch| super::is_claimed(dispatch)).collect();
+        if claimed.is_empty() {
+            return Ok(());
+        }
         // What was merged from MAIN is the work of others.
         let main = self.main_of(&place.project).await?;
-        for dispatch in open.iter().filter(|dispatch| super::is_claimed(dispatch)) {
+        for dispatch in claimed {
             let base = dispatch.base.as_deref().unwrap_or(new);
             let commits = commits(&place.repository, &[base, &main.tip], new).await?;
             if !commits.is_empty() {

@@ -74,6 +74,13 @@ impl App {
         }
     }
 
+    /// One that is refused, because somebody else was faster, keeps no other from its turn.
+    async fn follow_up_with(&self, command: Command) {
+        if let Err(problem) = self.submit(&Caller::system(), command).await {
+            tracing::debug!("dispatcher: {}", problem.message);
+        }
+    }
+
     async fn look_around(self: &Arc<Self>) {
         for (what, done) in [
             ("leases", self.end_leases().await),
@@ -91,7 +98,7 @@ impl App {
     /// Briefs that are planned and wait for nothing any more.
     async fn dispatch_wanting(&self) -> Result<(), Problem> {
         for brief in self.store.read(|conn| dispatches::wanting(conn, MOST)).await? {
-            self.submit(&Caller::system(), Command::AutoDispatch { brief }).await?;
+            self.follow_up_with(Command::AutoDispatch { brief }).await;
         }
         Ok(())
     }
@@ -114,12 +121,12 @@ impl App {
         let (over, leases) = read.await?;
         for number in over {
             let step = Step::Expire { moment: self.clock.moment() };
-            self.submit(&Caller::system(), Command::Dispatch { number, step }).await?;
+            self.follow_up_with(Command::Dispatch { number, step }).await;
         }
         for lease in leases.iter().filter(|lease| lease.is_over(&moment)) {
             let (number, why) = (lease.number, "its time was over".to_owned());
             let over = Some(self.clock.moment());
-            self.submit(&Caller::system(), Command::ReleaseLease { number, why, over }).await?;
+            self.follow_up_with(Command::ReleaseLease { number, why, over }).await;
         }
         Ok(())
     }
@@ -132,15 +139,15 @@ impl App {
         });
         let (landed, pointless, tokens) = read.await?;
         for number in landed {
-            self.submit(&Caller::system(), Command::Dispatch { number, step: Step::Land }).await?;
+            self.follow_up_with(Command::Dispatch { number, step: Step::Land }).await;
         }
         let pointless: BTreeMap<u64, String> = pointless.into_iter().collect();
         for (number, why) in pointless {
             let step = Step::Cancel { why: Some(why) };
-            self.submit(&Caller::system(), Command::Dispatch { number, step }).await?;
+            self.follow_up_with(Command::Dispatch { number, step }).await;
         }
         for id in tokens {
-            self.submit(&Caller::system(), Command::RevokeToken { id }).await?;
+            self.follow_up_with(Command::RevokeToken { id }).await;
         }
         Ok(())
     }
@@ -175,10 +182,8 @@ impl App {
         if fixes >= MOST_FIXES {
             return self.give_up(brief, of, fixes).await;
         }
-        let project = landing.project.clone();
-        let back = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
-        let undone = match back.await? {
-            (Some(undone), Some(main)) if landing.state == State::RolledBack => Some((undone.commit, main.branch)),
+        let undone = match landing.state {
+            State::RolledBack => self.undone(landing).await?,
             _ => None,
         };
         let request = dispatch::Request {
@@ -188,7 +193,16 @@ impl App {
             evidence: Some(self.evidence(landing, undone.as_ref())),
             ..dispatch::Request::default()
         };
-        self.submit(&Caller::system(), Command::RequestDispatch(request)).await.map(drop)
+        self.follow_up_with(Command::RequestDispatch(request)).await;
+        Ok(())
+    }
+
+    /// The commit that took a landing back out of MAIN, and MAIN's branch.
+    async fn undone(&self, landing: &Landing) -> Result<Option<(String, String)>, Problem> {
+        let (of, project) = (landing.number, landing.project.clone());
+        let read = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
+        let (undoing, main) = read.await?;
+        Ok(undoing.zip(main).map(|(undoing, main)| (undoing.commit, main.branch)))
     }
 
     /// Asked once: while the question is open nothing more happens.
@@ -206,8 +220,7 @@ impl App {
         Ok(self.store.remember(key, Some(String::new())).await?)
     }
 
-    /// What went wrong, as far as flower can tell. `undone` is the commit that took it back
-    /// out of MAIN, and MAIN's branch.
+    /// What went wrong, as far as flower can tell.
     fn evidence(&self, landing: &Landing, undone: Option<&(String, String)>) -> String {
         let number = landing.number;
         let reason = landing.reason.as_deref().unwrap_or("it went wrong");
