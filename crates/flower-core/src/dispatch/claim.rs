@@ -10,6 +10,7 @@ use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{Status, text, worktree};
+use std::collections::BTreeSet;
 
 pub(super) struct Wish<'a> {
     pub(super) holder: Option<&'a str>,
@@ -57,10 +58,11 @@ pub(super) fn decide(
         None => caller.actor.name.clone(),
     };
     // Whoever had it before has nothing reserved any more.
-    for before in dispatch.runs.iter().filter(|run| run.holder != holder) {
-        drafts.extend(release(world, dispatch, &before.holder, "somebody else has claimed the work"));
+    let expired = dispatch.claim.as_ref().map(|claim| claim.holder.as_str());
+    let before: BTreeSet<&str> = dispatch.runs.iter().map(|run| run.holder.as_str()).collect();
+    for before in before.into_iter().filter(|before| *before != holder && Some(*before) != expired) {
+        drafts.extend(release(world, dispatch, before, "somebody else has claimed the work"));
     }
-    drafts.dedup();
     let fence = dispatch.fence + 1;
     let claimed = DispatchClaimed {
         number,
