@@ -92,8 +92,8 @@ fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> 
     let packet = given.or(caller.token.as_deref()).filter(|token| dispatch.packets.iter().any(|p| p == token));
     match (caller.role, packet) {
         (Role::Operator | Role::Orchestrator, packet) => Ok(packet.map(str::to_owned)),
-        (_, Some(packet)) => Ok(Some(packet.to_owned())),
-        (_, None) => Err(Refusal::NoPacket { number: dispatch.number }),
+        (_, Some(packet)) if caller.token.is_some() => Ok(Some(packet.to_owned())),
+        (_, _) => Err(Refusal::NoPacket { number: dispatch.number }),
     }
 }
 
