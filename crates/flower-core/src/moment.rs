@@ -32,7 +32,7 @@ impl Moment {
             return u64::MAX;
         }
         let from = if beat.boot == self.boot { beat.at } else { self.since };
-        (from + seconds * 1_000).saturating_sub(self.now)
+        from.saturating_add(seconds.saturating_mul(1_000)).saturating_sub(self.now)
     }
 
     pub fn is_over(&self, beat: &Beat, seconds: u64) -> bool {
