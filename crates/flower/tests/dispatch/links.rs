@@ -93,3 +93,30 @@ fn commits_are_linked_by_the_next_daemon_too() {
     flower.start();
     eventually("it is linked", || (links(&flower, work.brief, "commit").len() == 1).then_some(()));
 }
+
+#[test]
+fn a_worktree_that_somebody_has_claimed_is_let_be() {
+    let flower = serving(&[]);
+    new(&flower, "lane", &["--lane"]);
+    let one = at_work(&flower, "One");
+    one.commit(&flower, "one", "1");
+    flower.ok(&["freeze"]);
+    let landing = one.lands(&flower);
+    // Meanwhile others begin: one where the work is that lands now, one in a lane that is behind then.
+    let two = claimed(&flower, dispatched(&flower, planned(&flower, "Two"), &json!({ "worktree": one.worktree })), 900);
+    let three = claimed(&flower, dispatched(&flower, planned(&flower, "Three"), &json!({ "worktree": "lane" })), 900);
+    let head = three.inside(&flower, "git rev-parse HEAD");
+    flower.ok(&["thaw"]);
+    landing_becomes(&flower, landing, "landed");
+    let told = eventually("both are told", || Some(events(&flower, "worktree_synced")).filter(|told| told.len() == 2));
+    for note in &told {
+        says(&note["body"]["why_not"], "somebody has claimed work in it");
+    }
+    assert_eq!(show(&flower, &one.worktree)["state"], "ready");
+    assert_eq!(three.inside(&flower, "git rev-parse HEAD"), head, "nothing is merged under anybody's feet");
+    three.inside(&flower, "git merge --quiet origin/main; test -e one");
+    // Once that has landed too it goes.
+    two.commit(&flower, "two", "2");
+    landing_becomes(&flower, two.lands(&flower), "landed");
+    eventually("it goes", || (!tree(&flower, &one.worktree).exists()).then_some(()));
+}

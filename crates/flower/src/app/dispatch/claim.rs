@@ -170,6 +170,9 @@ impl App {
         let base = match (&dispatch.project, &dispatch.worktree) {
             (Some(project), Some(name)) => {
                 let worktree = self.ensure_worktree(project, name, Some(dispatch.brief)).await?;
+                // What follows a landing may be at it still; the work begins after that.
+                let turn = self.dispatching.place(project, name);
+                let _one_at_a_time = turn.lock().await;
                 let place = self.require_ready(&worktree).await?;
                 tip(&place.repository, &place.full_branch()).await?
             }

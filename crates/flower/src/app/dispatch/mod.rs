@@ -30,7 +30,7 @@ type Where = (String, String);
 /// What the daemon remembers about dispatches beside the log.
 #[derive(Debug, Default)]
 pub struct Dispatching {
-    /// Whoever makes a worktree has the turn.
+    /// Whoever makes a worktree, or changes one behind everybody's back, has the turn.
     places: Mutex<HashMap<Where, Arc<AsyncMutex<()>>>>,
     /// Dispatches whose worktree is being made.
     preparing: Mutex<HashSet<u64>>,
@@ -43,7 +43,7 @@ pub struct Dispatching {
 }
 
 impl Dispatching {
-    fn place(&self, project: &str, worktree: &str) -> Arc<AsyncMutex<()>> {
+    pub(in crate::app) fn place(&self, project: &str, worktree: &str) -> Arc<AsyncMutex<()>> {
         let key = (project.to_owned(), worktree.to_owned());
         self.places.lock().expect("no panic while held").entry(key).or_default().clone()
     }
@@ -105,6 +105,13 @@ impl App {
     ) -> Result<DispatchView, Problem> {
         self.submit(caller, Command::Dispatch { number, step: Step::Cancel { why } }).await?;
         self.dispatch_view(number).await
+    }
+
+    /// Whether somebody has claimed something that happens there.
+    pub(in crate::app) async fn is_worked_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+        let (project, worktree) = (project.to_owned(), worktree.to_owned());
+        let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &worktree)).await?;
+        Ok(open.iter().any(is_claimed))
     }
 
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {

@@ -15,11 +15,20 @@ use std::time::Duration;
 /// Whatever stands in the way may have gone by then.
 const AGAIN: Duration = Duration::from_secs(20);
 
+const WORKED_IN: &str = "somebody has claimed work in it";
+
 /// What a worktree is told after a landing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::app) struct Note {
     onto: String,
     why_not: Option<String>,
+}
+
+impl Note {
+    fn stays(onto: &str, why: &str) -> Note {
+        let why_not = Some(format!("it has landed and stays only because {why}"));
+        Note { onto: onto.to_owned(), why_not }
+    }
 }
 
 impl App {
@@ -85,8 +94,15 @@ impl App {
         let main = self.main_of(&worktree.project).await?;
         let choice = ProjectChoice { name: Some(worktree.project.clone()), dir: None };
         let branch = tip(&place.repository, &place.full_branch()).await?;
+        // Whoever claims something there from here on waits; whoever has done so is let be.
+        let turn = self.dispatching.place(&worktree.project, &worktree.name);
+        let turn = turn.try_lock();
+        let worked_in = turn.is_err() || self.is_worked_in(&worktree.project, &worktree.name).await?;
         if worktree.sort == Sort::Ephemeral && self.is_landed(worktree, branch.as_deref()).await? {
-            return self.retire(worktree, &choice, &main.tip).await;
+            return match worked_in {
+                true => Ok(Some(Note::stays(&main.tip, WORKED_IN))),
+                false => self.retire(worktree, &choice, &main.tip).await,
+            };
         }
         let known = match &branch {
             Some(branch) => super::is_ancestor(&place.repository, &main.tip, branch).await?,
@@ -95,12 +111,13 @@ impl App {
         if known {
             return Ok(None);
         }
-        if worktree.sort == Sort::Ephemeral {
+        if worktree.sort == Sort::Ephemeral || worked_in {
             // It is let be; MAIN's tip is there to be merged.
             if place.seal == Seal::Sealed {
                 self.hand_in(&place, &main.branch, &main.tip).await?;
             }
-            return Ok(None);
+            let told = worktree.sort == Sort::Lane;
+            return Ok(told.then(|| Note { onto: main.tip, why_not: Some(WORKED_IN.to_owned()) }));
         }
         let why_not = match self.sync_worktree(&choice, &worktree.name).await {
             Ok(synced) => synced.reason,
@@ -131,9 +148,6 @@ impl App {
         } else {
             self.remove_worktree(&Caller::system(), choice, &worktree.name).await.err().map(|problem| problem.message)
         };
-        Ok(why_not.map(|why| Note {
-            onto: main.to_owned(),
-            why_not: Some(format!("it has landed and stays only because {why}")),
-        }))
+        Ok(why_not.map(|why| Note::stays(main, &why)))
     }
 }
