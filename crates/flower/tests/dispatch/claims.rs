@@ -155,3 +155,40 @@ fn an_answer_with_an_older_fence_is_kept_and_changes_nothing() {
     assert_eq!(events(&flower, "dispatch_late").len(), 2);
     assert_eq!(beat(&flower, &new.token, dispatch, 2).status, 200);
 }
+
+#[test]
+fn r9_leases_are_measured_on_the_boot_clock_alone() {
+    let uptime = || {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+        u64::try_from(now.tv_sec).expect("a time") * 1_000 + u64::try_from(now.tv_nsec).expect("a time") / 1_000_000
+    };
+    let flower = serving(&[]);
+    let before = uptime();
+    let work = at_work(&flower, "One");
+    assert_eq!(as_agent(&flower, &work.token, &["lease", "take", "src/"]).code, 0);
+    let after = uptime();
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot");
+    for kind in ["dispatch_claimed", "lease_taken"] {
+        let event = events(&flower, kind).remove(0);
+        let at = number(&event["body"]["boot_ms"]);
+        assert!((before..=after).contains(&at), "{kind}: {before} {at} {after}");
+        assert!(event["body"]["boot"].as_str().expect("a text").ends_with(&format!(":{}", boot.trim())), "{event}");
+    }
+    // There is one place that reads a clock for them, and it reads that one.
+    let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut folders, mut makers) = (vec![source], vec![]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if std::fs::read_to_string(&path).is_ok_and(|text| text.contains(" Moment {")) {
+                makers.push(path);
+            }
+        }
+    }
+    let [clock] = makers.as_slice() else { panic!("moments are made in {makers:?}") };
+    let text = std::fs::read_to_string(clock).expect("a file");
+    assert!(clock.ends_with("app/clock.rs") && text.contains("clock_gettime(ClockId::Boottime)"), "{clock:?}");
+    assert!(!text.contains("ClockId::Realtime") && !text.contains("ClockId::Monotonic"));
+}
