@@ -97,9 +97,11 @@ fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> 
     }
 }
 
-/// A token is good for one run at a time.
+/// A worker's token is good for one run at a time.
 fn require_free(world: &World, caller: &Caller, number: u64) -> Result<(), Refusal> {
-    let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return Ok(()) };
+    let (Role::Worker, Some(run), Some(token)) = (caller.role, caller.run, caller.token.as_deref()) else {
+        return Ok(());
+    };
     match world.dispatches.get(&run.dispatch) {
         Some(other) if other.number != number && other.claim.is_some() && other.is_run_by(token) => {
             Err(Refusal::Busy { number, other: other.number })

@@ -48,6 +48,7 @@ CREATE INDEX briefs_wanting ON briefs (number) WHERE wants = 1;
 
 -- What a token was made for, and since when it hears of what happens.
 ALTER TABLE tokens ADD COLUMN dispatch BIGINT;
+ALTER TABLE tokens ADD COLUMN packet BIGINT NOT NULL DEFAULT 0; -- 1 if it was made for that, and ends with it
 ALTER TABLE tokens ADD COLUMN member BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE tokens ADD COLUMN seq BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX tokens_by_dispatch ON tokens (dispatch) WHERE dispatch IS NOT NULL;

@@ -208,8 +208,8 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         }
         Event::TokenIssued(token) => {
             conn.execute(
-                "INSERT INTO tokens (id, agent, role, brief, worktree, sha256, at, dispatch, member, seq)
-                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                "INSERT INTO tokens (id, agent, role, brief, worktree, sha256, at, dispatch, packet, member, seq)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
                 params![
                     &token.id,
                     &token.agent,
@@ -219,6 +219,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                     &token.sha256,
                     at,
                     token.dispatch,
+                    u64::from(token.dispatch.is_some()),
                     u64::from(token.member),
                     recorded.seq
                 ],
@@ -267,8 +268,9 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::PushFailed(_) => main_row(conn, event, at)?,
         Event::DispatchClaimed(claimed) => {
             dispatch_row(conn, event, at, actor)?;
-            // From here on the token is good for this run.
-            let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4, member = 0 WHERE id = $1";
+            // From here on a worker's token is good for this run.
+            let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4, member = 0
+                 WHERE id = $1 AND role = 'worker'";
             let (token, worktree) = (claimed.token.as_ref(), claimed.worktree.as_ref());
             conn.execute(sql, params![token, claimed.number, brief, worktree])?;
         }

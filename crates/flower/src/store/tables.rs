@@ -212,7 +212,7 @@ pub fn token(conn: &mut Conn, id: &str) -> Result<Option<Token>, StoreError> {
 pub fn tokens_of_ended(conn: &mut Conn, limit: u64) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT t.id FROM tokens t JOIN dispatches d ON d.number = t.dispatch
          JOIN briefs b ON b.number = d.brief
-         WHERE t.revoked_at IS NULL AND (d.stage IN ('landed', 'failed', 'cancelled')
+         WHERE t.revoked_at IS NULL AND t.packet = 1 AND (d.stage IN ('landed', 'failed', 'cancelled')
              OR (d.stage = 'handed_back' AND b.status IN ('done', 'cancelled'))) ORDER BY t.seq LIMIT $1";
     conn.rows(sql, params![limit])?.iter().map(|row| row.text(0)).collect()
 }

@@ -30,7 +30,7 @@ fn what_overlaps_is_refused_and_its_holder_named() {
         says(&refused["message"], &format!("`{}` has reserved for another 30 minutes", work.agent));
         says(&refused["hints"], &format!("flower agent tell {} TEXT", work.agent));
     }
-    assert_eq!(holders(&flower), [work.agent.clone()], "nothing of a refused wish is taken");
+    assert_eq!(holders(&flower), std::slice::from_ref(&work.agent), "nothing of a refused wish is taken");
     for pattern in ["docs/sub/a.md", "source/", "src2", "docs/a.txt"] {
         let free = as_agent(&flower, &other, &["lease", "take", pattern]);
         assert_eq!(free.code, 0, "{pattern}: {free:?}");
@@ -100,7 +100,7 @@ fn a_lease_ends_by_time_by_hand_and_with_its_run() {
     // By hand: one's own only.
     let id = flower.json(&["lease"])[0]["id"].to_string();
     assert_eq!(as_agent(&flower, &work.token, &["lease", "release", &id]).code, 1);
-    assert_eq!(holders(&flower), [agent.clone()]);
+    assert_eq!(holders(&flower), std::slice::from_ref(&agent));
     assert_eq!(as_agent(&flower, &other, &["lease", "release"]).code, 0);
     released(&format!("given back by {agent}"));
     assert_eq!(flower.fails(&["lease", "release", &id], 3)["kind"], "not_found");

@@ -12,7 +12,7 @@ fn links(flower: &Flower, brief: u64, kind: &str) -> Vec<String> {
 fn commits_branch_worktree_and_landing_are_linked_until_it_is_in_main() {
     let flower = serving(&[]);
     let work = at_work(&flower, "Linked");
-    assert_eq!(links(&flower, work.brief, "worktree"), [work.worktree.clone()]);
+    assert_eq!(links(&flower, work.brief, "worktree"), std::slice::from_ref(&work.worktree));
     assert_eq!(links(&flower, work.brief, "branch"), [format!("flower/{}", work.worktree)]);
     assert_eq!(links(&flower, work.brief, "commit"), [""; 0]);
     let first = work.commit(&flower, "one", "1");
@@ -60,7 +60,7 @@ fn what_was_there_before_or_came_from_main_is_not_linked() {
     assert_eq!(work.worktree, "lane");
     let commit = work.commit(&flower, "one", "1");
     let linked = eventually("it is linked", || Some(links(&flower, brief, "commit")).filter(|found| !found.is_empty()));
-    assert_eq!(linked, [commit.clone()]);
+    assert_eq!(linked, std::slice::from_ref(&commit));
     let third = at_work(&flower, "Third");
     third.commit(&flower, "third", "x");
     landing_becomes(&flower, third.lands(&flower), "landed");

@@ -3,7 +3,7 @@
 mod auto;
 mod claims;
 #[path = "../mcp/client.rs"]
-#[allow(dead_code, reason = "another test program uses the rest")]
+#[expect(dead_code, reason = "another test program uses the rest")]
 mod client;
 #[path = "../common/mod.rs"]
 mod common;

@@ -13,7 +13,7 @@ fn a_packet_has_all_that_any_agent_needs() {
     let recalled = flower.ok(&["brief", "show", "1", "--as-agent"]);
     for said in [
         "flower worktree shell b1-dark-mode -- ",
-        &format!("export FLOWER_TOKEN={token}\n"),
+        &format!("FLOWER_TOKEN={token} \\\n"),
         "{\"mcpServers\": {\"flower\": {\"command\": \"flower\", \"args\": [\"mcp\"],\n  \"env\": {\"FLOWER_URL\": \"${FLOWER_URL}\"",
         "[mcp_servers.flower]\ncommand = \"flower\"\nargs = [\"mcp\"]\n",
         "~/.gemini/settings.json",

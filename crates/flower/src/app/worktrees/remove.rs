@@ -58,6 +58,7 @@ impl App {
         choice: &ProjectChoice,
         name: &str,
     ) -> Result<WorktreeView, Problem> {
+        crate::app::require_steering(caller, "remove a worktree")?;
         // Names only: no path, link or spelling leads to MAIN from here.
         let name = flower_core::worktree::name(name)?;
         let worktree = self.worktree(choice, &name).await?;
