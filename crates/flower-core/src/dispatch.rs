@@ -21,6 +21,7 @@ use crate::word::words;
 use crate::world::World;
 use crate::{Event, event};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use utoipa::ToSchema;
 
 words! {
@@ -292,7 +293,7 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
             let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
             let mut drafts = vec![draft(dispatch, DispatchCancelled { number, why })];
             if let Some(claim) = &dispatch.claim {
-                drafts.extend(release(world, dispatch, &claim.holder, "the dispatch was cancelled"));
+                drafts.extend(release_all(world, dispatch, &claim.holder, "the dispatch was cancelled"));
             }
             Ok(drafts)
         }
@@ -324,7 +325,15 @@ fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
     drafts
 }
 
-/// What a run leaves behind: the paths that its holder has reserved in the worktree.
+/// What a whole run leaves behind: the paths that its holder, and whoever worked beside it, have reserved.
+fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
+    let mut holders: BTreeSet<&str> = [holder].into();
+    let beside = world.leases.values().filter(|lease| lease.brief == Some(dispatch.brief));
+    holders.extend(beside.map(|lease| lease.holder.as_str()));
+    holders.into_iter().flat_map(|holder| release(world, dispatch, holder, why)).collect()
+}
+
+/// What somebody leaves behind: the paths that they have reserved in the worktree.
 fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let of_run = |lease: &&crate::lease::Lease| {
         lease.holder == holder

@@ -1,6 +1,6 @@
 //! Handing back: the end of a run. The newest fence counts, even after its lease ran out; an older one is kept and refused.
 
-use super::{Dispatch, HandBack, State, draft, moved, release, stale};
+use super::{Dispatch, HandBack, draft, moved, release_all, stale};
 use crate::actor::Caller;
 use crate::event::{DispatchFailed, DispatchHandedBack, DispatchLate, Draft};
 use crate::readiness::DispatchKind;
@@ -59,7 +59,6 @@ pub(super) fn decide(
             drafts.push(moved(brief, Status::InReview, format!("{holder} handed dispatch {number} back")));
         }
     }
-    drafts.extend(release(world, dispatch, &holder, "the work was handed back"));
-    debug_assert!(matches!(dispatch.state, State::Requested | State::Claimed | State::Executing));
+    drafts.extend(release_all(world, dispatch, &holder, "the work was handed back"));
     Ok(drafts)
 }

@@ -197,18 +197,16 @@ impl App {
         let _one_at_a_time = turn.lock().await;
         let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
         let (of, called) = (project.to_owned(), name.to_owned());
-        let (live, kept) = self
-            .store
-            .read(move |conn| {
-                let kept = worktrees::removed(conn, Some(&of))?;
-                let kept =
-                    kept.into_iter().find(|w| w.name == called && w.archive.as_ref().is_some_and(|a| a.branch_kept));
-                Ok((worktrees::named(conn, &of, &called)?, kept))
-            })
-            .await?;
-        if let Some(live) = live {
-            return self.until_ready(live).await;
+        if let Some(live) = self.store.read(move |conn| worktrees::named(conn, &of, &called)).await? {
+            let live = self.until_ready(live).await?;
+            if live.is_live() {
+                return Ok(live);
+            }
         }
+        let of = project.to_owned();
+        let removed = self.store.read(move |conn| worktrees::removed(conn, Some(&of))).await?;
+        let last = removed.into_iter().find(|worktree| worktree.name == name);
+        let kept = last.and_then(|worktree| worktree.archive).filter(|archive| archive.branch_kept);
         if kept.is_some() {
             self.restore_worktree(&Caller::system(), &choice, name, None).await?;
         } else {
@@ -226,10 +224,11 @@ impl App {
         self.worktree(&choice, name).await
     }
 
-    /// Somebody else may be making it.
+    /// Somebody else may be making it, or it may be on its way out.
     async fn until_ready(&self, mut worktree: Worktree) -> Result<Worktree, Problem> {
         let begun = Instant::now();
-        while matches!(worktree.stage, Stage::Creating | Stage::Restoring) && begun.elapsed() < PATIENCE {
+        let under_way = [Stage::Creating, Stage::Restoring, Stage::Removing];
+        while under_way.contains(&worktree.stage) && begun.elapsed() < PATIENCE {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let number = worktree.number;
             let found = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
