@@ -3,10 +3,12 @@
 //! Each measurement prints one JSON document per line on standard output; narration goes to standard error.
 
 mod appends;
+mod claims;
 mod commands;
 mod landing;
 mod live;
 mod peers;
+mod recall;
 mod scratch;
 mod search;
 mod start;
@@ -24,7 +26,9 @@ const FIGURES: &[(&str, Measure)] = &[
     ("P4", worktrees::carried_cache),
     ("P5", commands::measure),
     ("P6", appends::measure),
+    ("P7", recall::measure),
     ("P8", search::measure),
+    ("P9", claims::measure),
     ("P10", landing::measure),
     ("P10-PEERS", landing::peers),
     ("P15", worktrees::jail),

@@ -17,8 +17,11 @@ pub fn home() -> tempfile::TempDir {
 }
 
 pub fn open(home: &Path) -> Store {
-    let location = Location::Sqlite(home.join("flower.db"));
-    Store::open(&location, home, Arc::new(flower::app::now), &mut |_| {}).expect("the store opens")
+    open_at(&Location::Sqlite(home.join("flower.db")), home)
+}
+
+pub fn open_at(location: &Location, home: &Path) -> Store {
+    Store::open(location, home, Arc::new(flower::app::now), &mut |_| {}).expect("the store opens")
 }
 
 pub fn runtime() -> tokio::runtime::Runtime {
@@ -107,8 +110,14 @@ pub struct Daemon {
 impl Daemon {
     /// Starts it and waits until it answers; gives how long that took.
     pub fn start(home: &Path) -> (Daemon, Duration) {
+        Daemon::start_on(home, None)
+    }
+
+    /// The same on a database of its own.
+    pub fn start_on(home: &Path, database: Option<&str>) -> (Daemon, Duration) {
         let begun = Instant::now();
-        let child = std::process::Command::new(FLOWER)
+        let mut command = std::process::Command::new(FLOWER);
+        command
             .args(["up", "--foreground"])
             .env("FLOWER_HOME", home)
             .env_remove("FLOWER_URL")
@@ -116,9 +125,11 @@ impl Daemon {
             .current_dir("/")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("flower starts");
+            .stderr(Stdio::null());
+        if let Some(database) = database {
+            command.env("FLOWER_DATABASE_URL", database);
+        }
+        let child = command.spawn().expect("flower starts");
         let daemon = Daemon { child, home: home.to_owned() };
         while daemon.healthy().is_err() {
             assert!(begun.elapsed() < Duration::from_secs(60), "the daemon does not answer");
