@@ -13,6 +13,14 @@ pub fn open(conn: &mut Conn) -> Result<Vec<Dispatch>, StoreError> {
     conn.rows("SELECT state FROM dispatches WHERE open = 1 ORDER BY number", &[])?.iter().map(decode).collect()
 }
 
+/// Those that somebody can claim, oldest first: of one project and of none, or all.
+pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief WHERE d.stage = 'requested'
+         AND b.status NOT IN ('parked', 'cancelled', 'done', 'landed')
+         AND (CAST($1 AS TEXT) IS NULL OR d.project IS NULL OR d.project = $1) ORDER BY d.number LIMIT $2";
+    conn.rows(sql, params![project, limit])?.iter().map(|row| row.int(0)).collect()
+}
+
 /// All of them, newest first; of one brief or of all.
 pub fn all(conn: &mut Conn, brief: Option<u64>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql =

@@ -343,11 +343,12 @@ impl Slice<'_> {
 
     /// With its brief, and the newest sign of life of whoever holds it.
     fn dispatch(&mut self, number: u64) -> Result<(), StoreError> {
-        self.world.last_dispatch = dispatches::last(self.conn)?;
-        if let Some(dispatch) = dispatches::dispatch(self.conn, number)? {
-            self.brief(dispatch.brief)?;
-            self.world.dispatches.insert(number, dispatch);
-        }
+        let Some(dispatch) = dispatches::dispatch(self.conn, number)? else {
+            self.world.last_dispatch = dispatches::last(self.conn)?;
+            return Ok(());
+        };
+        self.brief(dispatch.brief)?;
+        self.world.dispatches.insert(number, dispatch);
         self.world.beats.extend(beside::beat(self.conn, number)?.map(|heard| (number, heard)));
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Claiming, and what follows: the worktree is made, and the claim is kept alive.
 
-use super::is_claimed;
+use super::{Marked, is_claimed};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::worktrees::NewWorktree;
@@ -11,7 +11,7 @@ use crate::view::DispatchView;
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::worktree::{Seal, Sort, Stage};
-use flower_core::{Binding, Caller, Command, Dispatch, Worktree};
+use flower_core::{Binding, Caller, Command, Worktree};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,9 @@ pub const LEASE: Duration = Duration::from_secs(15 * 60);
 const WORTH_WRITING: Duration = Duration::from_secs(20);
 /// A large checkout and its setup.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
+/// More than claim at the same time.
+const OFFERED: u64 = 256;
+const A_MOMENT: Duration = Duration::from_millis(5);
 /// After its worktree could not be made.
 const LATER: Duration = Duration::from_secs(60);
 
@@ -68,7 +71,7 @@ impl App {
         self.dispatch_view(number).await
     }
 
-    /// The oldest one that waits for anybody.
+    /// The oldest one that waits for anybody, and that nobody else is about to get.
     pub async fn claim_next(
         self: &Arc<Self>,
         caller: &Caller,
@@ -76,23 +79,28 @@ impl App {
         wish: ClaimWish,
     ) -> Result<DispatchView, Problem> {
         let project = self.find_project(choice).await?;
+        let mut passed = Vec::new();
         loop {
             let of = project.clone();
-            let waiting = self.store.read(move |conn| {
-                let open = dispatches::open(conn)?;
-                let fits = |d: &Dispatch| of.is_none() || d.project.is_none() || d.project == of;
-                Ok(open.into_iter().find(|d| d.claim.is_none() && fits(d)).map(|d| d.number))
-            });
-            let Some(number) = waiting.await? else {
+            let mut waiting = self.store.read(move |conn| dispatches::waiting(conn, of.as_deref(), OFFERED)).await?;
+            waiting.retain(|number| !passed.contains(number));
+            if waiting.is_empty() {
                 return Err(Problem::new(
                     ProblemKind::NotFound,
                     "nothing waits to be claimed",
                     "`flower dispatch list` shows what is under way; `flower dispatch BRIEF` asks for work",
                 ));
+            }
+            let Some(offer) = Marked::first(&self.dispatching.offered, &waiting) else {
+                // Others are about to get all of them, or to leave one.
+                tokio::time::sleep(A_MOMENT).await;
+                continue;
             };
-            match self.claim(caller, number, wish.clone()).await {
+            match self.claim(caller, offer.number, wish.clone()).await {
                 // Somebody was faster; the next one then.
                 Err(problem) if problem.kind == ProblemKind::Conflict => {}
+                // Taken back a moment ago, perhaps.
+                Err(problem) if problem.kind == ProblemKind::Refused => passed.push(offer.number),
                 done => return done,
             }
         }
@@ -140,9 +148,9 @@ impl App {
 
     /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
     pub(in crate::app) async fn prepare(&self, number: u64) -> Result<(), Problem> {
-        self.dispatching.preparing.lock().expect("no panic while held").insert(number);
+        let under_way = Marked::first(&self.dispatching.preparing, &[number]);
         let made = self.try_prepare(number).await;
-        self.dispatching.preparing.lock().expect("no panic while held").remove(&number);
+        drop(under_way);
         let mut again = self.dispatching.again.lock().expect("no panic while held");
         match &made {
             Ok(()) => again.remove(&number),
@@ -154,6 +162,7 @@ impl App {
         made
     }
 
+    /// Not while somebody is at it, nor soon after it went wrong.
     pub(super) fn may_prepare(&self, number: u64) -> bool {
         if self.dispatching.preparing.lock().expect("no panic while held").contains(&number) {
             return false;

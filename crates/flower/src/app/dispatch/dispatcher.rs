@@ -110,9 +110,12 @@ impl App {
         let read = self.store.read(move |conn| {
             let mut over = Vec::new();
             for dispatch in dispatches::open(conn)? {
-                let Some(claim) = &dispatch.claim else { continue };
+                // Whoever has claimed it lately need not have been heard of since.
+                let Some(claim) = dispatch.claim.as_ref().filter(|claim| at.is_over(&claim.beat, claim.seconds)) else {
+                    continue;
+                };
                 let heard = beside::beat(conn, dispatch.number)?.filter(|(fence, _)| *fence == claim.fence);
-                if at.is_over(heard.as_ref().map_or(&claim.beat, |(_, beat)| beat), claim.seconds) {
+                if heard.is_none_or(|(_, beat)| at.is_over(&beat, claim.seconds)) {
                     over.push(dispatch.number);
                 }
             }

@@ -32,12 +32,14 @@ type Where = (String, String);
 pub struct Dispatching {
     /// Whoever makes a worktree, or changes one behind everybody's back, has the turn.
     places: Mutex<HashMap<Where, Arc<AsyncMutex<()>>>>,
-    /// Dispatches whose worktree is being made.
-    preparing: Mutex<HashSet<u64>>,
     /// By dispatch: when its worktree is tried again, after it could not be made.
     again: Mutex<HashMap<u64, Instant>>,
     /// Who commits there at this moment, and until when that counts.
     pub(in crate::app) committing: Mutex<HashMap<Where, (String, Instant)>>,
+    /// Offered to somebody who wants the next one, and not claimed yet.
+    offered: Mutex<HashSet<u64>>,
+    /// Whose worktrees are being made.
+    preparing: Mutex<HashSet<u64>>,
     /// By token: when its next sign of life is worth writing down.
     beats: Mutex<HashMap<String, Instant>>,
 }
@@ -46,6 +48,27 @@ impl Dispatching {
     pub(in crate::app) fn place(&self, project: &str, worktree: &str) -> Arc<AsyncMutex<()>> {
         let key = (project.to_owned(), worktree.to_owned());
         self.places.lock().expect("no panic while held").entry(key).or_default().clone()
+    }
+}
+
+/// A dispatch that stands in a set as long as this lives.
+struct Marked<'a> {
+    number: u64,
+    all: &'a Mutex<HashSet<u64>>,
+}
+
+impl<'a> Marked<'a> {
+    /// The first of these that does not stand in it yet.
+    fn first(all: &'a Mutex<HashSet<u64>>, numbers: &[u64]) -> Option<Marked<'a>> {
+        let mut marked = all.lock().expect("no panic while held");
+        let number = numbers.iter().copied().find(|number| marked.insert(*number))?;
+        Some(Marked { number, all })
+    }
+}
+
+impl Drop for Marked<'_> {
+    fn drop(&mut self) {
+        self.all.lock().expect("no panic while held").remove(&self.number);
     }
 }
 
@@ -64,9 +87,11 @@ impl App {
     }
 
     pub(in crate::app) async fn dispatch(&self, number: u64) -> Result<Dispatch, Problem> {
-        let found = self.store.read(move |conn| Ok((dispatches::dispatch(conn, number)?, dispatches::last(conn)?)));
-        let (dispatch, newest) = found.await?;
-        dispatch.ok_or_else(|| Refusal::NoDispatch { number, newest }.into())
+        let found = self.store.read(move |conn| match dispatches::dispatch(conn, number)? {
+            Some(dispatch) => Ok(Ok(dispatch)),
+            None => Ok(Err(Refusal::NoDispatch { number, newest: dispatches::last(conn)? })),
+        });
+        Ok(found.await??)
     }
 
     pub async fn dispatch_view(&self, number: u64) -> Result<DispatchView, Problem> {
