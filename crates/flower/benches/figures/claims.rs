@@ -38,7 +38,7 @@ fn on(database: &str, url: Option<&str>) -> Vec<Figure> {
             runs.push(once(&runtime, url, wish));
         }
     }
-    let figure = |how: &str, mut runs: Vec<Run>, reached: fn(&Run) -> f64| {
+    let figure = |how: &str, mut runs: Vec<Run>, reached: fn(&Run) -> f64, goal| {
         runs.sort_by(|a, b| reached(a).total_cmp(&reached(b)));
         let run = &runs[runs.len() / 2];
         Figure {
@@ -54,13 +54,14 @@ fn on(database: &str, url: Option<&str>) -> Vec<Figure> {
             ),
             peer: "–".into(),
             ratio: None,
-            goal: "500 of 500; ≥ 1,000 claims/s",
+            goal,
             reached: reached(run) >= GOAL,
         }
     };
     vec![
-        figure("each tries to claim every one, in the same order", races, Run::tried),
-        figure("each claims the next one that waits", nexts, Run::granted),
+        // Of 64 attempts 63 have to lose, so that how many are granted says little.
+        figure("each tries to claim every one, in the same order", races, Run::tried, "500 of 500; ≥ 1,000 attempts/s"),
+        figure("each claims the next one that waits", nexts, Run::granted, "500 of 500; ≥ 1,000 granted/s"),
     ]
 }
 
