@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 pub const LEASE: Duration = Duration::from_secs(60 * 60);
 /// A commit takes less; whoever dies in the middle of one keeps nobody waiting for longer.
-const COMMIT: Duration = Duration::from_secs(30);
+const COMMIT: Duration = Duration::from_secs(8);
 /// How long the next one waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 

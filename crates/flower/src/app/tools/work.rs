@@ -194,7 +194,9 @@ pub(super) async fn hand_back(app: &Arc<App>, caller: &Caller, given: HandBack) 
     let mut page = Page::new(None);
     page.line(&format!("Dispatch {} is `{}`.", given.dispatch, back.dispatch.state));
     if let Some(result) = back.dispatch.result.filter(|result| !result.commits.is_empty()) {
-        page.line(&format!("{} commits, the newest is {}.", result.commits.len(), result.tip.unwrap_or_default()));
+        let count = result.commits.len();
+        let commits = if count == 1 { "1 commit".to_owned() } else { format!("{count} commits") };
+        page.line(&format!("{commits}, the newest is {}.", result.tip.unwrap_or_default()));
     }
     for note in &back.notes {
         page.line(note);
