@@ -69,7 +69,7 @@ fn drive(flower: &Flower, token: &str, mode: &str, calls: &Value) -> Value {
 fn the_python_sdk_lists_and_calls_every_tool() {
     let (flower, _) = with_a_worker();
     let token = flower.ok(&["token", "new", "--agent", "olga", "--role", "orchestrator"]).trim().to_owned();
-    let plan = flower.file("plan.md", "Read all of it.\n".to_owned());
+    let plan = flower.file("plan.md", "Read all of it.\n");
     for (mode, version) in [("auto", "2026-07-28"), ("legacy", "2025-11-25")] {
         let made = flower.json(&["brief", "new", "Read", "--kind", "research", "--spec", &plan]);
         let brief = made["number"].to_string();
