@@ -8,9 +8,8 @@ mod request;
 pub use request::Request;
 pub(crate) use request::{auto, request};
 
-use crate::brief::Brief;
 use crate::event::{
-    DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, LinkAdded, Stream,
+    DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
 };
 use crate::link::LinkKind;
 use crate::moment::{Beat, Moment};
@@ -19,7 +18,7 @@ use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
 use crate::world::World;
-use crate::{Event, event};
+use crate::{Event, brief, event};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use utoipa::ToSchema;
@@ -348,17 +347,9 @@ fn links(world: &World, dispatch: &Dispatch, commits: &[(String, String)]) -> Ve
     let mut drafts = Vec::new();
     let linked = world.briefs.get(&dispatch.brief).map_or(0, |brief| usize::try_from(brief.commits).unwrap_or(0));
     for (target, title) in commits.iter().take(MOST_COMMITS.saturating_sub(linked)) {
-        drafts.extend(link(world, dispatch.brief, LinkKind::Commit, target, title));
+        drafts.extend(brief::link::once(world, dispatch.brief, LinkKind::Commit, target, &text::cut(title, 200)));
     }
     drafts
-}
-
-fn link(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
-    if world.links.contains(&(brief, kind, target.to_owned())) {
-        return None;
-    }
-    let label = text::cut(if label.is_empty() { target } else { label }, 200);
-    Some(Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label }))
 }
 
 fn draft(dispatch: &Dispatch, event: impl Into<Event>) -> Draft {
@@ -382,9 +373,4 @@ impl World {
     pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &Moment) -> bool {
         moment.is_over(&self.heard(dispatch, claim), claim.seconds)
     }
-}
-
-/// What somebody who claims or hands back does to the brief.
-fn moved(brief: &Brief, to: crate::Status, why: String) -> Draft {
-    Draft::brief(brief.number, event::StatusChanged { from: brief.status, to, why: Some(why) })
 }

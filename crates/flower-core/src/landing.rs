@@ -1,9 +1,11 @@
 //! Landings: how work reaches MAIN. What git and the checks found comes in as steps; what follows from it is decided here.
 
+use crate::brief::link::once;
+use crate::brief::status::follow;
 use crate::brief::{Brief, Status};
 use crate::event::{
     CheckFlaked, ChecksRan, DependencyMet, Draft, Landed, LandingApproved, LandingCancelled, LandingChecking,
-    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, LinkAdded, RolledBack, StatusChanged, Stream,
+    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, RolledBack, Stream,
 };
 use crate::link::LinkKind;
 use crate::refusal::Refusal;
@@ -318,9 +320,9 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     }
     drafts.push(Draft { stream: Stream::Landing(number), brief: first, event: queued.into() });
     for brief in briefs.iter().filter_map(|number| world.briefs.get(number)) {
-        drafts.extend(link(world, brief.number, LinkKind::Landing, &number.to_string(), ""));
+        drafts.extend(once(world, brief.number, LinkKind::Landing, &number.to_string(), ""));
         if matches!(brief.status, Status::Planned | Status::InProgress) {
-            drafts.push(moved(brief, Status::InReview, format!("landing {number} is queued")));
+            drafts.push(follow(brief, Status::InReview, format!("landing {number} is queued")));
         }
     }
     Ok(drafts)
@@ -413,17 +415,17 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
         drafts.push(draft(reverted, RolledBack { number: reverted.number, by: number }));
         for brief in reverted.briefs.iter().filter_map(|number| world.briefs.get(number)) {
             if brief.status == Status::Landed {
-                drafts.push(moved(brief, Status::InProgress, format!("landing {number} took it back")));
+                drafts.push(follow(brief, Status::InProgress, format!("landing {number} took it back")));
             }
         }
         return drafts;
     }
     let mut met = BTreeSet::new();
     for brief in landing.briefs.iter().filter_map(|number| world.briefs.get(number)) {
-        drafts.extend(link(world, brief.number, LinkKind::Commit, merge_commit, &landing.title));
+        drafts.extend(once(world, brief.number, LinkKind::Commit, merge_commit, &landing.title));
         if !brief.status.is_closed() && in_every_project(world, brief, landing) {
             met.insert(brief.number);
-            drafts.push(moved(brief, Status::Landed, format!("landing {number}: {merge_commit}")));
+            drafts.push(follow(brief, Status::Landed, format!("landing {number}: {merge_commit}")));
         }
     }
     // An epic is landed when its children are, which may be what yet another epic waits for.
@@ -437,7 +439,7 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
         let whole = children.into_iter().all(|brief| is_met(brief) || brief.status == Status::Cancelled);
         if whole && !epic.status.is_closed() && met.insert(epic.number) {
             fresh.push(epic.number);
-            drafts.push(moved(epic, Status::Landed, "all of its briefs are landed".to_owned()));
+            drafts.push(follow(epic, Status::Landed, "all of its briefs are landed".to_owned()));
         }
     }
     for brief in world.briefs.values().filter(|brief| !brief.status.is_closed() && !met.contains(&brief.number)) {
@@ -463,20 +465,10 @@ fn with_briefs_back(world: &World, landing: &Landing, first: Draft, why: &str) -
     let mut drafts = vec![first];
     for brief in landing.briefs.iter().filter_map(|number| world.briefs.get(number)) {
         if brief.status == Status::InReview {
-            drafts.push(moved(brief, Status::InProgress, text::cut(why, 500)));
+            drafts.push(follow(brief, Status::InProgress, text::cut(why, 500)));
         }
     }
     drafts
-}
-
-fn moved(brief: &Brief, to: Status, why: String) -> Draft {
-    Draft::brief(brief.number, StatusChanged { from: brief.status, to, why: Some(why) })
-}
-
-fn link(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
-    let known = world.links.contains(&(brief, kind, target.to_owned()));
-    let label = if label.is_empty() { target } else { label };
-    (!known).then(|| Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label: label.to_owned() }))
 }
 
 fn draft(landing: &Landing, event: impl Into<Event>) -> Draft {

@@ -236,7 +236,7 @@ pub fn render(input: &Recall, budget: u64) -> Result<Recalled, Refusal> {
 }
 
 /// No model's tokens are shorter on average than this, in prose or in code.
-const TOKEN_BYTES: usize = 3;
+pub const TOKEN_BYTES: usize = 3;
 
 /// How many tokens a text is at most likely to be.
 pub fn tokens(text: &str) -> u64 {

@@ -92,7 +92,7 @@ fn expire(world: &mut World, moment: Moment) -> bool {
 }
 
 #[test]
-fn r6_a_thousand_late_answers_are_refused_and_kept() {
+fn r6_it_is_the_same_for_whoever_has_no_token() {
     let mut world = waiting();
     let mut now = 1_000;
     let (mut kept, mut asked) = (0, 0);

@@ -29,6 +29,13 @@ pub(crate) fn decide(
     Ok(vec![Draft::brief(brief.number, LinkAdded { kind, target, label })])
 }
 
+/// One that follows from work; made once.
+pub(crate) fn once(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
+    let known = world.links.contains(&(brief, kind, target.to_owned()));
+    let label = if label.is_empty() { target } else { label };
+    (!known).then(|| Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label: label.to_owned() }))
+}
+
 fn number(target: &str) -> u64 {
     target.parse().expect("link::target gives a number for these kinds")
 }

@@ -70,6 +70,11 @@ pub(crate) fn to_done(brief: &Brief, why: Option<String>) -> Result<Vec<Draft>, 
     moved(brief, Status::Done, why)
 }
 
+/// A move that follows from work.
+pub(crate) fn follow(brief: &Brief, to: Status, why: String) -> Draft {
+    Draft::brief(brief.number, StatusChanged { from: brief.status, to, why: Some(why) })
+}
+
 fn moved(brief: &Brief, to: Status, why: Option<String>) -> Result<Vec<Draft>, Refusal> {
     Ok(vec![Draft::brief(brief.number, StatusChanged { from: brief.status, to, why })])
 }

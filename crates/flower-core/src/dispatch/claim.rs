@@ -1,8 +1,10 @@
 //! Claiming: exactly one holder at a time, and the loser is told who it is.
 
-use super::{Dispatch, State, draft, expire, link, moved, release};
+use super::{Dispatch, State, draft, expire, release};
 use crate::actor::{ActorType, Caller, Role};
 use crate::brief::Brief;
+use crate::brief::link::once;
+use crate::brief::status::follow;
 use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
 use crate::link::LinkKind;
 use crate::moment::{Moment, in_words};
@@ -78,11 +80,11 @@ pub(super) fn decide(
     drafts.push(draft(dispatch, claimed));
     drafts.extend(join(brief, dispatch, &holder, caller));
     if let Some(name) = &dispatch.worktree {
-        drafts.extend(link(world, brief.number, LinkKind::Worktree, name, ""));
-        drafts.extend(link(world, brief.number, LinkKind::Branch, &worktree::branch(name), ""));
+        drafts.extend(once(world, brief.number, LinkKind::Worktree, name, ""));
+        drafts.extend(once(world, brief.number, LinkKind::Branch, &worktree::branch(name), ""));
     }
     if brief.status == Status::Planned && dispatch.kind != DispatchKind::Design {
-        drafts.push(moved(brief, Status::InProgress, format!("{holder} claimed dispatch {number}")));
+        drafts.push(follow(brief, Status::InProgress, format!("{holder} claimed dispatch {number}")));
     }
     Ok(drafts)
 }

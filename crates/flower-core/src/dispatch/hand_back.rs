@@ -1,7 +1,8 @@
 //! Handing back: the end of a run. The newest fence counts, even after its lease ran out; an older one is kept and refused.
 
-use super::{Dispatch, HandBack, draft, moved, release_all, stale};
+use super::{Dispatch, HandBack, draft, release_all, stale};
 use crate::actor::Caller;
+use crate::brief::status::follow;
 use crate::event::{DispatchFailed, DispatchHandedBack, DispatchLate, Draft};
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
@@ -56,7 +57,7 @@ pub(super) fn decide(
         let others = |other: &&Dispatch| other.brief == brief.number && other.number != number && other.claim.is_some();
         let alone = !world.dispatches.values().any(|other| others(&other));
         if brief.status == Status::InProgress && dispatch.kind != DispatchKind::Design && alone {
-            drafts.push(moved(brief, Status::InReview, format!("{holder} handed dispatch {number} back")));
+            drafts.push(follow(brief, Status::InReview, format!("{holder} handed dispatch {number} back")));
         }
     }
     drafts.extend(release_all(world, dispatch, &holder, "the work was handed back"));

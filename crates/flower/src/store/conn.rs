@@ -87,6 +87,12 @@ impl Row {
         }
     }
 
+    /// The first column, as the JSON of a state that decisions are taken on.
+    pub fn state<T: serde::de::DeserializeOwned>(&self) -> Result<T, StoreError> {
+        serde_json::from_str(&self.text(0)?)
+            .map_err(|error| StoreError::Corrupt(format!("the state in a row cannot be read: {error}")))
+    }
+
     pub fn opt_text(&self, column: usize) -> Result<Option<String>, StoreError> {
         if self.is_null(column) { Ok(None) } else { self.text(column).map(Some) }
     }

@@ -5,12 +5,12 @@ use super::error::StoreError;
 use flower_core::{Dispatch, Lease};
 
 pub fn dispatch(conn: &mut Conn, number: u64) -> Result<Option<Dispatch>, StoreError> {
-    conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+    conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
 /// Those that somebody may work on, oldest first.
 pub fn open(conn: &mut Conn) -> Result<Vec<Dispatch>, StoreError> {
-    conn.rows("SELECT state FROM dispatches WHERE open = 1 ORDER BY number", &[])?.iter().map(decode).collect()
+    conn.rows("SELECT state FROM dispatches WHERE open = 1 ORDER BY number", &[])?.iter().map(Row::state).collect()
 }
 
 /// Those that somebody can claim, oldest first: of one project and of none, or all.
@@ -25,25 +25,25 @@ pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec
 pub fn all(conn: &mut Conn, brief: Option<u64>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql =
         "SELECT state FROM dispatches WHERE CAST($1 AS BIGINT) IS NULL OR brief = $1 ORDER BY number DESC LIMIT $2";
-    conn.rows(sql, params![brief, limit])?.iter().map(decode).collect()
+    conn.rows(sql, params![brief, limit])?.iter().map(Row::state).collect()
 }
 
 pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql = "SELECT state FROM dispatches WHERE brief = $1 ORDER BY number";
-    conn.rows(sql, params![brief])?.iter().map(decode).collect()
+    conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
 
 /// Open ones of several briefs at once; `briefs` is a JSON list of numbers.
 pub fn open_of(conn: &mut Conn, briefs: &str) -> Result<Vec<Dispatch>, StoreError> {
     let sql =
         format!("SELECT state FROM dispatches WHERE open = 1 AND brief IN ({}) ORDER BY number", conn.each_number());
-    conn.rows(&sql, params![briefs])?.iter().map(decode).collect()
+    conn.rows(&sql, params![briefs])?.iter().map(Row::state).collect()
 }
 
 /// The open ones that happen in a worktree.
 pub fn in_worktree(conn: &mut Conn, project: &str, worktree: &str) -> Result<Vec<Dispatch>, StoreError> {
     let sql = "SELECT state FROM dispatches WHERE open = 1 AND project = $1 AND worktree = $2 ORDER BY number";
-    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+    conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
 /// Handed back, and their briefs are in MAIN.
@@ -77,7 +77,7 @@ pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
 }
 
 pub fn lease(conn: &mut Conn, number: u64) -> Result<Option<Lease>, StoreError> {
-    conn.row("SELECT state FROM leases WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+    conn.row("SELECT state FROM leases WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
 /// Those that nobody has given back, of one worktree or of all.
@@ -86,7 +86,7 @@ pub fn leases(conn: &mut Conn, place: Option<(&str, &str)>) -> Result<Vec<Lease>
     let sql =
         "SELECT state FROM leases WHERE live = 1 AND (CAST($1 AS TEXT) IS NULL OR (project = $1 AND worktree = $2))
          ORDER BY number";
-    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+    conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
 pub fn last_lease(conn: &mut Conn) -> Result<u64, StoreError> {
@@ -155,9 +155,4 @@ fn message(row: &Row) -> Result<Message, StoreError> {
 
 fn highest(conn: &mut Conn, table: &str) -> Result<u64, StoreError> {
     conn.row(&format!("SELECT coalesce(max(number), 0) FROM {table}"), &[])?.map_or(Ok(0), |row| row.int(0))
-}
-
-fn decode<T: serde::de::DeserializeOwned>(row: &Row) -> Result<T, StoreError> {
-    serde_json::from_str(&row.text(0)?)
-        .map_err(|error| StoreError::Corrupt(format!("the row of a dispatch or lease cannot be read: {error}")))
 }

@@ -7,32 +7,32 @@ use flower_core::{Brief, Landing, Main};
 use std::collections::BTreeMap;
 
 pub fn landing(conn: &mut Conn, number: u64) -> Result<Option<Landing>, StoreError> {
-    conn.row("SELECT state FROM landings WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+    conn.row("SELECT state FROM landings WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
 /// Those that still may land, oldest first; of one project or of all.
 pub fn open(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Landing>, StoreError> {
     let sql =
         "SELECT state FROM landings WHERE open = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1) ORDER BY number";
-    conn.rows(sql, params![project])?.iter().map(decode).collect()
+    conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
 /// All of them, newest first.
 pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE CAST($1 AS TEXT) IS NULL OR project = $1 ORDER BY number DESC LIMIT $2";
-    conn.rows(sql, params![project, limit])?.iter().map(decode).collect()
+    conn.rows(sql, params![project, limit])?.iter().map(Row::state).collect()
 }
 
 pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT l.state FROM landing_briefs b JOIN landings l ON l.number = b.landing WHERE b.brief = $1
          ORDER BY l.number";
-    conn.rows(sql, params![brief])?.iter().map(decode).collect()
+    conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
 
 /// The landing by which MAIN was rid of another.
 pub fn undoing(conn: &mut Conn, of: u64) -> Result<Option<Landing>, StoreError> {
     let rows = conn.rows("SELECT state FROM landings WHERE number > $1 AND open = 0 ORDER BY number", params![of])?;
-    let later: Vec<Landing> = rows.iter().map(decode).collect::<Result<_, _>>()?;
+    let later: Vec<Landing> = rows.iter().map(Row::state).collect::<Result<_, _>>()?;
     Ok(later.into_iter().find(|landing| landing.of == Some(of) && landing.state == State::Landed))
 }
 
@@ -41,7 +41,7 @@ pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError>
     let sql = "SELECT l.state FROM briefs b JOIN landings l ON l.number =
              (SELECT max(o.landing) FROM landing_briefs o WHERE o.brief = b.number)
          WHERE b.status = 'in_progress' AND l.open = 0 ORDER BY l.number LIMIT $1";
-    let ended: Vec<Landing> = conn.rows(sql, params![limit])?.iter().map(decode).collect::<Result<_, _>>()?;
+    let ended: Vec<Landing> = conn.rows(sql, params![limit])?.iter().map(Row::state).collect::<Result<_, _>>()?;
     let went_wrong = |landing: &Landing| match landing.state {
         State::RolledBack => true,
         State::Rejected => landing.verdict != Some(Verdict::Nothing),
@@ -52,12 +52,12 @@ pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError>
 
 pub fn of_worktree(conn: &mut Conn, project: &str, worktree: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE project = $1 AND worktree = $2 ORDER BY number";
-    conn.rows(sql, params![project, worktree])?.iter().map(decode).collect()
+    conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
 pub fn by_merge_commit(conn: &mut Conn, commit: &str) -> Result<Option<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE merge_commit = $1 ORDER BY number DESC LIMIT 1";
-    conn.row(sql, params![commit])?.map(|row| decode(&row)).transpose()
+    conn.row(sql, params![commit])?.map(|row| row.state()).transpose()
 }
 
 pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
@@ -66,12 +66,12 @@ pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
 
 pub fn main(conn: &mut Conn, project: &str) -> Result<Option<Main>, StoreError> {
     let row = conn.row("SELECT state FROM mains WHERE project = $1", params![project])?;
-    row.map(|row| decode(&row)).transpose()
+    row.map(|row| row.state()).transpose()
 }
 
 pub fn mains(conn: &mut Conn) -> Result<Vec<(String, Main)>, StoreError> {
     let rows = conn.rows("SELECT state, project FROM mains ORDER BY project", &[])?;
-    rows.iter().map(|row| Ok((row.text(1)?, decode(row)?))).collect()
+    rows.iter().map(|row| Ok((row.text(1)?, row.state()?))).collect()
 }
 
 /// The briefs of these landings, and those that they need.
@@ -90,9 +90,4 @@ pub fn briefs(conn: &mut Conn, landings: &[Landing]) -> Result<BTreeMap<u64, Bri
         at += 1;
     }
     Ok(briefs)
-}
-
-fn decode<T: serde::de::DeserializeOwned>(row: &Row) -> Result<T, StoreError> {
-    serde_json::from_str(&row.text(0)?)
-        .map_err(|error| StoreError::Corrupt(format!("a landing's row cannot be read: {error}")))
 }

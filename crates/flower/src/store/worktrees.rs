@@ -5,36 +5,31 @@ use super::error::StoreError;
 use flower_core::Worktree;
 
 pub fn worktree(conn: &mut Conn, number: u64) -> Result<Option<Worktree>, StoreError> {
-    conn.row("SELECT state FROM worktrees WHERE number = $1", params![number])?.map(|row| decode(&row)).transpose()
+    conn.row("SELECT state FROM worktrees WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
 /// Those whose names are taken, by name; of one project or of all.
 pub fn live(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE live = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1)
          ORDER BY project, name";
-    conn.rows(sql, params![project])?.iter().map(decode).collect()
+    conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
 /// The live one of this name.
 pub fn named(conn: &mut Conn, project: &str, name: &str) -> Result<Option<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE live = 1 AND project = $1 AND name = $2";
-    conn.row(sql, params![project, name])?.map(|row| decode(&row)).transpose()
+    conn.row(sql, params![project, name])?.map(|row| row.state()).transpose()
 }
 
 /// Removed ones, newest first.
 pub fn removed(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE stage = 'removed' AND (CAST($1 AS TEXT) IS NULL OR project = $1)
          ORDER BY number DESC";
-    conn.rows(sql, params![project])?.iter().map(decode).collect()
+    conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
 /// The SHA-256 of the project's commands that may run.
 pub fn approval(conn: &mut Conn, project: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT sha256 FROM approvals WHERE project = $1";
     conn.row(sql, params![project])?.map(|row| row.text(0)).transpose()
-}
-
-fn decode(row: &Row) -> Result<Worktree, StoreError> {
-    serde_json::from_str(&row.text(0)?)
-        .map_err(|error| StoreError::Corrupt(format!("a worktree's row cannot be read: {error}")))
 }

@@ -6,8 +6,6 @@ use flower_core::recall;
 const BUDGET: u64 = 2_000;
 const LEAST: u64 = 200;
 const MOST: u64 = 50_000;
-/// A cautious guess: English prose has about four bytes to a token, code and names fewer.
-const BYTES_PER_TOKEN: u64 = 3;
 /// What is kept back for the sentence about what was cut, and for the next step.
 const TAIL: usize = 400;
 
@@ -19,8 +17,8 @@ pub(super) struct Page {
 impl Page {
     /// `budget` is in tokens.
     pub(super) fn new(budget: Option<u64>) -> Page {
-        let bytes = budget.unwrap_or(BUDGET).clamp(LEAST, MOST) * BYTES_PER_TOKEN;
-        Page { text: String::new(), room: usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(TAIL) }
+        let tokens = usize::try_from(budget.unwrap_or(BUDGET).clamp(LEAST, MOST)).unwrap_or(usize::MAX);
+        Page { text: String::new(), room: (tokens * recall::TOKEN_BYTES).saturating_sub(TAIL) }
     }
 
     /// One line of flower's own words.
