@@ -36,11 +36,13 @@ pub fn undoing(conn: &mut Conn, of: u64) -> Result<Option<Landing>, StoreError> 
     Ok(later.into_iter().find(|landing| landing.of == Some(of) && landing.state == State::Landed))
 }
 
-/// Of each brief that is in progress, its newest landing, if that went wrong.
+/// Of each brief that is in progress and that nobody is asked to work on, its newest landing, if that went wrong.
 pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT l.state FROM briefs b JOIN landings l ON l.number =
              (SELECT max(o.landing) FROM landing_briefs o WHERE o.brief = b.number)
-         WHERE b.status = 'in_progress' AND l.open = 0 ORDER BY l.number LIMIT $1";
+         WHERE b.status = 'in_progress' AND l.open = 0
+             AND NOT EXISTS (SELECT 1 FROM dispatches d WHERE d.brief = b.number AND d.open = 1)
+         ORDER BY l.number DESC LIMIT $1";
     let ended: Vec<Landing> = conn.rows(sql, params![limit])?.iter().map(Row::state).collect::<Result<_, _>>()?;
     let went_wrong = |landing: &Landing| match landing.state {
         State::RolledBack => true,

@@ -40,6 +40,18 @@ fn the_loser_is_told_who_holds_it() {
 }
 
 #[test]
+fn whoever_wants_the_next_one_gets_one_also_if_its_worktree_cannot_be_made() {
+    let flower = serving(&[]);
+    for title in ["One", "Two"] {
+        dispatched(&flower, planned(&flower, title), &json!({}));
+    }
+    flower.git(&flower.repo, &["branch", "flower/b1-one"]);
+    says(&flower.fails(&["claim", "--next", "--as", "ada"], 4)["message"], "there is a branch `flower/b1-one` already");
+    assert_eq!(show_dispatch(&flower, 1)["claim"]["holder"], "ada", "it is claimed all the same");
+    assert_eq!(show_dispatch(&flower, 2)["state"], "requested", "and nothing else is");
+}
+
+#[test]
 fn a_lease_that_runs_out_puts_it_back_and_the_fence_grows() {
     let flower = serving(&[]);
     dispatched(&flower, planned(&flower, "One"), &json!({}));

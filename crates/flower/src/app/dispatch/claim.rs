@@ -46,16 +46,27 @@ impl App {
         number: u64,
         wish: ClaimWish,
     ) -> Result<DispatchView, Problem> {
+        let wait = wish.wait;
+        self.take(caller, number, wish).await?;
+        self.begin_work(number, wait).await
+    }
+
+    /// The claim itself: from here on it is theirs, whatever becomes of the worktree.
+    async fn take(&self, caller: &Caller, number: u64, wish: ClaimWish) -> Result<(), Problem> {
         let packet = match &wish.packet {
             Some(token) => Some(self.packet_of(token, number).await?),
             None => None,
         };
         let seconds = wish.lease.unwrap_or(LEASE).as_secs();
         let step = Step::Claim { holder: wish.holder, packet, seconds, moment: self.clock.moment() };
-        self.submit(caller, Command::Dispatch { number, step }).await?;
+        self.submit(caller, Command::Dispatch { number, step }).await.map(drop)
+    }
+
+    /// What follows a claim: its worktree.
+    async fn begin_work(self: &Arc<Self>, number: u64, wait: bool) -> Result<DispatchView, Problem> {
         let app = self.clone();
         let making = tokio::spawn(async move { app.prepare(number).await });
-        if wish.wait {
+        if wait {
             match tokio::time::timeout(PATIENCE, making).await {
                 Ok(Ok(made)) => made?,
                 Ok(Err(error)) => return Err(Problem::bug(error.to_string())),
@@ -96,12 +107,14 @@ impl App {
                 tokio::time::sleep(A_MOMENT).await;
                 continue;
             };
-            match self.claim(caller, offer.number, wish.clone()).await {
+            match self.take(caller, offer.number, wish.clone()).await {
                 // Somebody was faster; the next one then.
                 Err(problem) if problem.kind == ProblemKind::Conflict => {}
                 // Taken back a moment ago, perhaps.
                 Err(problem) if problem.kind == ProblemKind::Refused => passed.push(offer.number),
-                done => return done,
+                Err(problem) => return Err(problem),
+                // One is enough, also if its worktree cannot be made.
+                Ok(()) => return self.begin_work(offer.number, wish.wait).await,
             }
         }
     }
