@@ -3,6 +3,7 @@
 //! Doors ([`cli`], [`api`], [`mcp`]) translate; [`app`] has one file per use case; [`store`] keeps the log; the rules are in
 //! `flower-core`. `ARCHITECTURE.md` is the map.
 
+pub mod acp;
 pub mod api;
 pub mod app;
 pub mod cli;
@@ -17,7 +18,9 @@ pub mod lock;
 pub mod mcp;
 pub mod repository;
 pub mod request;
+pub mod scripted;
 pub mod store;
+pub mod terminal;
 pub mod view;
 
 /// The version that CLI and daemon compare.

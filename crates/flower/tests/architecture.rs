@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// What each top-level module may use of the others.
 const ALLOWED: &[(&str, &[&str])] = &[
+    ("acp", &[]),
     ("api", &["app", "error", "mcp", "request", "view"]),
-    ("app", &["error", "failpoint", "git", "home", "jail", "lock", "repository", "store", "view"]),
-    ("cli", &["client", "daemon", "error", "home", "jail", "mcp", "repository", "request", "view"]),
+    ("app", &["acp", "error", "failpoint", "git", "home", "jail", "lock", "repository", "store", "terminal", "view"]),
+    ("cli", &["client", "daemon", "error", "home", "jail", "mcp", "repository", "request", "scripted", "view"]),
     ("client", &["error", "home"]),
     ("daemon", &["api", "app", "client", "error", "home", "lock", "repository", "store"]),
     ("error", &["git", "store"]),
@@ -20,7 +21,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mcp", &["app", "client", "error", "home", "request", "view"]),
     ("repository", &[]),
     ("request", &[]),
+    ("scripted", &["acp"]),
     ("store", &[]),
+    ("terminal", &["jail"]),
     ("view", &[]),
 ];
 

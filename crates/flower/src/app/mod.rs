@@ -1,5 +1,6 @@
 //! The use cases, one file each. Doors call these; nothing here knows HTTP or the command line.
 
+pub mod agents;
 pub mod briefs;
 pub mod clock;
 pub mod dispatch;

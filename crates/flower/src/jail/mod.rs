@@ -13,6 +13,7 @@ mod cgroup;
 mod dev;
 mod failure;
 mod init;
+mod lifeline;
 mod limits;
 mod logged;
 mod places;
@@ -29,6 +30,7 @@ mod terminal;
 mod toolchains;
 mod watch;
 
+pub use lifeline::Lifeline;
 pub use logged::run_logged;
 pub use probe::{probe, probe_with};
 pub use run::run;

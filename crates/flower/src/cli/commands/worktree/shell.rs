@@ -2,10 +2,10 @@
 
 use crate::cli::Context;
 use crate::error::{Problem, ProblemKind};
+use crate::jail::Lifeline;
 use crate::view::EnterView;
 use hyper::Method;
 use std::ffi::OsString;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
@@ -34,12 +34,11 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     if !inside.sealed {
         eprintln!("{}: linked, so nothing keeps what runs here away from MAIN", inside.name);
     }
-    let mut words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
+    let words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
     // However this process ends, what runs inside ends with it.
-    let (lifeline, _held) = lifeline()?;
-    if let Some(end) = words.iter().position(|word| word == "--") {
-        words.splice(end..end, ["--lifeline".into(), lifeline.as_raw_fd().to_string().into()]);
-    }
+    let lifeline = Lifeline::new()
+        .map_err(|error| Problem::unreachable(format!("no pipe can be made: {error}"), "close some programs"))?;
+    let mut words = lifeline.tie(&words);
     if args.command.is_empty() {
         words.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()));
     } else {
@@ -51,18 +50,9 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     let status = Command::new(&words[0]).args(&words[1..]).current_dir(&inside.path).status().map_err(|error| {
         Problem::new(ProblemKind::NotFound, format!("{}: {error}", words[0].display()), "is it installed?")
     })?;
-    drop(lifeline);
+    drop(lifeline.started());
     // What was committed inside reaches the operator's side now; if not, then with the next look at it.
     let _ = client.call(Method::POST, &super::address(context, &args.name, "/mirror")).await;
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(1));
     std::process::exit(code)
-}
-
-/// A pipe whose first end is inherited, and whose second end this process alone holds.
-fn lifeline() -> Result<(OwnedFd, OwnedFd), Problem> {
-    let made = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).and_then(|(inherited, held)| {
-        rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty())?;
-        Ok((inherited, held))
-    });
-    made.map_err(|error| Problem::unreachable(format!("no pipe can be made: {error}"), "close some programs"))
 }

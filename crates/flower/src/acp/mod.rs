@@ -1,0 +1,1 @@
+//! The Agent Client Protocol, from the side of whoever drives an agent.

@@ -1,0 +1,1 @@
+//! A real terminal around a jailed command, which goes on when nobody looks at it.
