@@ -254,6 +254,14 @@ impl Brief {
             | Event::LeaseReleased(_)
             | Event::LeaseBreached(_)
             | Event::MessageSent(_)
+            | Event::AgentStarted(_)
+            | Event::AgentAssigned(_)
+            | Event::AgentRestarted(_)
+            | Event::AgentRefreshed(_)
+            | Event::AgentSpent(_)
+            | Event::AgentStopped(_)
+            | Event::PermissionAsked(_)
+            | Event::PermissionDecided(_)
             | Event::CallRefused(_)
             | Event::Unknown { .. } => {}
         }

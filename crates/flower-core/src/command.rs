@@ -4,7 +4,7 @@ use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
 use crate::moment::Moment;
-use crate::{dispatch, landing, lease, main_branch, token, worktree};
+use crate::{agent, dispatch, landing, lease, main_branch, permission, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -164,6 +164,17 @@ pub enum Command {
         to: String,
         text: String,
     },
+    StartAgent(agent::Request),
+    Agent {
+        number: u64,
+        step: agent::Step,
+    },
+    AskPermission(permission::Request),
+    DecidePermission {
+        number: u64,
+        allow: bool,
+        why: Option<String>,
+    },
     /// For the record: somebody tried what their token does not reach.
     NoteRefused {
         what: String,
@@ -234,6 +245,10 @@ impl Command {
             | ReleaseLease { .. }
             | BreachLease(_)
             | SendMessage { .. }
+            | StartAgent(_)
+            | Agent { .. }
+            | AskPermission(_)
+            | DecidePermission { .. }
             | NoteRefused { .. }
             | AcceptLoss { .. } => None,
         }

@@ -317,7 +317,7 @@ pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal
 }
 
 /// The claim is over, and the work waits for the next one.
-fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
+pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
     let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
     let mut drafts = vec![draft(dispatch, DispatchExpired { number, fence, holder })];
     drafts.extend(release(world, dispatch, &claim.holder, "its holder was not heard of any more"));
@@ -325,7 +325,7 @@ fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
 }
 
 /// What a whole run leaves behind: the paths that its holder, and whoever worked beside it, have reserved.
-fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
+pub(crate) fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let mut holders: BTreeSet<&str> = [holder].into();
     let beside = world.leases.values().filter(|lease| lease.brief == Some(dispatch.brief));
     holders.extend(beside.map(|lease| lease.holder.as_str()));
@@ -333,7 +333,7 @@ fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> V
 }
 
 /// What somebody leaves behind: the paths that they have reserved in the worktree.
-fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
+pub(crate) fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let of_run = |lease: &&crate::lease::Lease| {
         lease.holder == holder
             && Some(&lease.worktree) == dispatch.worktree.as_ref()
@@ -352,7 +352,7 @@ fn links(world: &World, dispatch: &Dispatch, commits: &[(String, String)]) -> Ve
     drafts
 }
 
-fn draft(dispatch: &Dispatch, event: impl Into<Event>) -> Draft {
+pub(crate) fn draft(dispatch: &Dispatch, event: impl Into<Event>) -> Draft {
     Draft { stream: Stream::Dispatch(dispatch.number), brief: Some(dispatch.brief), event: event.into() }
 }
 

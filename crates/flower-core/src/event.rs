@@ -2,6 +2,7 @@
 //! written has a golden file.
 
 use crate::actor::{ActorType, Role};
+use crate::agent::{Author, Ending};
 use crate::brief::{BriefKind, Status};
 use crate::landing::{Check, Priority, Source, Verdict};
 use crate::link::LinkKind;
@@ -273,6 +274,49 @@ events! {
     /// Commits that touch what somebody else had reserved.
     LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
     MessageSent = "message_sent" { number: u64, kind: Recipient, to: String, from_worktree: Option<String>, text: String }
+    /// From here on there is to be such an agent; `member` 0 leads.
+    AgentStarted = "agent_started" {
+        number: u64,
+        name: String,
+        profile: String,
+        role: Role,
+        standing: bool,
+        project: String,
+        worktree: String,
+        dispatch: Option<u64>,
+        member: u64,
+    }
+    AgentAssigned = "agent_assigned" { number: u64, dispatch: u64 }
+    AgentRestarted = "agent_restarted" { number: u64, restarts: u64, why: String }
+    /// A fresh one goes on from the note, under the same name.
+    AgentRefreshed = "agent_refreshed" {
+        number: u64,
+        note: String,
+        author: Author,
+        used: Option<u64>,
+        size: Option<u64>,
+    }
+    /// As far as it says so; the cost is in millionths.
+    AgentSpent = "agent_spent" {
+        number: u64,
+        brief: Option<u64>,
+        dispatch: Option<u64>,
+        tokens: Option<u64>,
+        cost: Option<u64>,
+        currency: Option<String>,
+    }
+    AgentStopped = "agent_stopped" { number: u64, how: Ending, why: String, output: Option<String> }
+    PermissionAsked = "permission_asked" {
+        number: u64,
+        agent: u64,
+        name: String,
+        worktree: String,
+        title: String,
+        sort: String,
+        paths: Vec<String>,
+        seconds: u64,
+    }
+    PermissionDecided = "permission_decided" { number: u64, allow: bool, why: Option<String> }
     /// Somebody tried what their token does not reach.
     CallRefused = "call_refused" { what: String, why: String }
     /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
@@ -302,6 +346,8 @@ pub enum Stream {
     Dispatch(u64),
     Lease(u64),
     Message(u64),
+    Agent(u64),
+    Permission(u64),
     /// The log itself.
     Log,
 }
@@ -318,6 +364,8 @@ impl std::fmt::Display for Stream {
             Stream::Dispatch(number) => write!(f, "dispatch/{number}"),
             Stream::Lease(number) => write!(f, "lease/{number}"),
             Stream::Message(number) => write!(f, "message/{number}"),
+            Stream::Agent(number) => write!(f, "agent/{number}"),
+            Stream::Permission(number) => write!(f, "permission/{number}"),
             Stream::Log => write!(f, "log"),
         }
     }

@@ -5,6 +5,7 @@
 //! randomness in this crate: time and ids come in from outside.
 
 pub mod actor;
+pub mod agent;
 pub mod brief;
 pub mod chain;
 pub mod command;
@@ -17,6 +18,7 @@ pub mod main_branch;
 pub mod message;
 pub mod moment;
 pub mod pattern;
+pub mod permission;
 pub mod policy;
 pub mod project;
 pub mod queue;
@@ -31,6 +33,7 @@ pub mod worktree;
 pub mod world;
 
 pub use actor::{Actor, ActorType, Binding, Caller, Door, Role};
+pub use agent::Agent;
 pub use brief::{Brief, BriefKind, Participant, Status};
 pub use command::Command;
 pub use dispatch::Dispatch;
@@ -41,6 +44,7 @@ pub use link::LinkKind;
 pub use main_branch::Main;
 pub use moment::{Beat, Moment};
 pub use pattern::Pattern;
+pub use permission::Permission;
 pub use refusal::{Refusal, RefusalKind};
 pub use worktree::Worktree;
 pub use world::{World, decide};

@@ -6,7 +6,7 @@ use crate::command::Command;
 use crate::dispatch::Dispatch;
 use crate::refusal::Refusal;
 use crate::world::World;
-use crate::{dispatch, landing, main_branch, token};
+use crate::{agent, dispatch, landing, main_branch, token};
 
 /// What a command is, as far as rights are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +141,8 @@ fn right(command: &Command) -> Right {
         | Command::RequestDispatch(_)
         | Command::IssueToken(token::Request { run: Some(_), role: Role::Worker, .. })
         | Command::Dispatch { step: dispatch::Step::Cancel { .. }, .. }
+        | Command::StartAgent(agent::Request { role: Role::Worker, .. })
+        | Command::Agent { step: agent::Step::Stop { .. }, .. }
         | Command::Main { step: main_branch::Step::Freeze { .. }, .. } => Right::Steer,
         Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
             Right::Run(*number)
@@ -165,6 +167,10 @@ fn right(command: &Command) -> Right {
         | Command::Dispatch { .. }
         | Command::ReleaseLease { .. }
         | Command::BreachLease(_)
+        | Command::StartAgent(_)
+        | Command::Agent { .. }
+        | Command::AskPermission(_)
+        | Command::DecidePermission { .. }
         | Command::AcceptLoss { .. } => Right::Own,
     }
 }

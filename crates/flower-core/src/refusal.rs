@@ -134,6 +134,20 @@ pub enum Refusal {
     NoLease { number: u64 },
     #[error("there is neither an agent nor a worktree `{name}`")]
     NoRecipient { name: String, known: Vec<String> },
+    #[error("there is no agent `{name}`")]
+    NoAgent { name: String, known: Vec<String> },
+    #[error("agent `{name}` has ended")]
+    AgentEnded { name: String },
+    #[error("agent `{name}` works on dispatch {dispatch} already")]
+    AgentThere { name: String, dispatch: u64 },
+    #[error("there is an agent `{name}` already")]
+    AgentNamed { name: String },
+    #[error("{running} agents run, and no more than {most} may at once")]
+    NoSlot { running: usize, most: u64 },
+    #[error("there is no permission {number}")]
+    NoPermission { number: u64 },
+    #[error("permission {number} was {} already", if *allowed { "given" } else { "denied" })]
+    PermissionDecided { number: u64, allowed: bool },
     #[error("`{name}` is the operator's own token")]
     OperatorToken { name: String },
 
@@ -167,6 +181,8 @@ impl Refusal {
             | NoDispatch { .. }
             | NoLease { .. }
             | NoRecipient { .. }
+            | NoAgent { .. }
+            | NoPermission { .. }
             | NoArchive { .. }
             | NoArchiveNumber { .. } => RefusalKind::NotFound,
             StaleBase { .. }
@@ -177,6 +193,9 @@ impl Refusal {
             | Claimed { .. }
             | StaleFence { .. }
             | LeaseTaken { .. }
+            | AgentThere { .. }
+            | AgentNamed { .. }
+            | PermissionDecided { .. }
             | NotDispatchable { taken: true, .. }
             | LandingOpen { .. } => RefusalKind::Conflict,
             BadMove { .. }
@@ -198,6 +217,8 @@ impl Refusal {
             | BriefNotOpen { .. }
             | NoDesign { .. }
             | Busy { .. }
+            | AgentEnded { .. }
+            | NoSlot { .. }
             | NoMain { .. } => RefusalKind::Refused,
             NoPacket { .. } | Forbidden { .. } => RefusalKind::Forbidden,
         }
@@ -303,6 +324,17 @@ impl Refusal {
             }
             NoLease { .. } => "`flower lease` lists them".into(),
             NoRecipient { known, .. } => format!("there is: {}", known.join(", ")),
+            NoAgent { known, .. } if known.is_empty() => {
+                "none runs; `flower dispatch N --agent PROFILE` starts one, `flower agent profiles` says which there are".into()
+            }
+            NoAgent { known, .. } => format!("there is: {}", known.join(", ")),
+            AgentEnded { name } => format!("`flower agent log {name}` shows what it did"),
+            AgentThere { name, .. } => format!("look at it: `flower agent show {name}`"),
+            AgentNamed { .. } => "choose another name: `--name NAME`".into(),
+            NoSlot { .. } => {
+                "wait until one has ended, stop one (`flower agent stop NAME`), or raise `max` below `[agents]` in flower.toml".into()
+            }
+            NoPermission { .. } | PermissionDecided { .. } => "`flower inbox` lists what waits".into(),
             OperatorToken { .. } => "name an agent: `--agent NAME`".into(),
             Forbidden { why, .. } => why.clone(),
         };

@@ -37,6 +37,25 @@ pub fn cut(raw: &str, most: usize) -> String {
     plain.chars().take(most - 1).chain(['…']).collect()
 }
 
+/// Lines that others wrote, without what cannot be seen, and no more than the first `most` bytes of them.
+pub fn head(raw: &str, most: usize) -> String {
+    let clean = printable(raw);
+    let end = clean.floor_char_boundary(most);
+    clean[..end].trim_end().to_owned()
+}
+
+/// The last `most` bytes, likewise.
+pub fn tail(raw: &str, most: usize) -> String {
+    let clean = printable(raw);
+    let start = clean.ceil_char_boundary(clean.len().saturating_sub(most));
+    clean[start..].trim().to_owned()
+}
+
+fn printable(raw: &str) -> String {
+    let kept = raw.chars().filter(|&c| c == '\n' || c == '\t' || !(c.is_control() || is_bidi_control(c)));
+    kept.collect()
+}
+
 /// Markdown: line breaks and tabs are fine, Windows line ends become plain ones.
 pub fn markdown(what: &'static str, raw: &str, most: usize) -> Result<String, Refusal> {
     if raw.trim().is_empty() {

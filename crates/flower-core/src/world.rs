@@ -4,6 +4,7 @@
 //! the decision can look at, which a test holds by running the same commands on both.
 
 use crate::actor::Caller;
+use crate::agent::{self, Agent};
 use crate::brief::{self, Brief};
 use crate::command::Command;
 use crate::dispatch::{self, Dispatch};
@@ -13,6 +14,7 @@ use crate::lease::{self, Lease};
 use crate::link::LinkKind;
 use crate::main_branch::{self, Main};
 use crate::moment::Beat;
+use crate::permission::{self, Permission};
 use crate::project;
 use crate::refusal::Refusal;
 use crate::scratchpad::{self, Scratchpad};
@@ -40,6 +42,10 @@ pub struct World {
     pub leases: BTreeMap<u64, Lease>,
     pub last_lease: u64,
     pub last_message: u64,
+    pub agents: BTreeMap<u64, Agent>,
+    pub last_agent: u64,
+    pub permissions: BTreeMap<u64, Permission>,
+    pub last_permission: u64,
     /// By dispatch: the fence whose holder was heard of, and when. Kept beside the log; no event makes it.
     pub beats: BTreeMap<u64, (u64, Beat)>,
     /// By project.
@@ -118,6 +124,10 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
             vec![Draft { stream, brief, event: breached.clone().into() }]
         }
         Command::SendMessage { to, text } => message::send(world, caller, to, text)?,
+        Command::StartAgent(request) => agent::start(world, request)?,
+        Command::Agent { number, step } => agent::step(world, *number, step)?,
+        Command::AskPermission(request) => permission::ask(world, request)?,
+        Command::DecidePermission { number, allow, why } => permission::decide(world, *number, *allow, why.as_deref())?,
         Command::NoteRefused { what, why } => {
             let event = CallRefused { what: text::cut(what, 200), why: text::cut(why, 500) };
             let stream = caller.token.clone().map_or(Stream::Log, Stream::Token);
@@ -263,6 +273,16 @@ impl World {
         } else if let Some(lease) = lease::number(event).and_then(|number| self.leases.get_mut(&number)) {
             lease.live = false;
         }
+        if let Some(new) = Agent::started(event, brief, at, by) {
+            self.last_agent = new.number;
+            self.agents.insert(new.number, new);
+        } else if let Some(agent) = agent::number(event).and_then(|number| self.agents.get_mut(&number)) {
+            agent.evolve(event, brief, at);
+        }
+        if let Some(new) = Permission::asked(event, brief, at) {
+            self.last_permission = new.number;
+            self.permissions.insert(new.number, new);
+        }
         if let Some(project) = main_branch::project(event) {
             match self.mains.get_mut(project) {
                 Some(main) => main.evolve(event, at),
@@ -296,6 +316,11 @@ impl World {
             }
             Event::TokenIssued(token) => {
                 self.tokens.insert(token.id.clone(), token.agent.clone());
+            }
+            Event::PermissionDecided(decided) => {
+                if let Some(permission) = self.permissions.get_mut(&decided.number) {
+                    permission.allowed = Some(decided.allow);
+                }
             }
             Event::MessageSent(sent) => self.last_message = sent.number,
             Event::TokenRevoked(token) => {

@@ -153,6 +153,6 @@ fn message(row: &Row) -> Result<Message, StoreError> {
     })
 }
 
-fn highest(conn: &mut Conn, table: &str) -> Result<u64, StoreError> {
+pub(super) fn highest(conn: &mut Conn, table: &str) -> Result<u64, StoreError> {
     conn.row(&format!("SELECT coalesce(max(number), 0) FROM {table}"), &[])?.map_or(Ok(0), |row| row.int(0))
 }

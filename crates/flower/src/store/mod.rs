@@ -1,5 +1,6 @@
 //! The store: one append-only log, the tables made from it, and the only code that speaks to a database.
 
+pub mod agents;
 pub mod beside;
 pub mod blobs;
 pub mod briefs;

@@ -5,7 +5,8 @@ use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::Index;
 use flower_core::{
-    Brief, Dispatch, Event, Landing, Lease, Main, Recorded, Worktree, dispatch, landing, lease, main_branch, worktree,
+    Agent, Brief, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, Worktree, agent, dispatch, landing,
+    lease, main_branch, worktree,
 };
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,6 +31,9 @@ pub const TABLES: &[&str] = &[
     "leases",
     "breaches",
     "messages",
+    "agents",
+    "spendings",
+    "permissions",
     "search_docs",
     "search_words",
     "search_spellings",
@@ -304,6 +308,39 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                 ],
             )?;
         }
+        Event::AgentStarted(_)
+        | Event::AgentAssigned(_)
+        | Event::AgentRestarted(_)
+        | Event::AgentRefreshed(_)
+        | Event::AgentStopped(_) => agent_row(conn, recorded, event)?,
+        Event::AgentSpent(spent) => {
+            let day = at.get(..10).unwrap_or(at);
+            conn.execute(
+                "INSERT INTO spendings (seq, day, agent, brief, dispatch, tokens, cost, currency)
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                params![
+                    recorded.seq,
+                    day,
+                    spent.number,
+                    spent.brief,
+                    spent.dispatch,
+                    spent.tokens,
+                    spent.cost,
+                    spent.currency.as_ref()
+                ],
+            )?;
+        }
+        Event::PermissionAsked(_) => {
+            if let Some(asked) = Permission::asked(event, brief, at) {
+                permission_row(conn, &asked)?;
+            }
+        }
+        Event::PermissionDecided(decided) => {
+            if let Some(mut known) = super::agents::permission(conn, decided.number)? {
+                known.allowed = Some(decided.allow);
+                permission_row(conn, &known)?;
+            }
+        }
         // These change the brief's own row only, or nothing but the trace.
         Event::StatusChanged(_)
         | Event::BriefRenamed(_)
@@ -425,6 +462,43 @@ fn lease_row(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), 
         "INSERT INTO leases (number, project, worktree, live, state) VALUES ($1, $2, $3, $4, $5)
          ON CONFLICT (number) DO UPDATE SET live = excluded.live, state = excluded.state",
         params![number, &lease.project, &lease.worktree, u64::from(lease.live), &state],
+    )?;
+    Ok(())
+}
+
+fn agent_row(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
+    let Some(number) = agent::number(event) else { return Ok(()) };
+    let agent = match Agent::started(event, recorded.brief, &recorded.at, &recorded.actor_name) {
+        Some(new) => new,
+        None => {
+            let Some(mut known) = super::agents::agent(conn, number)? else { return Ok(()) };
+            known.evolve(event, recorded.brief, &recorded.at);
+            known
+        }
+    };
+    let state = serde_json::to_string(&agent).expect("an agent is plain data");
+    conn.execute(
+        "INSERT INTO agents (number, name, project, worktree, dispatch, live, state) VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (number) DO UPDATE SET dispatch = excluded.dispatch, live = excluded.live, state = excluded.state",
+        params![
+            number,
+            &agent.name,
+            &agent.project,
+            &agent.worktree,
+            agent.dispatch,
+            u64::from(agent.is_live()),
+            &state
+        ],
+    )?;
+    Ok(())
+}
+
+fn permission_row(conn: &mut Conn, permission: &Permission) -> Result<(), StoreError> {
+    let state = serde_json::to_string(permission).expect("a permission is plain data");
+    conn.execute(
+        "INSERT INTO permissions (number, agent, open, state) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (number) DO UPDATE SET open = excluded.open, state = excluded.state",
+        params![permission.number, permission.agent, u64::from(permission.allowed.is_none()), &state],
     )?;
     Ok(())
 }

@@ -4,10 +4,10 @@ use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
-use super::{beside, dispatches, landings, worktrees};
+use super::{agents, beside, dispatches, landings, worktrees};
 use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
-use flower_core::{Brief, Caller, Command, LinkKind, World, dispatch, landing, link, worktree};
+use flower_core::{Brief, Caller, Command, LinkKind, World, agent, dispatch, landing, link, worktree};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -166,6 +166,33 @@ pub fn load(
             }
             if let Some(run) = request.run {
                 slice.dispatch(run.dispatch)?;
+            }
+        }
+        Command::StartAgent(request) => {
+            slice.projects()?;
+            slice.world.last_agent = agents::last(slice.conn)?;
+            let live = agents::live(slice.conn, None)?;
+            slice.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
+            if let Some(dispatch) = request.dispatch {
+                slice.dispatch(dispatch)?;
+            }
+        }
+        Command::Agent { number, step } => slice.agent(*number, step)?,
+        Command::AskPermission(request) => {
+            slice.world.last_permission = agents::last_permission(slice.conn)?;
+            if let Some(agent) = agents::agent(slice.conn, request.agent)? {
+                if let Some(brief) = agent.brief {
+                    slice.brief(brief)?;
+                }
+                slice.world.agents.insert(agent.number, agent);
+            }
+        }
+        Command::DecidePermission { number, .. } => {
+            if let Some(permission) = agents::permission(slice.conn, *number)? {
+                if let Some(brief) = permission.brief {
+                    slice.brief(brief)?;
+                }
+                slice.world.permissions.insert(*number, permission);
             }
         }
         Command::RevokeToken { id } => slice.token(id)?,
@@ -372,6 +399,25 @@ impl Slice<'_> {
                 self.link(dispatch.brief, LinkKind::Commit, commit)?;
             }
         }
+        Ok(())
+    }
+
+    /// With what it works on, and whoever else could.
+    fn agent(&mut self, number: u64, step: &agent::Step) -> Result<(), StoreError> {
+        let Some(agent) = agents::agent(self.conn, number)? else { return Ok(()) };
+        if let Some(brief) = agent.brief {
+            self.brief(brief)?;
+        }
+        if let agent::Step::Assign { dispatch } = step {
+            self.dispatch(*dispatch)?;
+            let others = agents::of_dispatch(self.conn, *dispatch)?;
+            self.world.agents.extend(others.into_iter().map(|agent| (agent.number, agent)));
+        }
+        if let Some(dispatch) = agent.dispatch {
+            self.dispatch(dispatch)?;
+        }
+        self.leases(&agent.project, &agent.worktree)?;
+        self.world.agents.insert(number, agent);
         Ok(())
     }
 

@@ -1,0 +1,323 @@
+//! Agents that flower runs: which there are to be, for which work, and how each ended. What their processes do at this moment
+//! is observed, not recorded.
+
+use crate::actor::Role;
+use crate::dispatch::{self, Dispatch, DispatchState};
+use crate::event::{
+    AgentAssigned, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped, DispatchFailed, Draft,
+    Stream,
+};
+use crate::refusal::Refusal;
+use crate::word::words;
+use crate::world::World;
+use crate::{Event, text, worktree};
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// How an agent ended.
+    Ending ("ending") {
+        /// Its work was done.
+        Retired = "retired",
+        /// Somebody stopped it.
+        Stopped = "stopped",
+        /// It ended too often, or did not do its work.
+        Failed = "failed",
+        /// Everything was stopped; its work goes on once that is over.
+        Halted = "halted",
+    }
+}
+
+words! {
+    /// Who wrote a hand-over note.
+    Author ("author") { Agent = "agent", Flower = "flower" }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub number: u64,
+    pub name: String,
+    pub profile: String,
+    pub role: Role,
+    /// It stays when its work is done, and gets more.
+    pub standing: bool,
+    pub project: String,
+    pub worktree: String,
+    pub brief: Option<u64>,
+    pub dispatch: Option<u64>,
+    /// 0 leads; the others work beside it.
+    pub member: u64,
+    /// Processes of it that ended unexpectedly during this work.
+    pub restarts: u64,
+    pub refreshes: u64,
+    /// What the one before it left for the one that goes on.
+    pub hand_over: Option<String>,
+    pub ended: Option<End>,
+    pub by: String,
+    pub started_at: String,
+    pub ended_at: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    pub how: Ending,
+    pub why: String,
+    /// The last of what it said, where that helps.
+    pub output: Option<String>,
+}
+
+/// Which agent is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Otherwise it is named after its profile.
+    pub name: Option<String>,
+    pub profile: String,
+    pub role: Role,
+    pub standing: bool,
+    pub project: String,
+    pub worktree: String,
+    pub dispatch: Option<u64>,
+    pub member: u64,
+    /// How many may run in the project at once.
+    pub most: u64,
+}
+
+const OUTPUT_BYTES: usize = 4 * 1024;
+const WHY_CHARS: usize = 500;
+
+impl Agent {
+    pub fn started(event: &Event, brief: Option<u64>, at: &str, by: &str) -> Option<Agent> {
+        let Event::AgentStarted(new) = event else { return None };
+        Some(Agent {
+            number: new.number,
+            name: new.name.clone(),
+            profile: new.profile.clone(),
+            role: new.role,
+            standing: new.standing,
+            project: new.project.clone(),
+            worktree: new.worktree.clone(),
+            brief,
+            dispatch: new.dispatch,
+            member: new.member,
+            restarts: 0,
+            refreshes: 0,
+            hand_over: None,
+            ended: None,
+            by: by.to_owned(),
+            started_at: at.to_owned(),
+            ended_at: None,
+        })
+    }
+
+    pub fn evolve(&mut self, event: &Event, brief: Option<u64>, at: &str) {
+        match event {
+            Event::AgentAssigned(assigned) => {
+                self.dispatch = Some(assigned.dispatch);
+                self.brief = brief;
+                self.restarts = 0;
+                self.hand_over = None;
+            }
+            Event::AgentRestarted(_) => self.restarts += 1,
+            Event::AgentRefreshed(refreshed) => {
+                self.refreshes += 1;
+                self.hand_over = Some(refreshed.note.clone());
+            }
+            Event::AgentStopped(stopped) => {
+                let (how, why, output) = (stopped.how, stopped.why.clone(), stopped.output.clone());
+                self.ended = Some(End { how, why, output });
+                self.ended_at = Some(at.to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    fn draft(&self, event: impl Into<Event>) -> Draft {
+        Draft { stream: Stream::Agent(self.number), brief: self.brief, event: event.into() }
+    }
+}
+
+/// The agent that an event speaks of.
+pub fn number(event: &Event) -> Option<u64> {
+    match event {
+        Event::AgentStarted(AgentStarted { number, .. })
+        | Event::AgentAssigned(AgentAssigned { number, .. })
+        | Event::AgentRestarted(AgentRestarted { number, .. })
+        | Event::AgentRefreshed(AgentRefreshed { number, .. })
+        | Event::AgentSpent(AgentSpent { number, .. })
+        | Event::AgentStopped(AgentStopped { number, .. }) => Some(*number),
+        _ => None,
+    }
+}
+
+/// What happens to an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A standing one gets its next work.
+    Assign {
+        dispatch: u64,
+    },
+    /// Its process ended unexpectedly, and the next one begins.
+    Restart {
+        why: String,
+    },
+    /// Its context was full: a fresh one goes on from the note.
+    Refresh {
+        note: String,
+        author: Author,
+        used: Option<u64>,
+        size: Option<u64>,
+    },
+    /// What it has used since the last time, as far as it says so.
+    Spend {
+        tokens: Option<u64>,
+        /// Millionths of the currency.
+        cost: Option<u64>,
+        currency: Option<String>,
+    },
+    Stop {
+        how: Ending,
+        why: String,
+        output: Option<String>,
+    },
+}
+
+pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let profile = text::name("profile", &request.profile)?;
+    world.require_project(&request.project)?;
+    let worktree = worktree::name(&request.worktree)?;
+    let live = || world.agents.values().filter(|agent| agent.is_live());
+    let mut brief = None;
+    if let Some(number) = request.dispatch {
+        let dispatch = world.dispatch(number)?;
+        require_free(dispatch, request.member)?;
+        brief = Some(dispatch.brief);
+        if let Some(there) = live().find(|a| a.dispatch == Some(number) && a.member == request.member) {
+            return Err(Refusal::AgentThere { name: there.name.clone(), dispatch: number });
+        }
+    }
+    let running = live().filter(|agent| agent.project == request.project).count();
+    if u64::try_from(running).unwrap_or(u64::MAX) >= request.most {
+        return Err(Refusal::NoSlot { running, most: request.most });
+    }
+    let number = world.last_agent + 1;
+    let name = match &request.name {
+        Some(name) => text::name("agent", name)?,
+        None => format!("{}-{number}", text::cut(&profile, 40)),
+    };
+    if name == "operator" || live().any(|agent| agent.name == name) {
+        return Err(Refusal::AgentNamed { name });
+    }
+    let event = AgentStarted {
+        number,
+        name,
+        profile,
+        role: request.role,
+        standing: request.standing,
+        project: request.project.clone(),
+        worktree,
+        dispatch: request.dispatch,
+        member: request.member,
+    };
+    Ok(vec![Draft { stream: Stream::Agent(number), brief, event: event.into() }])
+}
+
+/// Whether an agent may begin there: a lead where nobody works yet, the others where there is room for them.
+fn require_free(dispatch: &Dispatch, member: u64) -> Result<(), Refusal> {
+    let (number, state) = (dispatch.number, dispatch.state);
+    let wanted = |wanted: &'static str| Err(Refusal::DispatchState { number, state, wanted });
+    match (state, member) {
+        (DispatchState::Requested, 0) => Ok(()),
+        (_, 0) => wanted("waiting for somebody"),
+        _ if !dispatch.is_open() => wanted("open"),
+        (_, member) if member < dispatch.agents => Ok(()),
+        _ => Err(Refusal::TooMany {
+            what: "agents",
+            count: usize::try_from(member + 1).unwrap_or(usize::MAX),
+            most: usize::try_from(dispatch.agents).unwrap_or(usize::MAX),
+        }),
+    }
+}
+
+pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+    let agent = world.agent(number)?;
+    match step {
+        // How much it used is known only after it has ended.
+        Step::Spend { tokens, cost, currency } => {
+            if tokens.is_none() && cost.is_none() {
+                return Ok(Vec::new());
+            }
+            let (brief, dispatch) = (agent.brief, agent.dispatch);
+            let currency = currency.as_deref().map(|word| text::cut(word, 8));
+            return Ok(vec![agent.draft(AgentSpent {
+                number,
+                brief,
+                dispatch,
+                tokens: *tokens,
+                cost: *cost,
+                currency,
+            })]);
+        }
+        // Twice is as good as once.
+        Step::Stop { .. } if !agent.is_live() => return Ok(Vec::new()),
+        _ if !agent.is_live() => return Err(Refusal::AgentEnded { name: agent.name.clone() }),
+        _ => {}
+    }
+    match step {
+        Step::Assign { dispatch: next } => assign(world, agent, *next),
+        Step::Restart { why } => {
+            let (restarts, why) = (agent.restarts + 1, text::cut(why, WHY_CHARS));
+            Ok(vec![agent.draft(AgentRestarted { number, restarts, why })])
+        }
+        Step::Refresh { note, author, used, size } => {
+            let note = text::head(note, text::NOTE_BYTES / 4);
+            Ok(vec![agent.draft(AgentRefreshed { number, note, author: *author, used: *used, size: *size })])
+        }
+        Step::Stop { how, why, output } => Ok(stop(world, agent, *how, why, output.as_deref())),
+        Step::Spend { .. } => Ok(Vec::new()),
+    }
+}
+
+fn assign(world: &World, agent: &Agent, next: u64) -> Result<Vec<Draft>, Refusal> {
+    let dispatch = world.dispatch(next)?;
+    require_free(dispatch, 0)?;
+    let works_on = |number| world.dispatches.get(&number).filter(|dispatch| dispatch.is_open());
+    if let Some(busy) = agent.dispatch.and_then(works_on) {
+        return Err(Refusal::Busy { number: next, other: busy.number });
+    }
+    let there = world.agents.values().find(|a| a.is_live() && a.dispatch == Some(next) && a.member == 0);
+    if let Some(there) = there {
+        return Err(Refusal::AgentThere { name: there.name.clone(), dispatch: next });
+    }
+    let mut draft = agent.draft(AgentAssigned { number: agent.number, dispatch: next });
+    draft.brief = Some(dispatch.brief);
+    Ok(vec![draft])
+}
+
+/// Its claim goes with it: back to whoever is next, or with a failure to whoever looks into it.
+fn stop(world: &World, agent: &Agent, how: Ending, why: &str, output: Option<&str>) -> Vec<Draft> {
+    let why = text::cut(why, WHY_CHARS);
+    let output = output.map(|text| text::tail(text, OUTPUT_BYTES));
+    let mut drafts = vec![agent.draft(AgentStopped { number: agent.number, how, why: why.clone(), output })];
+    let Some(dispatch) = agent.dispatch.and_then(|number| world.dispatches.get(&number)) else { return drafts };
+    match dispatch.claim.as_ref().filter(|claim| claim.holder == agent.name) {
+        Some(claim) if how == Ending::Failed => {
+            let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
+            let summary = format!("{} was given up: {why}", agent.name);
+            let failed = DispatchFailed { number, fence, holder, summary, not_done: None };
+            drafts.push(dispatch::draft(dispatch, failed));
+            drafts.extend(dispatch::release_all(world, dispatch, &agent.name, "its agent was given up"));
+        }
+        Some(claim) => drafts.extend(dispatch::expire(world, dispatch, claim)),
+        None => drafts.extend(dispatch::release(world, dispatch, &agent.name, "its holder has ended")),
+    }
+    drafts
+}
+
+impl World {
+    pub fn agent(&self, number: u64) -> Result<&Agent, Refusal> {
+        self.agents.get(&number).ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() })
+    }
+}

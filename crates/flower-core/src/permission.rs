@@ -1,0 +1,86 @@
+//! Permissions that agents ask a person for. What nobody decides in time is denied.
+
+use crate::event::{Draft, PermissionAsked, PermissionDecided, Stream};
+use crate::refusal::Refusal;
+use crate::world::World;
+use crate::{Event, text};
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permission {
+    pub number: u64,
+    pub agent: u64,
+    pub name: String,
+    pub worktree: String,
+    pub brief: Option<u64>,
+    /// What it wants to do, in its own words, and of which sort that is.
+    pub title: String,
+    pub sort: String,
+    pub paths: Vec<String>,
+    /// How long somebody may think about it.
+    pub seconds: u64,
+    pub at: String,
+    pub allowed: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub agent: u64,
+    pub title: String,
+    pub sort: String,
+    pub paths: Vec<String>,
+    pub seconds: u64,
+}
+
+const TITLE_CHARS: usize = 1_000;
+const MOST_PATHS: usize = 20;
+
+impl Permission {
+    pub fn asked(event: &Event, brief: Option<u64>, at: &str) -> Option<Permission> {
+        let Event::PermissionAsked(asked) = event else { return None };
+        Some(Permission {
+            number: asked.number,
+            agent: asked.agent,
+            name: asked.name.clone(),
+            worktree: asked.worktree.clone(),
+            brief,
+            title: asked.title.clone(),
+            sort: asked.sort.clone(),
+            paths: asked.paths.clone(),
+            seconds: asked.seconds,
+            at: at.to_owned(),
+            allowed: None,
+        })
+    }
+}
+
+pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let agent = world.agent(request.agent)?;
+    if !agent.is_live() {
+        return Err(Refusal::AgentEnded { name: agent.name.clone() });
+    }
+    let number = world.last_permission + 1;
+    let asked = PermissionAsked {
+        number,
+        agent: agent.number,
+        name: agent.name.clone(),
+        worktree: agent.worktree.clone(),
+        title: text::cut(&request.title, TITLE_CHARS),
+        sort: text::cut(&request.sort, 40),
+        paths: request.paths.iter().take(MOST_PATHS).map(|path| text::cut(path, 500)).collect(),
+        seconds: request.seconds,
+    };
+    Ok(vec![Draft { stream: Stream::Permission(number), brief: agent.brief, event: asked.into() }])
+}
+
+pub(crate) fn decide(world: &World, number: u64, allow: bool, why: Option<&str>) -> Result<Vec<Draft>, Refusal> {
+    let permission = world.permissions.get(&number).ok_or(Refusal::NoPermission { number })?;
+    match permission.allowed {
+        Some(before) if before == allow => return Ok(Vec::new()),
+        Some(before) => return Err(Refusal::PermissionDecided { number, allowed: before }),
+        None => {}
+    }
+    let why = why.map(|why| text::line("reason", why, 500)).transpose()?;
+    let decided = PermissionDecided { number, allow, why };
+    Ok(vec![Draft { stream: Stream::Permission(number), brief: permission.brief, event: decided.into() }])
+}
