@@ -1,1 +1,3 @@
 //! A real terminal around a jailed command, which goes on when nobody looks at it.
+mod scrollback;
+pub use scrollback::{Place, Scrollback};

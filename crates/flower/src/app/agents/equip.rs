@@ -1,0 +1,84 @@
+//! What an agent is given: its jail, the keys and the one file that its profile names, and flower's own tools.
+
+use super::credentials::{self, Lent};
+use super::mask::Mask;
+use super::profiles::Profile;
+use super::program::Program;
+use crate::app::App;
+use crate::app::worktrees::place::Place;
+use crate::app::worktrees::private;
+use crate::error::{Problem, ProblemKind};
+use flower_core::Agent;
+use flower_core::worktree::Seal;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(super) struct Equipment {
+    pub(super) launcher: Vec<OsString>,
+    pub(super) command: Vec<OsString>,
+    pub(super) dir: PathBuf,
+    pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) mask: Arc<Mask>,
+    pub(super) lent: Option<Lent>,
+}
+
+/// The operator's own home.
+pub(super) fn user_home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from)
+}
+
+impl App {
+    pub(super) async fn equip(
+        &self,
+        agent: &Agent,
+        profile: &Profile,
+        program: &Program,
+        place: &Place,
+        token: &str,
+    ) -> Result<Equipment, Problem> {
+        if place.seal == Seal::Linked {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("worktree `{}` is linked, so nothing would keep an agent away from MAIN", place.name),
+                "use a sealed one: `flower worktree new NAME`",
+            ));
+        }
+        self.require_jail().await?;
+        let settings = self.facts_of(&place.project).await?.settings;
+        if !settings.openings().is_empty() {
+            self.require_approved(&place.project, &settings).await?;
+        }
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
+        let mut spec = private::spec(&self.home, place, &settings.worktree, port).map_err(io)?;
+        if let Some(network) = profile.network {
+            spec.network = network;
+        }
+        spec.connect.extend(&profile.connect);
+        spec.read.extend(profile.readable(&user_home()));
+        spec.read.extend(program.read.iter().cloned());
+        spec.programs.extend(program.folders.iter().cloned());
+        spec.env.extend(profile.set.clone());
+        let mut env = vec![("FLOWER_TOKEN".into(), token.into())];
+        let mut secrets = vec![token.to_owned()];
+        for name in &profile.env {
+            if let Some(value) = self.agents.keys.value(name) {
+                spec.pass_env.push(name.clone());
+                env.push((name.into(), value.clone().into()));
+                secrets.push(value);
+            }
+        }
+        let home = place.home();
+        let lent = credentials::lend(profile, &user_home(), &home).map_err(io)?;
+        let mut mask = Mask::new(secrets);
+        if let Some(lent) = &lent {
+            mask = mask.of_credentials(&fs::read_to_string(lent.path()).unwrap_or_default());
+        }
+        let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
+        let mut command = vec![program.path.clone().into_os_string()];
+        command.extend(profile.command.iter().skip(1).map(OsString::from));
+        Ok(Equipment { launcher, command, dir: place.tree.clone(), env, mask: Arc::new(mask), lent })
+    }
+}
