@@ -69,6 +69,11 @@ impl Home {
         self.dir.join("sessions.json")
     }
 
+    /// The user's own settings, written by hand.
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("config.toml")
+    }
+
     pub fn daemon_log(&self) -> PathBuf {
         self.dir.join("daemon.log")
     }

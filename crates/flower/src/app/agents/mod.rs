@@ -5,3 +5,4 @@ pub mod keys;
 pub mod mask;
 pub mod profiles;
 pub mod program;
+mod raw;
