@@ -122,7 +122,7 @@ pub(super) fn of_this_user() -> Tools {
 
 /// Only whole paths of some depth, that neither hold a credential nor lie inside one. Both spellings of the path and of the
 /// home are looked at, because a link must not lead around this.
-fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
+pub fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let homes = home.map(|home| [home.to_owned(), home.canonicalize().unwrap_or_else(|_| home.to_owned())]);
     [path, &real].into_iter().all(|path| {
