@@ -25,6 +25,7 @@ mod project;
 mod queue;
 mod revert;
 mod scratchpad;
+mod scripted_agent;
 mod search;
 mod status;
 mod thaw;
@@ -74,12 +75,16 @@ pub(super) enum Command {
     Hook(hook::HookArgs),
     #[command(hide = true)]
     Jail(jail::JailArgs),
+    #[command(hide = true)]
+    ScriptedAgent(scripted_agent::ScriptedAgentArgs),
 }
 
 /// The jail needs neither home nor project, forks before there are threads, and ends with another program's exit code.
+/// The scripted agent needs nothing of flower at all.
 pub(super) fn run_alone(command: &Command) -> Option<ExitCode> {
     match command {
         Command::Jail(args) => Some(jail::run(args)),
+        Command::ScriptedAgent(args) => Some(scripted_agent::run(args)),
         _ => None,
     }
 }
@@ -127,7 +132,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Token(args) => token::run(&context, args).await,
             Command::Log(args) => log::run(&context, args).await,
             Command::Completions(args) => completions::run(&context, &args),
-            Command::Mcp(_) | Command::Jail(_) => unreachable!("it has run alone"),
+            Command::Mcp(_) | Command::Jail(_) | Command::ScriptedAgent(_) => unreachable!("it has run alone"),
         }
     })
 }

@@ -1,0 +1,298 @@
+//! The methods of the protocol. Standard input is read while turns are played.
+
+use super::memory::Memory;
+use super::play::{End, Player};
+use super::wire::Wire;
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::rpc::RequestId;
+use agent_client_protocol_schema::v1::{
+    AGENT_METHOD_NAMES, AgentCapabilities, CancelNotification, ContentBlock, EmbeddedResourceResource, Error,
+    Implementation, InitializeResponse, LoadSessionRequest, LoadSessionResponse, McpServer, McpServerStdio,
+    NewSessionRequest, NewSessionResponse, PromptRequest, ResumeSessionRequest, ResumeSessionResponse,
+    SessionCapabilities, SessionId, SessionResumeCapabilities, SetSessionModeRequest, SetSessionModeResponse,
+    StopReason,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::{Notify, OwnedMutexGuard, oneshot};
+
+/// How it behaves, whatever it plays.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Sessions can be loaded and resumed by another process.
+    pub resume: bool,
+    /// A script begins anew, however far another process has come.
+    pub forget: bool,
+    pub no_usage: bool,
+    /// Between two steps.
+    pub delay: Duration,
+    pub refuse_initialize: bool,
+    pub never_answer: bool,
+    pub auth_required: bool,
+}
+
+/// Serves one client until it closes its end.
+pub fn run(options: Options) -> ExitCode {
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("the scripted agent cannot start: {error}");
+            return ExitCode::FAILURE;
+        }
+    };
+    runtime.block_on(serve(options));
+    runtime.shutdown_background();
+    ExitCode::SUCCESS
+}
+
+pub(super) struct Agent {
+    pub(super) options: Options,
+    pub(super) wire: Wire,
+    pub(super) memory: Memory,
+    /// It hears neither `cancel` nor that its client has left.
+    pub(super) deaf: AtomicBool,
+    asked: Mutex<HashMap<i64, oneshot::Sender<Value>>>,
+    next: AtomicI64,
+}
+
+impl Agent {
+    /// The whole answer of the client to a request.
+    pub(super) async fn ask<T: Serialize>(&self, method: &str, params: T) -> Option<Value> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, answer) = oneshot::channel();
+        self.asked.lock().ok()?.insert(id, sender);
+        self.wire.ask(id, method, params).await;
+        answer.await.ok()
+    }
+
+    fn answered(&self, message: Value) {
+        let sender = message["id"].as_i64().and_then(|id| self.asked.lock().ok()?.remove(&id));
+        if let Some(sender) = sender {
+            let _ = sender.send(message);
+        }
+    }
+}
+
+struct Session {
+    player: Arc<tokio::sync::Mutex<Player>>,
+    /// Of the turn that was begun last.
+    cancel: Arc<Notify>,
+}
+
+async fn serve(options: Options) {
+    let agent = Arc::new(Agent {
+        options,
+        wire: Wire::start(),
+        memory: Memory::new(),
+        deaf: AtomicBool::new(false),
+        asked: Mutex::default(),
+        next: AtomicI64::new(1),
+    });
+    let mut door = Door { agent: agent.clone(), sessions: HashMap::new() };
+    let mut input = BufReader::new(tokio::io::stdin());
+    let mut line = Vec::new();
+    while let Ok(1..) = input.read_until(b'\n', &mut line).await {
+        if !agent.options.never_answer && !line.trim_ascii().is_empty() {
+            door.hear(&line).await;
+        }
+        line.clear();
+    }
+    if agent.deaf.load(Ordering::Relaxed) {
+        std::future::pending::<()>().await;
+    }
+    agent.wire.flush().await;
+}
+
+struct Door {
+    agent: Arc<Agent>,
+    sessions: HashMap<SessionId, Session>,
+}
+
+impl Door {
+    async fn hear(&mut self, line: &[u8]) {
+        let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
+            return self.agent.wire.answer(RequestId::Null, Err::<Value, _>(Error::parse_error())).await;
+        };
+        let params = message["params"].take();
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), Some(id)) => match serde_json::from_value(id.clone()) {
+                Ok(id) => self.asked(id, method, params).await,
+                Err(_) => {
+                    self.agent.wire.answer(RequestId::Null, Err::<Value, _>(Error::invalid_request())).await;
+                }
+            },
+            (Some(method), None) => self.told(method, params),
+            (None, _) => self.agent.answered(message),
+        }
+    }
+
+    async fn asked(&mut self, id: RequestId, method: &str, params: Value) {
+        let names = &AGENT_METHOD_NAMES;
+        let resumes = self.agent.options.resume;
+        let answer = match method {
+            _ if method == names.initialize => self.initialize().and_then(value),
+            _ if method == names.session_new => self.new_session(params).and_then(value),
+            _ if method == names.session_load && resumes => self.load(params).await.and_then(value),
+            _ if method == names.session_resume && resumes => self.resume(params).and_then(value),
+            _ if method == names.session_set_mode => self.set_mode(params).and_then(value),
+            _ if method == names.session_prompt => match self.prompt(id.clone(), params) {
+                // The turn answers when it ends.
+                Ok(()) => return,
+                Err(error) => Err(error),
+            },
+            _ => Err(Error::method_not_found()),
+        };
+        self.agent.wire.answer(id, answer).await;
+    }
+
+    fn told(&self, method: &str, params: Value) {
+        if method != AGENT_METHOD_NAMES.session_cancel || self.agent.deaf.load(Ordering::Relaxed) {
+            return;
+        }
+        let Ok(cancel) = serde_json::from_value::<CancelNotification>(params) else { return };
+        if let Some(session) = self.sessions.get(&cancel.session_id) {
+            session.cancel.notify_one();
+        }
+    }
+
+    fn initialize(&self) -> Result<InitializeResponse, Error> {
+        let options = &self.agent.options;
+        if options.refuse_initialize {
+            return Err(Error::internal_error().data("it was told to refuse"));
+        }
+        let resume = options.resume.then(SessionResumeCapabilities::new);
+        let can = AgentCapabilities::new()
+            .load_session(options.resume)
+            .session_capabilities(SessionCapabilities::new().resume(resume));
+        let info = Implementation::new("scripted", crate::VERSION);
+        Ok(InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(can).agent_info(info))
+    }
+
+    fn new_session(&mut self, params: Value) -> Result<NewSessionResponse, Error> {
+        let request: NewSessionRequest = read(params)?;
+        if self.agent.options.auth_required {
+            return Err(Error::auth_required());
+        }
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| Error::internal_error().data(error.to_string()))?;
+        let id = SessionId::new(random.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+        self.open(id.clone(), request.cwd, request.mcp_servers);
+        Ok(NewSessionResponse::new(id))
+    }
+
+    async fn load(&mut self, params: Value) -> Result<LoadSessionResponse, Error> {
+        let request: LoadSessionRequest = read(params)?;
+        let player = self.reopen(request.session_id, request.cwd, request.mcp_servers)?;
+        // Whoever loads a session hears again what was said in it.
+        player.lock().await.tell_so_far().await;
+        Ok(LoadSessionResponse::new())
+    }
+
+    fn resume(&mut self, params: Value) -> Result<ResumeSessionResponse, Error> {
+        let request: ResumeSessionRequest = read(params)?;
+        self.reopen(request.session_id, request.cwd, request.mcp_servers)?;
+        Ok(ResumeSessionResponse::new())
+    }
+
+    fn set_mode(&self, params: Value) -> Result<SetSessionModeResponse, Error> {
+        let request: SetSessionModeRequest = read(params)?;
+        self.session(&request.session_id).map(|_| SetSessionModeResponse::new())
+    }
+
+    fn prompt(&mut self, id: RequestId, params: Value) -> Result<(), Error> {
+        let request: PromptRequest = read(params)?;
+        let text = request.prompt.into_iter().filter_map(text_of).collect::<Vec<_>>().join("\n");
+        let session = self.session(&request.session_id)?;
+        let Ok(player) = session.player.clone().try_lock_owned() else {
+            return Err(Error::invalid_request().data("a turn is under way"));
+        };
+        let cancel = Arc::new(Notify::new());
+        tokio::spawn(turn(self.agent.clone(), player, id, text, cancel.clone()));
+        if let Some(session) = self.sessions.get_mut(&request.session_id) {
+            session.cancel = cancel;
+        }
+        Ok(())
+    }
+
+    fn session(&self, id: &SessionId) -> Result<&Session, Error> {
+        self.sessions.get(id).ok_or_else(|| Error::session_not_found(id.clone()))
+    }
+
+    fn reopen(
+        &mut self,
+        id: SessionId,
+        cwd: PathBuf,
+        servers: Vec<McpServer>,
+    ) -> Result<Arc<tokio::sync::Mutex<Player>>, Error> {
+        let known = self.agent.memory.session(&id.0).ok_or_else(|| Error::session_not_found(id.clone()))?;
+        let player = self.open(id.clone(), cwd, servers);
+        let Ok(mut fresh) = player.try_lock() else { return Err(Error::internal_error()) };
+        fresh.remember(known);
+        drop(fresh);
+        Ok(player)
+    }
+
+    fn open(&mut self, id: SessionId, cwd: PathBuf, servers: Vec<McpServer>) -> Arc<tokio::sync::Mutex<Player>> {
+        let server = servers.into_iter().find_map(ours);
+        let player = Player::new(self.agent.clone(), id.clone(), cwd, server);
+        let player = Arc::new(tokio::sync::Mutex::new(player));
+        self.sessions.insert(id, Session { player: player.clone(), cancel: Arc::default() });
+        player
+    }
+}
+
+/// One turn, from the prompt to its answer.
+async fn turn(
+    agent: Arc<Agent>,
+    mut player: OwnedMutexGuard<Player>,
+    id: RequestId,
+    text: String,
+    cancel: Arc<Notify>,
+) {
+    let end = tokio::select! {
+        biased;
+        () = cancel.notified() => End::Turn(StopReason::Cancelled),
+        end = player.hear(&id, &text) => end,
+    };
+    player.leave_off().await;
+    if let End::Turn(reason) = end {
+        let response = player.response(reason);
+        drop(player);
+        agent.wire.answer(id, Ok(response)).await;
+    }
+}
+
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
+    serde_json::from_value(params).map_err(|error| Error::invalid_params().data(error.to_string()))
+}
+
+fn value<T: Serialize>(answer: T) -> Result<Value, Error> {
+    serde_json::to_value(answer).map_err(Error::into_internal_error)
+}
+
+fn text_of(block: ContentBlock) -> Option<String> {
+    match block {
+        ContentBlock::Text(text) => Some(text.text),
+        ContentBlock::Resource(resource) => match resource.resource {
+            EmbeddedResourceResource::TextResourceContents(text) => Some(text.text),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The server that is called in scripts.
+fn ours(server: McpServer) -> Option<McpServerStdio> {
+    match server {
+        McpServer::Stdio(server) if server.name == "flower" => Some(server),
+        _ => None,
+    }
+}

@@ -1,0 +1,431 @@
+//! Playing: which script is next in a session, and what each step does.
+
+use super::agent::Agent;
+use super::command::shell;
+use super::memory::{Progress, Remembered};
+use super::script::{Header, Script};
+use super::step::{Line, Step};
+use super::tools::Tools;
+use agent_client_protocol_schema::rpc::RequestId;
+use agent_client_protocol_schema::v1::{
+    CLIENT_METHOD_NAMES, ContentChunk, Cost, Diff, McpServerStdio, PermissionOption, PermissionOptionKind, Plan,
+    PlanEntry, PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason, ToolCall, ToolCallContent,
+    ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage, UsageUpdate,
+};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Whoever ignores everything leaves at last: a test that fails leaves nothing behind for long.
+const LONGEST_HANG: Duration = Duration::from_secs(600);
+/// Between two questions of somebody who asks forever.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Of the first line of a prompt, in characters.
+const MOST_HEARD: usize = 200;
+
+const COMMIT: &str = "git add -A && git commit --quiet --message \"$1\"";
+/// It has left the process group and the session, and can be found by its name and where it began.
+const FORK: &str = "(setsid sh -c 'n=0; while [ $n -lt 600 ]; do sleep 1; n=$((n + 1)); done' scripted-fork \"$1\" \
+    </dev/null >/dev/null 2>&1 &)";
+
+/// How a turn ends.
+pub(super) enum End {
+    Turn(StopReason),
+    /// The prompt has its answer already.
+    Answered,
+}
+
+/// What one session plays.
+pub(super) struct Player {
+    agent: Arc<Agent>,
+    session: SessionId,
+    cwd: PathBuf,
+    server: Option<McpServerStdio>,
+    tools: Option<Tools>,
+    header: Header,
+    script: Option<Script>,
+    next: usize,
+    progress: Progress,
+    /// Tool calls so far, and the one that has not ended.
+    calls: u64,
+    open: Option<ToolCallId>,
+    /// Said in the answer to this turn.
+    tokens: Option<u64>,
+}
+
+impl Player {
+    pub(super) fn new(agent: Arc<Agent>, session: SessionId, cwd: PathBuf, server: Option<McpServerStdio>) -> Player {
+        Player {
+            agent,
+            session,
+            cwd,
+            server,
+            tools: None,
+            header: Header::default(),
+            script: None,
+            next: 0,
+            progress: Progress::default(),
+            calls: 0,
+            open: None,
+            tokens: None,
+        }
+    }
+
+    pub(super) fn remember(&mut self, known: Remembered) {
+        self.header = known.header;
+        self.script = known.script;
+        self.next = known.next;
+        self.progress = self.header.part().map(|part| self.agent.memory.progress(&part)).unwrap_or_default();
+    }
+
+    /// Plays what the prompt asks for, until the turn ends.
+    pub(super) async fn hear(&mut self, id: &RequestId, prompt: &str) -> End {
+        let header = Header::find(prompt);
+        let scripts = Script::all(prompt);
+        let is_begun = header.is_some() || !scripts.is_empty();
+        self.header = header.unwrap_or_else(|| self.header.clone());
+        if !scripts.is_empty() {
+            self.begin(Script::choose(scripts, &self.header));
+        } else if prompt.to_lowercase().contains("hand-over note") {
+            return self.hand_over().await;
+        } else if !is_begun {
+            let first = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+            self.say(format!("heard: {}", first.chars().take(MOST_HEARD).collect::<String>())).await;
+        }
+        if self.script.is_none() && is_begun {
+            self.say("there is nothing to play for me".to_owned()).await;
+        }
+        self.go_on(id).await
+    }
+
+    /// Ends what a cancelled turn has left open.
+    pub(super) async fn leave_off(&mut self) {
+        if let Some(call) = self.open.take() {
+            self.finish(call, ToolCallStatus::Failed, "cancelled".to_owned()).await;
+        }
+    }
+
+    pub(super) fn response(&mut self, reason: StopReason) -> PromptResponse {
+        let tokens = self.tokens.take();
+        let usage = tokens.map(|tokens| Usage::new(tokens, tokens - tokens / 5, tokens / 5));
+        PromptResponse::new(reason).usage(usage)
+    }
+
+    pub(super) async fn tell_so_far(&self) {
+        self.say(self.so_far()).await;
+    }
+
+    fn begin(&mut self, script: Option<Script>) {
+        self.next = 0;
+        self.progress = Progress::default();
+        if let (Some(script), Some(part)) = (&script, self.header.part()) {
+            self.progress = self.agent.memory.progress(&part);
+            let known = self.progress.next.get(&script.key()).copied();
+            self.next = known.filter(|_| !self.agent.options.forget).unwrap_or_default();
+        }
+        self.script = script;
+    }
+
+    async fn hand_over(&self) -> End {
+        if self.script.as_ref().is_some_and(|script| script.has("mute-handover")) {
+            std::future::pending::<()>().await;
+        }
+        self.say(format!("Hand-over: {}.", self.so_far())).await;
+        End::Turn(StopReason::EndTurn)
+    }
+
+    fn so_far(&self) -> String {
+        format!("{} of {} steps are done", self.next, self.steps())
+    }
+
+    fn steps(&self) -> usize {
+        self.script.as_ref().map_or(0, |script| script.steps.len())
+    }
+
+    async fn go_on(&mut self, id: &RequestId) -> End {
+        loop {
+            let Some(line) = self.script.as_ref().and_then(|script| script.steps.get(self.next)).cloned() else {
+                return End::Turn(StopReason::EndTurn);
+            };
+            let at = self.next;
+            self.next += 1;
+            let Some(parsed) = Line::parse(&line, &self.header) else {
+                self.say(format!("unknown step: {line}")).await;
+                self.stop_here();
+                return End::Turn(StopReason::EndTurn);
+            };
+            let again = parsed.once && !self.is_first(at);
+            // A step that was begun counts as done: whoever dies of it does not die of it again.
+            self.keep();
+            for _ in 0..if again { 0 } else { parsed.times } {
+                if let Some(end) = self.play(id, parsed.step.clone()).await {
+                    return end;
+                }
+            }
+            tokio::time::sleep(self.agent.options.delay).await;
+        }
+    }
+
+    fn is_first(&mut self, at: usize) -> bool {
+        let key = self.script.as_ref().map(Script::key).unwrap_or_default();
+        self.progress.once.insert(format!("{key} {at}"))
+    }
+
+    fn stop_here(&mut self) {
+        self.next = self.steps();
+        self.keep();
+    }
+
+    fn keep(&mut self) {
+        let Some(script) = &self.script else { return };
+        self.progress.next.insert(script.key(), self.next);
+        if let Some(part) = self.header.part() {
+            self.agent.memory.keep_progress(&part, &self.progress);
+        }
+        if self.agent.options.resume {
+            let known = Remembered { header: self.header.clone(), script: self.script.clone(), next: self.next };
+            self.agent.memory.keep_session(&self.session.0, &known);
+        }
+    }
+
+    /// Nothing while the turn goes on.
+    async fn play(&mut self, id: &RequestId, step: Step) -> Option<End> {
+        let wire = &self.agent.wire;
+        match step {
+            Step::Say(text) => self.say(text).await,
+            Step::Think(text) => self.update(SessionUpdate::AgentThoughtChunk(ContentChunk::new(text.into()))).await,
+            Step::Plan(entries) => {
+                let entry = |text| PlanEntry::new(text, PlanEntryPriority::Medium, PlanEntryStatus::Pending);
+                self.update(SessionUpdate::Plan(Plan::new(entries.into_iter().map(entry).collect()))).await;
+            }
+            Step::Write { path, text, append } => self.write(&path, text, append).await,
+            Step::Run { command, must } => {
+                if !self.run(&command, &command, "").await && must {
+                    self.say(format!("it must succeed: {command}")).await;
+                    self.stop_here();
+                    return Some(End::Turn(StopReason::Refusal));
+                }
+            }
+            Step::Commit(message) => {
+                self.run(&format!("git commit: {message}"), COMMIT, &message).await;
+            }
+            Step::Tool { name, arguments } => self.tool(&name, &arguments).await,
+            Step::Permission { kind, title, path, forever } => {
+                while self.permission(kind, &title, path.as_deref(), forever).await {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            Step::Usage { .. } if self.agent.options.no_usage => {}
+            Step::Usage { used, size, cost, tokens } => {
+                let cost = cost.map(|amount| Cost::new(amount, "USD"));
+                self.tokens = tokens.or(self.tokens);
+                self.update(SessionUpdate::UsageUpdate(UsageUpdate::new(used, size).cost(cost))).await;
+            }
+            Step::Wait => return Some(End::Turn(StopReason::EndTurn)),
+            Step::End => {
+                self.stop_here();
+                return Some(End::Turn(StopReason::EndTurn));
+            }
+            Step::Sleep(time) => tokio::time::sleep(time).await,
+            Step::Hang => std::future::pending().await,
+            Step::HangHard => {
+                self.agent.deaf.store(true, Ordering::Relaxed);
+                // Whoever listens to a signal does not die of it.
+                let _listening = signal(SignalKind::terminate());
+                tokio::time::sleep(LONGEST_HANG).await;
+                std::process::exit(0);
+            }
+            Step::Exit(code) => {
+                wire.flush().await;
+                std::process::exit(code);
+            }
+            Step::Crash => {
+                wire.flush().await;
+                std::process::abort();
+            }
+            Step::Flood(count) => {
+                for n in 0..count {
+                    self.say(format!("{n:.<100}")).await;
+                }
+            }
+            Step::FloodTools(count) => {
+                for n in 0..count {
+                    let call = self.begin_call(ToolCall::new("", format!("tool {n}")).kind(ToolKind::Read)).await;
+                    self.finish(call, ToolCallStatus::Completed, String::new()).await;
+                }
+            }
+            Step::Garbage(count) => {
+                for n in 0..count {
+                    wire.line(format!("{{ this is not JSON, line {n}")).await;
+                }
+            }
+            Step::LongLine(bytes) => wire.filler(bytes).await,
+            Step::Stderr(count) => {
+                for n in 0..count {
+                    let _ = writeln!(std::io::stderr(), "scripted: line {n}");
+                }
+            }
+            Step::UnknownUpdate => {
+                let update = json!({ "sessionUpdate": "from_the_future", "colour": "ultraviolet" });
+                let params = json!({ "sessionId": self.session, "update": update });
+                wire.notify(CLIENT_METHOD_NAMES.session_update, params).await;
+            }
+            Step::BadResponse => {
+                let result = PromptResponse::new(StopReason::EndTurn);
+                let error = json!({ "code": -32603, "message": "both at once" });
+                let both = json!({ "jsonrpc": "2.0", "id": id, "result": result, "error": error });
+                wire.line(both.to_string()).await;
+                return Some(End::Answered);
+            }
+            Step::EarlyResponse => {
+                let nobody = RequestId::Str("nobody-asked".to_owned());
+                wire.answer(nobody, Ok(PromptResponse::new(StopReason::EndTurn))).await;
+            }
+            Step::Fork => {
+                let place = self.cwd.display().to_string();
+                self.run("fork", FORK, &place).await;
+            }
+            Step::Attack(path) => {
+                let mut options = std::fs::OpenOptions::new();
+                let tried = options.append(true).create(true).open(&path).and_then(|mut file| file.write_all(b"!\n"));
+                let became = tried.map_or_else(|error| format!("refused {error}"), |()| "SUCCEEDED".to_owned());
+                self.say(format!("attack: {became}: {}", path.display())).await;
+            }
+            Step::MuteHandover => {}
+        }
+        None
+    }
+
+    async fn write(&mut self, path: &Path, text: String, append: bool) {
+        let full = self.cwd.join(path);
+        let old = std::fs::read_to_string(&full).ok();
+        let new = if append { format!("{}{text}", old.as_deref().unwrap_or_default()) } else { text };
+        let diff = ToolCallContent::Diff(Diff::new(&full, new.clone()).old_text(old));
+        let verb = if append { "Append to" } else { "Write" };
+        let call = ToolCall::new("", format!("{verb} {}", path.display()))
+            .kind(ToolKind::Edit)
+            .content(vec![diff.clone()])
+            .locations(vec![ToolCallLocation::new(&full)]);
+        let call = self.begin_call(call).await;
+        match put(path, &full, &new) {
+            Ok(()) => self.finish_with(call, ToolCallStatus::Completed, vec![diff]).await,
+            Err(error) => self.finish(call, ToolCallStatus::Failed, error).await,
+        }
+    }
+
+    /// Whether the command succeeded.
+    async fn run(&mut self, title: &str, script: &str, argument: &str) -> bool {
+        let call = ToolCall::new("", title).kind(ToolKind::Execute).raw_input(json!({ "command": script }));
+        let call = self.begin_call(call).await;
+        let (succeeded, said) =
+            shell(script, argument, &self.cwd).await.unwrap_or_else(|error| (false, error.to_string()));
+        let status = if succeeded { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        self.finish(call, status, said).await;
+        succeeded
+    }
+
+    async fn tool(&mut self, name: &str, arguments: &Value) {
+        let call = ToolCall::new("", format!("flower: {name}"))
+            .name(format!("mcp__flower__{name}"))
+            .raw_input(arguments.clone());
+        let call = self.begin_call(call).await;
+        match self.call_tool(name, arguments).await {
+            Ok(text) => self.finish(call, ToolCallStatus::Completed, text).await,
+            Err(text) => {
+                self.finish(call, ToolCallStatus::Failed, text.clone()).await;
+                self.say(format!("{name}: {text}")).await;
+            }
+        }
+    }
+
+    async fn call_tool(&mut self, name: &str, arguments: &Value) -> Result<String, String> {
+        let server = self.server.as_ref().ok_or("no MCP server `flower` was handed over")?;
+        if self.tools.is_none() {
+            self.tools = Some(Tools::start(server, &self.cwd).await?);
+        }
+        let Some(tools) = &mut self.tools else { return Err("no tools".to_owned()) };
+        let answer = tools.call(name, arguments).await;
+        if answer.is_err() {
+            self.tools = None;
+        }
+        answer?
+    }
+
+    /// Asks, and says what came of it. Whether to ask again.
+    async fn permission(&mut self, kind: ToolKind, title: &str, path: Option<&Path>, forever: bool) -> bool {
+        let location = path.map(|path| ToolCallLocation::new(self.cwd.join(path)));
+        let locations: Vec<ToolCallLocation> = location.into_iter().collect();
+        let call = ToolCall::new("", title).kind(kind).locations(locations.clone());
+        let call = self.begin_call(call).await;
+        let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
+        let options = vec![
+            option("reject_once", "Reject", PermissionOptionKind::RejectOnce),
+            option("allow_once", "Allow", PermissionOptionKind::AllowOnce),
+            option("allow_always", "Always allow", PermissionOptionKind::AllowAlways),
+        ];
+        let fields = ToolCallUpdateFields::new().title(title.to_owned()).kind(kind).locations(locations);
+        let update = ToolCallUpdate::new(call.clone(), fields);
+        let request = RequestPermissionRequest::new(self.session.clone(), update, options);
+        let answer = self.agent.ask(CLIENT_METHOD_NAMES.session_request_permission, request).await;
+        let mut answer = answer.unwrap_or_default();
+        let outcome = match serde_json::from_value::<RequestPermissionResponse>(answer["result"].take()) {
+            Ok(response) => match response.outcome {
+                RequestPermissionOutcome::Selected(chosen) if chosen.option_id.0.starts_with("allow") => "allowed",
+                RequestPermissionOutcome::Cancelled => "cancelled",
+                _ => "denied",
+            },
+            Err(_) => "denied",
+        };
+        let status = if outcome == "allowed" { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        self.finish(call, status, String::new()).await;
+        if !forever {
+            self.say(format!("permission: {outcome}")).await;
+        }
+        forever
+    }
+
+    /// Tells of a call, with an id of its own.
+    async fn begin_call(&mut self, mut call: ToolCall) -> ToolCallId {
+        self.calls += 1;
+        call.tool_call_id = ToolCallId::new(format!("call-{}", self.calls));
+        call.status = ToolCallStatus::InProgress;
+        let id = call.tool_call_id.clone();
+        self.open = Some(id.clone());
+        self.update(SessionUpdate::ToolCall(call)).await;
+        id
+    }
+
+    async fn finish(&mut self, call: ToolCallId, status: ToolCallStatus, text: String) {
+        let content = if text.is_empty() { vec![] } else { vec![text.into()] };
+        self.finish_with(call, status, content).await;
+    }
+
+    async fn finish_with(&mut self, call: ToolCallId, status: ToolCallStatus, content: Vec<ToolCallContent>) {
+        let fields = ToolCallUpdateFields::new().status(status).content(content);
+        self.update(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(call, fields))).await;
+        self.open = None;
+    }
+
+    async fn say(&self, text: String) {
+        self.update(SessionUpdate::AgentMessageChunk(ContentChunk::new(text.into()))).await;
+    }
+
+    async fn update(&self, update: SessionUpdate) {
+        let notification = SessionNotification::new(self.session.clone(), update);
+        self.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, notification).await;
+    }
+}
+
+/// Below the working directory and nowhere else; whoever wants to try more has `attack`.
+fn put(path: &Path, full: &Path, text: &str) -> Result<(), String> {
+    if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(format!("{} is not below the working directory", path.display()));
+    }
+    let above = full.parent().map_or(Ok(()), std::fs::create_dir_all);
+    above.and_then(|()| std::fs::write(full, text)).map_err(|error| error.to_string())
+}
