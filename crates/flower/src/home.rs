@@ -107,6 +107,11 @@ impl Home {
         self.dir.join("candidates")
     }
 
+    /// What belongs to one agent that flower runs: its transcript, its terminal, the token of its run.
+    pub fn agent(&self, number: u64) -> PathBuf {
+        self.dir.join("agents").join(number.to_string())
+    }
+
     /// What only waits to be deleted.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")

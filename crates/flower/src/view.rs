@@ -1,8 +1,10 @@
 //! What the doors show: the objects of the JSON contract. The API writes them, the command line reads them.
 
+mod agents;
 mod dispatches;
 mod landings;
 
+pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
 
@@ -188,13 +190,16 @@ impl From<EventView> for Recorded {
 /// Something that waits for the operator.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
-    /// `question`, `approval`, `alarm` or `message`.
+    /// `question`, `permission`, `approval`, `alarm` or `message`.
     pub kind: String,
     /// Absent where it is about something else.
     pub brief: Option<u64>,
     /// The landing that waits.
     #[serde(default)]
     pub landing: Option<u64>,
+    /// The permission that an agent waits for.
+    #[serde(default)]
+    pub permission: Option<u64>,
     pub title: String,
     pub question: Option<u64>,
     pub text: String,

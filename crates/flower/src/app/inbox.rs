@@ -3,7 +3,7 @@
 use super::App;
 use super::main_branch::way_out;
 use crate::error::Problem;
-use crate::store::{beside, dispatches, landings, tables};
+use crate::store::{agents, beside, dispatches, landings, tables};
 use crate::view::{EventActor, InboxItem};
 use flower_core::landing::State;
 use flower_core::{Actor, ActorType};
@@ -18,13 +18,15 @@ impl App {
             let seen = beside::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
             let messages = dispatches::messages_to_operator(conn, seen, MOST)?;
             let asked = (tables::open_questions(conn, MOST)?, tables::waiting_for_acceptance(conn, MOST)?);
-            Ok((asked, open, mains, messages))
+            let agents = (agents::permissions(conn)?, agents::given_up(conn, MOST)?);
+            Ok((asked, open, mains, messages, agents))
         });
-        let ((questions, waiting), open, mains, messages) = read.await?;
+        let ((questions, waiting), open, mains, messages, (permissions, given_up)) = read.await?;
         let questions = questions.into_iter().map(|q| InboxItem {
             kind: "question".to_owned(),
             brief: Some(q.brief),
             landing: None,
+            permission: None,
             title: q.title,
             question: Some(q.question),
             text: q.text,
@@ -36,6 +38,7 @@ impl App {
             kind: "approval".to_owned(),
             brief: Some(w.brief),
             landing: None,
+            permission: None,
             title: w.title,
             question: None,
             text: match w.status.as_str() {
@@ -53,6 +56,7 @@ impl App {
             kind: "approval".to_owned(),
             brief: landing.briefs.first().copied(),
             landing: Some(landing.number),
+            permission: None,
             title: landing.title,
             question: None,
             text: format!("landing {} waits to be let in: {}", landing.number, landing.reason.unwrap_or_default()),
@@ -66,6 +70,7 @@ impl App {
                 kind: "alarm".to_owned(),
                 brief: None,
                 landing: None,
+                permission: None,
                 title: format!("MAIN of {project}"),
                 question: None,
                 text: format!("{}; {}", alarm.text, way_out(alarm.what)),
@@ -78,6 +83,7 @@ impl App {
             kind: "message".to_owned(),
             brief: None,
             landing: None,
+            permission: None,
             title: format!("Message {}", message.number),
             question: None,
             text: message.text,
@@ -85,7 +91,40 @@ impl App {
             by: EventActor { sort: message.by_type, name: message.by },
             at: message.at,
         });
-        let mut items: Vec<InboxItem> = questions.chain(approvals).chain(held).chain(alarms).chain(messages).collect();
+        let permissions = permissions.into_iter().map(|permission| InboxItem {
+            kind: "permission".to_owned(),
+            brief: permission.brief,
+            landing: None,
+            permission: Some(permission.number),
+            title: format!("{} wants to {}", permission.name, permission.sort.replace('_', " ")),
+            question: None,
+            text: match permission.paths.is_empty() {
+                true => permission.title,
+                false => format!("{} ({})", permission.title, permission.paths.join(", ")),
+            },
+            by: EventActor { sort: ActorType::Agent.to_string(), name: permission.name },
+            at: permission.at,
+            next: format!("flower agent allow {0}; flower agent deny {0}", permission.number),
+        });
+        let given_up = given_up.into_iter().filter_map(|agent| {
+            let (end, at) = (agent.ended?, agent.ended_at?);
+            let again = agent.brief.map(|brief| format!("; flower dispatch {brief} --kind fix"));
+            Some(InboxItem {
+                kind: "alarm".to_owned(),
+                brief: agent.brief,
+                landing: None,
+                permission: None,
+                title: format!("{} was given up", agent.name),
+                question: None,
+                text: end.why,
+                by: flower(),
+                at,
+                next: format!("flower agent log {}{}", agent.name, again.unwrap_or_default()),
+            })
+        });
+        let agents = permissions.chain(given_up);
+        let mut items: Vec<InboxItem> =
+            questions.chain(approvals).chain(held).chain(alarms).chain(messages).chain(agents).collect();
         items.sort_by(|a, b| a.at.cmp(&b.at));
         Ok(items)
     }

@@ -28,6 +28,8 @@ pub mod worktrees;
 use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
 use crate::store::Store;
+use agents::Agents;
+use agents::terminals::Terminals;
 use clock::BootClock;
 use dispatch::Dispatching;
 use flower_core::{Caller, Command, Recorded, Role};
@@ -54,6 +56,8 @@ pub struct App {
     pub worktrees: Worktrees,
     pub landings: Landings,
     pub dispatching: Dispatching,
+    pub agents: Agents,
+    pub terminals: Terminals,
     pub clock: BootClock,
     /// Where browsers find this daemon.
     pub url: String,

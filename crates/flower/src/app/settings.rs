@@ -50,11 +50,30 @@ pub enum Queue {
     Operator,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct AgentSettings {
     /// The profile that serves what names none.
     pub default: Option<String>,
+    /// How many may run at once.
+    pub max: u64,
+    /// The part of its context past which an agent hands over to a fresh one.
+    #[serde(deserialize_with = "part")]
+    pub refresh_at: f64,
+}
+
+impl Default for AgentSettings {
+    fn default() -> AgentSettings {
+        AgentSettings { default: None, max: 4, refresh_at: 0.8 }
+    }
+}
+
+fn part<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    let part = f64::deserialize(from)?;
+    match part > 0.0 && part <= 1.0 {
+        true => Ok(part),
+        false => Err(serde::de::Error::custom(format!("`{part}` is no part such as `0.8`: above 0, up to 1"))),
+    }
 }
 
 impl Default for LandSettings {

@@ -5,6 +5,8 @@ mod spawn;
 pub use spawn::{Started, ensure_running, stop};
 
 use crate::api::{Listener, Shutdown, router, serve};
+use crate::app::agents::Agents;
+use crate::app::agents::terminals::Terminals;
 use crate::app::clock::BootClock;
 use crate::app::dispatch::Dispatching;
 use crate::app::identity::{Failures, Refused};
@@ -116,6 +118,8 @@ fn start(
         worktrees: Worktrees::default(),
         landings: Landings::default(),
         dispatching: Dispatching::default(),
+        agents: Agents::default(),
+        terminals: Terminals::default(),
         clock,
         url: url.clone(),
         started_at: now(),
@@ -146,7 +150,7 @@ async fn serve_until_told(
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
     let over_tcp = serve(Listener::Tcp(tcp), router(app.clone(), Some(port), shutdown.clone()), shutdown.clone());
-    let over_unix = serve(Listener::Unix(unix), router(app, None, shutdown.clone()), shutdown.clone());
+    let over_unix = serve(Listener::Unix(unix), router(app.clone(), None, shutdown.clone()), shutdown.clone());
     let mut serving = tokio::spawn(async move {
         tokio::join!(over_tcp, over_unix);
     });
@@ -158,10 +162,13 @@ async fn serve_until_told(
     };
     tracing::info!("ending");
     shutdown.begin();
+    // Whatever agents are at is taken up again at the next start.
+    let leaving = tokio::spawn(async move { app.leave_agents().await });
     if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
     }
+    let _ = tokio::time::timeout(Duration::from_secs(3), leaving).await;
     // Whatever they are at is taken up again at the next start.
     for task in background {
         task.abort();
@@ -212,7 +219,14 @@ async fn reconcile(app: Arc<App>, children: Children) {
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.
-    tokio::join!(app.clone().run_queue(), app.clone().watch_mains(), app.clone().run_dispatcher(), tidying);
+    app.adopt_agents().await;
+    tokio::join!(
+        app.clone().run_queue(),
+        app.clone().watch_mains(),
+        app.clone().run_dispatcher(),
+        app.clone().run_agents(),
+        tidying
+    );
 }
 
 /// Keeps other daemons off our repositories. One that is served elsewhere, or gone, is no reason not to start.

@@ -4,7 +4,10 @@
 use rustix::process::Pid;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
+use tokio::io::unix::AsyncFd;
 
 pub(super) enum Forked {
     Parent(Pid),
@@ -23,6 +26,22 @@ pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
         Some(pid) => Ok(Forked::Parent(pid)),
         None => Ok(Forked::Child),
     }
+}
+
+/// Makes a command leader of a session of its own, with the terminal on its standard input as the controlling one.
+pub fn lead_session(command: &mut Command) {
+    let lead = || {
+        rustix::process::setsid()?;
+        Ok(rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?)
+    };
+    // SAFETY: between fork and exec there are these two system calls and nothing else; neither takes a lock or memory.
+    unsafe { command.pre_exec(lead) };
+}
+
+/// A descriptor that tasks can wait for. It must be one that does not block.
+pub fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: it is open, and an owned one stays open and the same until it is dropped.
+    Ok(unsafe { AsyncFd::register(fd) }?)
 }
 
 /// Ends this process without running anything on the way: after a fork that would be the caller's.

@@ -2,6 +2,7 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
+use flower_core::agent::Ending;
 use flower_core::{Agent, Permission};
 
 pub fn agent(conn: &mut Conn, number: u64) -> Result<Option<Agent>, StoreError> {
@@ -30,6 +31,17 @@ pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Age
 pub fn of_dispatch(conn: &mut Conn, dispatch: u64) -> Result<Vec<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE dispatch = $1 ORDER BY number";
     conn.rows(sql, params![dispatch])?.iter().map(Row::state).collect()
+}
+
+/// Those that were given up and whose brief nobody has taken up since, oldest first.
+pub fn given_up(conn: &mut Conn, limit: u64) -> Result<Vec<Agent>, StoreError> {
+    let sql = "SELECT a.state FROM agents a JOIN dispatches d ON d.number = a.dispatch JOIN briefs b ON b.number = d.brief
+         WHERE d.stage = 'failed' AND a.live = 0 AND b.status NOT IN ('cancelled', 'done', 'landed', 'parked')
+             AND NOT EXISTS (SELECT 1 FROM dispatches n WHERE n.brief = d.brief AND n.number > d.number)
+         ORDER BY a.number LIMIT $1";
+    let agents: Vec<Agent> = conn.rows(sql, params![limit])?.iter().map(Row::state).collect::<Result<_, _>>()?;
+    let failed = |agent: &Agent| agent.ended.as_ref().is_some_and(|end| end.how == Ending::Failed);
+    Ok(agents.into_iter().filter(failed).collect())
 }
 
 pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {

@@ -16,6 +16,12 @@ pub struct OpenQuestion {
     pub asked_at: String,
 }
 
+/// Questions of one agent on a brief that nobody has answered.
+pub fn open_questions_by(conn: &mut Conn, brief: u64, asked_by: &str) -> Result<Vec<u64>, StoreError> {
+    let sql = "SELECT question FROM questions WHERE brief = $1 AND asked_by = $2 AND answer IS NULL ORDER BY question";
+    conn.rows(sql, params![brief, asked_by])?.iter().map(|row| row.int(0)).collect()
+}
+
 pub fn open_questions(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, StoreError> {
     let sql = "SELECT q.brief, b.title, q.question, q.text, q.asked_type, q.asked_by, q.asked_at FROM questions q
          JOIN briefs b ON b.number = q.brief WHERE q.answer IS NULL ORDER BY q.asked_at, q.brief, q.question LIMIT $1";

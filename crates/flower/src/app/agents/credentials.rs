@@ -1,7 +1,7 @@
 //! One file of credentials, lent to the home inside a jail and taken back when it was refreshed there. Whatever lies in that
 //! home an earlier agent may have planted: no link in it is followed, and nothing in it is waited for.
 
-use super::folder::{self, Folder, MOST_BYTES};
+use super::folder::{self, Folder};
 use super::profiles::Profile;
 use flower_core::chain::sha256;
 use rustix::fs::{FlockOperation, flock};

@@ -333,12 +333,13 @@ async fn open(
     });
     if let Some(before) = before {
         let can_resume = met.agent_capabilities.session_capabilities.resume.is_some();
+        let session = before.clone();
         let asked = async {
             if can_resume {
-                let request = ResumeSessionRequest::new(before.clone(), dir).mcp_servers(tools.clone());
+                let request = ResumeSessionRequest::new(session, dir).mcp_servers(tools.clone());
                 connection.call::<_, Value>("session/resume", &request, SESSION).await
             } else {
-                let request = LoadSessionRequest::new(before.clone(), dir).mcp_servers(tools.clone());
+                let request = LoadSessionRequest::new(session, dir).mcp_servers(tools.clone());
                 connection.call::<_, Value>("session/load", &request, SESSION).await
             }
         };

@@ -66,16 +66,14 @@ impl App {
         for name in &profile.env {
             if let Some(value) = self.agents.keys.value(name) {
                 spec.pass_env.push(name.clone());
-                env.push((name.into(), value.clone().into()));
-                secrets.push(value);
+                env.push((name.into(), value.expose().into()));
             }
         }
+        secrets.extend(self.agents.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
         let home = place.home();
         let lent = credentials::lend(profile, &user_home(), &home).map_err(io)?;
-        let mut mask = Mask::new(secrets);
-        if let Some(lent) = &lent {
-            mask = mask.of_credentials(&fs::read_to_string(lent.path()).unwrap_or_default());
-        }
+        let file = lent.as_ref().and_then(|lent| fs::read_to_string(user_home().join(lent.below())).ok());
+        let mask = Mask::of_credentials(secrets, &file.unwrap_or_default());
         let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
         let mut command = vec![program.path.clone().into_os_string()];
         command.extend(profile.command.iter().skip(1).map(OsString::from));

@@ -1,11 +1,391 @@
 //! Agents that flower starts, watches and retires.
+//!
+//! The log says which agents there are to be; `supervisor.rs` sees to it that they are there, `runner.rs` is the life of
+//! one of them, `drive.rs` and `session.rs` speak ACP with it, `show.rs` gives it a terminal instead.
 
 pub mod credentials;
+mod drive;
+mod equip;
+mod files;
 mod folder;
 pub mod keys;
 mod known;
 pub mod mask;
 mod node;
+mod permissions;
+mod process;
 pub mod profiles;
 pub mod program;
+mod prompt;
 mod raw;
+mod runner;
+mod running;
+mod session;
+mod show;
+mod spend;
+mod supervisor;
+pub mod terminals;
+pub mod transcript;
+
+pub use running::{Running, State};
+
+use super::projects::ProjectChoice;
+use super::settings::AgentSettings;
+use super::{App, require_steering};
+use crate::error::{Problem, ProblemKind};
+use crate::store::agents as table;
+use crate::store::agents::SpentOn;
+use crate::view::{AgentView, EndView, FillView, ProfileView, TranscriptView};
+use credentials::{Lent, Taken};
+use equip::user_home;
+use flower_core::agent::{Ending, Request, Step};
+use flower_core::dispatch::DispatchState;
+use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
+use keys::Keys;
+use profiles::Config;
+use running::{Body, Order};
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// A stop that stops.
+const STOP: Duration = Duration::from_secs(5);
+/// Of a transcript, at once.
+const PAGE: u64 = 256 << 10;
+
+/// What the daemon remembers about agents beside the log.
+#[derive(Default)]
+pub struct Agents {
+    running: Mutex<BTreeMap<u64, Arc<Running>>>,
+    pub keys: Keys,
+    /// The supervisor is to look around.
+    bell: Notify,
+    /// What was lent to whom.
+    lent: Mutex<HashMap<u64, Lent>>,
+    /// Ended, and not recorded yet.
+    to_end: Mutex<HashMap<u64, (Ending, String)>>,
+}
+
+impl Agents {
+    fn get(&self, number: u64) -> Option<Arc<Running>> {
+        self.running.lock().expect("no panic while held").get(&number).cloned()
+    }
+
+    fn all(&self) -> Vec<Arc<Running>> {
+        self.running.lock().expect("no panic while held").values().cloned().collect()
+    }
+
+    fn forget(&self, running: &Running) {
+        self.running.lock().expect("no panic while held").remove(&running.number);
+    }
+
+    fn hold(&self, number: u64, lent: Option<Lent>) {
+        if let Some(lent) = lent {
+            self.lent.lock().expect("no panic while held").insert(number, lent);
+        }
+    }
+
+    /// The supervisor looks around.
+    pub fn look(&self) {
+        self.bell.notify_one();
+    }
+
+    /// Whatever an agent waits for may be there.
+    pub fn wake_all(&self) {
+        for running in self.all() {
+            running.wake.notify_one();
+        }
+    }
+}
+
+/// Which agent somebody wants.
+#[derive(Clone, Debug)]
+pub struct Spawn {
+    pub profile: String,
+    pub name: Option<String>,
+    pub worktree: Option<String>,
+    pub brief: Option<u64>,
+    pub standing: bool,
+    pub role: Role,
+}
+
+impl App {
+    pub(in crate::app) async fn agent(&self, number: u64) -> Result<Agent, Problem> {
+        let found = self.store.read(move |conn| table::agent(conn, number)).await?;
+        found.ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() }.into())
+    }
+
+    /// The live one of this name, else the newest.
+    async fn agent_named(&self, name: &str) -> Result<Agent, Problem> {
+        let wanted = name.to_owned();
+        let read = self.store.read(move |conn| Ok((table::named(conn, &wanted)?, table::live(conn, None)?)));
+        let (found, live) = read.await?;
+        let known = live.into_iter().map(|agent| agent.name).take(20).collect();
+        found.ok_or_else(|| Refusal::NoAgent { name: name.to_owned(), known }.into())
+    }
+
+    /// Those that run, oldest first; with `all`, also those that have ended, newest first.
+    pub async fn agents(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<AgentView>, Problem> {
+        let project = self.find_project(choice).await?;
+        let found = self.store.read(move |conn| match all {
+            true => table::all(conn, project.as_deref(), limit),
+            false => table::live(conn, project.as_deref()),
+        });
+        let mut views = Vec::new();
+        for agent in found.await? {
+            views.push(self.view_agent(agent).await?);
+        }
+        Ok(views)
+    }
+
+    pub async fn show_agent(&self, name: &str) -> Result<AgentView, Problem> {
+        let agent = self.agent_named(name).await?;
+        self.view_agent(agent).await
+    }
+
+    async fn view_agent(&self, agent: Agent) -> Result<AgentView, Problem> {
+        let number = agent.number;
+        let spent = self.store.read(move |conn| table::spent(conn, SpentOn::Agent(number))).await?;
+        let running = self.agents.get(number);
+        let observed = running.as_ref().map(|running| running.observed());
+        let (state, evidence, since) = match (&agent.ended, &observed) {
+            (Some(end), _) => {
+                let state = if end.how == Ending::Failed { State::Failed } else { State::Stopped };
+                (state, end.why.clone(), agent.ended_at.clone().unwrap_or_default())
+            }
+            (None, Some(seen)) => (seen.state, seen.evidence.clone(), seen.since.clone()),
+            (None, None) => {
+                let evidence = "flower has not looked for it since it started".to_owned();
+                (State::Unknown, evidence, self.started_at.clone())
+            }
+        };
+        let live = agent.is_live();
+        Ok(AgentView {
+            id: number,
+            name: agent.name,
+            profile: agent.profile,
+            role: agent.role,
+            standing: agent.standing,
+            project: agent.project,
+            worktree: agent.worktree,
+            brief: agent.brief,
+            dispatch: agent.dispatch,
+            member: agent.member,
+            state,
+            evidence,
+            quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.heard.elapsed().as_secs()),
+            context: observed.and_then(|seen| seen.context).filter(|_| live).map(|(used, size)| FillView { used, size }),
+            cost: spent.cost.map(spend::amount),
+            currency: spent.currency,
+            tokens: spent.tokens,
+            pid: running.as_ref().and_then(|running| running.body()).map(|body| body.pid()),
+            terminal: matches!(running.and_then(|running| running.body()), Some(Body::Shown(_))),
+            restarts: agent.restarts,
+            refreshes: agent.refreshes,
+            since,
+            started_at: agent.started_at,
+            ended_at: agent.ended_at,
+            ended: agent.ended.map(|end| EndView { how: end.how, why: end.why, output: end.output }),
+        })
+    }
+
+    pub async fn agent_profiles(&self) -> Result<Vec<ProfileView>, Problem> {
+        let config = Config::load(&self.home)?;
+        let home = user_home();
+        Ok(config.profiles.values().map(|profile| program::readiness(profile, &self.agents.keys, &home)).collect())
+    }
+
+    /// Which variables profiles name.
+    pub fn wanted_keys(&self) -> Result<Vec<String>, Problem> {
+        Ok(keys::wanted(&Config::load(&self.home)?))
+    }
+
+    /// Values of the operator's environment, for agents; in memory only.
+    pub fn give_keys(&self, caller: &Caller, values: BTreeMap<String, String>) -> Result<(), Problem> {
+        super::require_operator(caller, "give keys to agents")?;
+        self.agents.keys.give(&Config::load(&self.home)?, values)?;
+        self.agents.wake_all();
+        self.agents.look();
+        Ok(())
+    }
+
+    /// Starts an agent: for a brief, which is dispatched to it, or to stay in a worktree.
+    pub async fn spawn_agent(
+        self: &Arc<Self>,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        spawn: Spawn,
+    ) -> Result<AgentView, Problem> {
+        require_steering(caller, "start agents")?;
+        let config = Config::load(&self.home)?;
+        let profile = config.profile(&spawn.profile)?;
+        program::find(profile).map_err(|missing| {
+            Problem::new(ProblemKind::Refused, format!("`{}` cannot run here: {}", profile.name, missing.what), missing.how)
+        })?;
+        self.require_jail().await?;
+        let dispatch = match spawn.brief {
+            Some(brief) => Some(self.dispatch_for(caller, brief, &spawn).await?),
+            None => None,
+        };
+        let project = match &dispatch {
+            Some(dispatch) => dispatch.project.clone(),
+            None => self.find_project(choice).await?,
+        };
+        let project = project.ok_or_else(|| {
+            Problem::usage("which project is it for?", "run it in the project's folder, or say `--project NAME`")
+        })?;
+        let worktree = match dispatch.as_ref().and_then(|dispatch| dispatch.worktree.clone()).or(spawn.worktree) {
+            Some(worktree) => worktree,
+            None => {
+                return Err(Problem::usage(
+                    "an agent works in a worktree, or on a brief",
+                    "say `--worktree NAME` or `--brief N`",
+                ));
+            }
+        };
+        let most = self.agent_settings(&project).await.max;
+        let request = Request {
+            name: spawn.name,
+            profile: spawn.profile,
+            role: spawn.role,
+            standing: spawn.standing,
+            project,
+            worktree,
+            dispatch: dispatch.map(|dispatch| dispatch.number),
+            member: 0,
+            most,
+        };
+        let events = self.submit(caller, Command::StartAgent(request)).await?;
+        let started = events.iter().find_map(|event| Agent::started(&event.event().ok()?, event.brief, &event.at, ""));
+        let started = started.ok_or_else(|| Problem::bug("an agent was started and no event says so"))?;
+        self.begin_agent(&started)?;
+        self.show_agent(&started.name).await
+    }
+
+    /// The dispatch of a brief that waits for somebody, or a new one.
+    async fn dispatch_for(&self, caller: &Caller, brief: u64, spawn: &Spawn) -> Result<flower_core::Dispatch, Problem> {
+        let open = self.store.read(crate::store::dispatches::open).await?;
+        let waits = |d: &flower_core::Dispatch| d.brief == brief && d.state == DispatchState::Requested;
+        if let Some(waiting) = open.into_iter().find(waits) {
+            return Ok(waiting);
+        }
+        let request = dispatch::Request {
+            brief,
+            profile: Some(spawn.profile.clone()),
+            worktree: spawn.worktree.clone(),
+            agents: 1,
+            ..dispatch::Request::default()
+        };
+        let id = self.request_dispatch(caller, request).await?.id;
+        self.dispatch(id).await
+    }
+
+    /// Stops it and everything it started. Its claim is free again.
+    pub async fn stop_agent(&self, caller: &Caller, name: &str, why: Option<String>) -> Result<AgentView, Problem> {
+        require_steering(caller, "stop agents")?;
+        let agent = self.agent_named(name).await?;
+        let why = why.unwrap_or_else(|| format!("stopped by {}", caller.actor.name));
+        self.end_agent(caller, agent.number, Ending::Stopped, why).await?;
+        self.show_agent(name).await
+    }
+
+    /// Every agent at once; what they work on goes on once that is over.
+    pub(in crate::app) async fn halt_agents(&self, caller: &Caller, why: &str) -> Result<(), Problem> {
+        let live = self.store.read(|conn| table::live(conn, None)).await?;
+        let ending = live.iter().map(|agent| self.end_agent(caller, agent.number, Ending::Halted, why.to_owned()));
+        let ended = futures_util::future::join_all(ending).await;
+        ended.into_iter().collect()
+    }
+
+    /// Nothing of it runs afterwards, whether or not that could be recorded.
+    async fn end_agent(&self, caller: &Caller, number: u64, how: Ending, why: String) -> Result<(), Problem> {
+        self.agents.to_end.lock().expect("no panic while held").insert(number, (how, why.clone()));
+        let recording = self.submit(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
+        let ending = async {
+            let Some(running) = self.agents.get(number) else { return Ok(()) };
+            running.order.send_replace(Some(Order::Leave));
+            running.until_over(STOP).await
+        };
+        let (recorded, ended) = tokio::join!(recording, ending);
+        if recorded.is_ok() {
+            self.agents.to_end.lock().expect("no panic while held").remove(&number);
+        }
+        recorded?;
+        ended
+    }
+
+    /// The daemon ends: nothing is recorded, and they go on after the next start.
+    pub async fn leave_agents(&self) {
+        let all = self.agents.all();
+        for running in &all {
+            running.order.send_replace(Some(Order::Leave));
+        }
+        futures_util::future::join_all(all.iter().map(|running| running.until_over(Duration::from_secs(3)))).await;
+    }
+
+    /// Asks for a hand-over, and lets a fresh one go on.
+    pub async fn refresh_agent(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
+        require_steering(caller, "refresh agents")?;
+        let agent = self.agent_named(name).await?;
+        match self.agents.get(agent.number) {
+            Some(running) if agent.is_live() => running.want_refresh(),
+            _ => return Err(Refusal::AgentEnded { name: name.to_owned() }.into()),
+        }
+        self.show_agent(name).await
+    }
+
+    /// What it said and did, from a position on, or the last of it.
+    pub async fn agent_log(&self, name: &str, after: Option<u64>) -> Result<TranscriptView, Problem> {
+        let agent = self.agent_named(name).await?;
+        let file = self.transcript_file(agent.number);
+        let io = |error: std::io::Error| self.home.problem(&file, &error);
+        match self.agents.get(agent.number) {
+            Some(running) => {
+                let transcript = &running.transcript;
+                let after = after.unwrap_or_else(|| transcript.near_the_end(PAGE));
+                transcript.page(after, PAGE).map_err(io)
+            }
+            None => {
+                let page = transcript::read(&file, after, PAGE).map_err(io)?;
+                Ok(TranscriptView { over: !agent.is_live() && !page.more, ..page })
+            }
+        }
+    }
+
+    /// Waits until there is more after a position, or for a while; none once it has ended.
+    pub async fn agent_log_grows(&self, name: &str, after: u64) -> Result<bool, Problem> {
+        let agent = self.agent_named(name).await?;
+        let Some(running) = self.agents.get(agent.number) else { return Ok(agent.is_live()) };
+        let mut end = running.transcript.watch();
+        let mut over = running.over.subscribe();
+        tokio::select! {
+            _ = end.wait_for(|end| *end > after) => {}
+            _ = over.wait_for(|over| *over) => {}
+            () = tokio::time::sleep(Duration::from_secs(20)) => {}
+        }
+        Ok(true)
+    }
+
+    fn transcript_file(&self, number: u64) -> PathBuf {
+        self.home.agent(number).join("transcript")
+    }
+
+    /// `[agents]` of a project; what cannot be read is as if it said nothing.
+    pub(in crate::app) async fn agent_settings(&self, project: &str) -> AgentSettings {
+        self.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
+    }
+
+    async fn take_login_back(&self, running: &Running) {
+        let lent = self.agents.lent.lock().expect("no panic while held").remove(&running.number);
+        let Some(lent) = lent else { return };
+        let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;
+        match taken {
+            Ok(Taken::Refreshed) => running.transcript.flower("its login was refreshed, and yours with it"),
+            Ok(Taken::Left(why)) => running.transcript.flower(format!("its login has changed and yours has not: {why}")),
+            Ok(Taken::Unchanged) => {}
+            Err(error) => tracing::warn!("agent {}: {error}", running.name),
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The process of an agent that speaks on its standard streams, inside its jail.
 
-use super::transcript::{Entry, EntryKind, Transcript};
+use super::transcript::{Transcript, new_entry};
+use crate::view::EntryKind;
 use crate::jail::Lifeline;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -99,7 +100,7 @@ async fn complaints(from: impl AsyncRead + Unpin, transcript: Arc<Transcript>) {
             Ok(_) if lines < MOST_COMPLAINTS => {
                 let text = String::from_utf8_lossy(&line);
                 if !text.trim().is_empty() {
-                    transcript.add(Entry::new(EntryKind::Noise, text.trim_end()));
+                    transcript.add(new_entry(EntryKind::Noise, text.trim_end()));
                 }
             }
             Ok(_) => {}

@@ -4,6 +4,7 @@ use super::raw::{Raw, RawConfig};
 use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
 use crate::jail::Network;
+pub use crate::view::Protocol;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -15,13 +16,6 @@ const BUILT_IN: &str = include_str!("profiles.toml");
 
 /// Far more than anybody writes by hand.
 const MOST_BYTES: u64 = 1 << 20;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Protocol {
-    Acp,
-    Pty,
-}
 
 /// What an agent is told that asks whether it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -2,15 +2,14 @@
 
 use super::keys::{self, Keys};
 use super::node;
-use super::profiles::{Profile, Protocol, below_home};
+use super::profiles::{Profile, below_home};
 use crate::jail::may_be_listed;
-use serde::{Deserialize, Serialize};
+use crate::view::{NeedKind, ProfileNeed, ProfileView};
 use std::ffi::OsString;
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use utoipa::ToSchema;
 
 /// Below the home, behind those of the PATH: where programs are put by hand and by npm.
 const FURTHER: &[&str] = &[".local/bin", ".npm-global/bin"];
@@ -42,33 +41,6 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.what, self.how)
     }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Readiness {
-    pub profile: String,
-    pub protocol: Protocol,
-    pub command: Vec<String>,
-    pub runs: bool,
-    /// Each with what to do about it.
-    pub missing: Vec<String>,
-    pub version: Option<String>,
-    pub needs: Vec<Need>,
-}
-
-/// A variable or a file, never what is in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Need {
-    pub name: String,
-    pub kind: NeedKind,
-    pub there: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NeedKind {
-    Env,
-    File,
 }
 
 /// Where programs are looked for.
@@ -203,21 +175,21 @@ fn interpreters(real: &Path) -> Vec<String> {
     [Some(first), named.flatten()].into_iter().flatten().map(str::to_owned).collect()
 }
 
-pub fn readiness(profile: &Profile, keys: &Keys, user_home: &Path) -> Readiness {
+pub fn readiness(profile: &Profile, keys: &Keys, user_home: &Path) -> ProfileView {
     readiness_in(profile, keys, user_home, &Places::of_this_process())
 }
 
-fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, places: &Places) -> Readiness {
+fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, places: &Places) -> ProfileView {
     let found = find_in(profile, places);
     let missing: Vec<String> = [found.as_ref().err().map(Missing::to_string), keys::missing(profile, keys, user_home)]
         .into_iter()
         .flatten()
         .collect();
     let need =
-        |name: &String, kind| Need { name: name.clone(), kind, there: keys::is_there(profile, name, keys, user_home) };
+        |name: &String, kind| ProfileNeed { name: name.clone(), kind, there: keys::is_there(profile, name, keys, user_home) };
     let env = profile.env.iter().map(|name| need(name, NeedKind::Env));
     let files = profile.credentials.iter().map(|name| need(name, NeedKind::File));
-    Readiness {
+    ProfileView {
         profile: profile.name.clone(),
         protocol: profile.protocol,
         command: profile.command.clone(),

@@ -80,7 +80,7 @@ impl App {
             let number = running.number;
             match over {
                 Over::Retire(why) => return self.record_end(number, Ending::Retired, why, None).await,
-                Over::Failed(why) => return self.give_up(running, why).await,
+                Over::Failed(why) => return self.give_up_agent(running, why).await,
                 Over::Gone => return,
                 Over::Fresh => running.see(State::Starting, "the next process begins"),
                 Over::Died(why) => {
@@ -88,7 +88,7 @@ impl App {
                     let Ok(agent) = self.agent(number).await else { return };
                     if agent.restarts >= MOST_RESTARTS {
                         let times = MOST_RESTARTS + 1;
-                        return self.give_up(running, format!("it ended {times} times, the last time because {why}")).await;
+                        return self.give_up_agent(running, format!("it ended {times} times, the last time because {why}")).await;
                     }
                     running.see(State::Starting, &format!("it ended ({why}) and is started again"));
                     let step = Step::Restart { why };
@@ -107,10 +107,10 @@ impl App {
     async fn end_process(&self, running: &Running) {
         self.terminals.remove(&running.name);
         running.end_body().await;
-        self.take_back(running).await;
+        self.take_login_back(running).await;
     }
 
-    async fn give_up(&self, running: &Running, why: String) {
+    async fn give_up_agent(&self, running: &Running, why: String) {
         running.transcript.flower(format!("it is given up: {why}"));
         running.transcript.settle();
         let words = running.transcript.last_words();

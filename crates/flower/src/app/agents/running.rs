@@ -4,31 +4,15 @@ use super::process::Process;
 use super::transcript::Transcript;
 use crate::error::Problem;
 use crate::terminal::Terminal;
-use flower_core::agent::Ending;
-use serde::{Deserialize, Serialize};
+pub use crate::view::AgentState as State;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
-use utoipa::ToSchema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Starting,
-    Working,
-    Waiting,
-    Idle,
-    Stopped,
-    Failed,
-    Unknown,
-}
-
-/// What an agent is to do beside its work.
+/// What an agent is told beside its work. Why is in the log, or the daemon ends.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    Stop { how: Ending, why: String },
-    /// The daemon ends; it goes on after the next start.
     Leave,
 }
 

@@ -4,7 +4,8 @@ use super::files;
 use super::permissions::{self, Verdict};
 use super::profiles::Profile;
 use super::running::{Running, State};
-use super::transcript::{Diff, Entry, EntryKind};
+use super::transcript::new_entry;
+use crate::view::{EntryDiff, EntryKind};
 use crate::acp::schema::{
     ContentBlock, ContentChunk, CancelNotification, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
     SessionUpdate, StopReason, TextContent, ToolCallContent, ToolCallStatus, ToolCallUpdateFields,
@@ -123,7 +124,7 @@ impl Session {
         self.said.clear();
         self.questions = 0;
         self.open_tools = 0;
-        self.running.transcript.add(Entry::new(EntryKind::Prompt, text));
+        self.running.transcript.add(new_entry(EntryKind::Prompt, text));
         self.running.see(State::Working, "its turn has begun");
         let (connection, id) = (self.connection.clone(), self.id.clone());
         let request = PromptRequest::new(id, vec![ContentBlock::Text(TextContent::new(text))]);
@@ -244,11 +245,11 @@ impl Session {
         match said {
             Incoming::Update(update) => self.update(*update),
             Incoming::Unknown(kind) => {
-                self.running.transcript.add(Entry::new(EntryKind::Noise, format!("an update of the kind `{kind}`")));
+                self.running.transcript.add(new_entry(EntryKind::Noise, format!("an update of the kind `{kind}`")));
             }
             Incoming::Noise(line) => {
                 let line = flower_core::text::head(&line, 2_000);
-                self.running.transcript.add(Entry::new(EntryKind::Noise, line));
+                self.running.transcript.add(new_entry(EntryKind::Noise, line));
             }
             Incoming::Permission(id, request) => self.permission(id, request).await,
             Incoming::Asked(id, method, params) => {
@@ -306,7 +307,7 @@ impl Session {
                     let status = serde_json::to_value(&entry.status).unwrap_or_default();
                     format!("[{}] {}", mark(&status), entry.content)
                 });
-                transcript.add(Entry::new(EntryKind::Plan, lines.collect::<Vec<_>>().join("\n")));
+                transcript.add(new_entry(EntryKind::Plan, lines.collect::<Vec<_>>().join("\n")));
             }
             SessionUpdate::UsageUpdate(usage) => {
                 self.running.fills(usage.used, usage.size);
@@ -324,24 +325,24 @@ impl Session {
             self.open_tools = self.open_tools.saturating_sub(1);
         }
         let status = serde_json::to_value(status).ok().and_then(|status| status.as_str().map(str::to_owned));
-        let mut entry = Entry::new(EntryKind::Tool, title);
+        let mut new = new_entry(EntryKind::Tool, title);
         for content in fields.content.iter().flatten() {
             match content {
                 ToolCallContent::Content(content) => {
-                    entry.text.push('\n');
-                    entry.text.push_str(&words(&content.content));
+                    new.text.push('\n');
+                    new.text.push_str(&words(&content.content));
                 }
                 ToolCallContent::Diff(diff) => {
                     let path = diff.path.to_string_lossy().into_owned();
-                    entry.diffs.push(Diff { path, old: diff.old_text.clone(), new: diff.new_text.clone() });
+                    new.diffs.push(EntryDiff { path, old: diff.old_text.clone(), new: diff.new_text.clone() });
                 }
                 _ => {}
             }
         }
         let locations = fields.locations.iter().flatten();
-        entry.paths = locations.map(|location| location.path.to_string_lossy().into_owned()).collect();
-        (entry.call, entry.status) = (Some(id), status);
-        self.running.transcript.add(entry);
+        new.paths = locations.map(|location| location.path.to_string_lossy().into_owned()).collect();
+        (new.call, new.status) = (Some(id), status);
+        self.running.transcript.add(new);
     }
 
     async fn permission(&mut self, id: Value, request: Box<RequestPermissionRequest>) {
@@ -361,7 +362,7 @@ impl Session {
 
     async fn answer(&self, id: &Value, request: &RequestPermissionRequest, allow: bool, title: &str, why: &str) {
         let word = if allow { "allowed" } else { "denied" };
-        self.running.transcript.add(Entry::new(EntryKind::Permission, format!("{word} {why}: {title}")));
+        self.running.transcript.add(new_entry(EntryKind::Permission, format!("{word} {why}: {title}")));
         let _ = self.connection.answer(id, &permissions::choose(request, allow)).await;
     }
 
@@ -375,7 +376,7 @@ impl Session {
             match self.app.ask_permission(self.running.number, &request, patience.as_secs()).await {
                 Ok(number) => {
                     let text = format!("permission {number}: it asks for {title}");
-                    self.running.transcript.add(Entry::new(EntryKind::Permission, text));
+                    self.running.transcript.add(new_entry(EntryKind::Permission, text));
                     self.running.see(State::Waiting, &format!("permission {number} waits for somebody: {title}"));
                     self.asked = Some(Asked { id, number, until: Instant::now() + patience, request });
                 }

@@ -2,13 +2,12 @@
 
 use super::mask::Mask;
 use crate::terminal::Scrollback;
-use serde::{Deserialize, Serialize};
+use crate::view::{Entry, EntryKind, TranscriptView};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
-use utoipa::ToSchema;
 
 /// Of one entry; the rest of it is cut.
 const LONGEST: usize = 32 << 10;
@@ -18,62 +17,9 @@ const PARAGRAPH: usize = 2 << 10;
 const SAID: usize = 6;
 const DONE: usize = 30;
 
-/// What an entry is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryKind {
-    /// flower, of the agent: started, ended, refreshed.
-    Flower,
-    /// What it was told.
-    Prompt,
-    Said,
-    Thought,
-    Tool,
-    Plan,
-    Permission,
-    /// A line on its standard error, or one that is no protocol.
-    Noise,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Entry {
-    pub at: String,
-    pub kind: EntryKind,
-    pub text: String,
-    /// Of a tool: the call it is about, and where that stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub call: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
-    /// What it is about, and with a diff what it was and became.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub diffs: Vec<Diff>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Diff {
-    pub path: String,
-    pub old: Option<String>,
-    pub new: String,
-}
-
-impl Entry {
-    pub fn new(kind: EntryKind, text: impl Into<String>) -> Entry {
-        let (at, text) = (crate::app::now(), text.into());
-        Entry { at, kind, text, call: None, status: None, paths: Vec::new(), diffs: Vec::new() }
-    }
-}
-
-/// A page of it.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Page {
-    pub entries: Vec<Entry>,
-    /// Where the next page begins.
-    pub next: u64,
-    /// There is more already.
-    pub more: bool,
+pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
+    let (at, text) = (crate::app::now(), text.into());
+    Entry { at, kind, text, call: None, status: None, paths: Vec::new(), diffs: Vec::new() }
 }
 
 pub struct Transcript {
@@ -107,15 +53,15 @@ impl Transcript {
         self.with(|inner| inner.mask = mask);
     }
 
-    pub fn add(&self, entry: Entry) {
+    pub fn add(&self, new: Entry) {
         self.with(|inner| {
             inner.flush(true);
-            inner.write(entry);
+            inner.write(new);
         });
     }
 
     pub fn flower(&self, text: impl Into<String>) {
-        self.add(Entry::new(EntryKind::Flower, text));
+        self.add(new_entry(EntryKind::Flower, text));
     }
 
     /// A piece of what is said or thought.
@@ -156,7 +102,7 @@ impl Transcript {
     }
 
     /// At most so many bytes of whole entries from a position on.
-    pub fn page(&self, after: u64, most: u64) -> io::Result<Page> {
+    pub fn page(&self, after: u64, most: u64) -> io::Result<TranscriptView> {
         let place = self.inner.lock().expect("no panic while held").tape.place();
         page(&place, after, most)
     }
@@ -199,12 +145,12 @@ impl Transcript {
 }
 
 /// Of one that nobody writes any more.
-pub fn read(file: &Path, after: Option<u64>, most: u64) -> io::Result<Page> {
+pub fn read(file: &Path, after: Option<u64>, most: u64) -> io::Result<TranscriptView> {
     let place = Scrollback::open(file)?.place();
     page(&place, after.unwrap_or(place.end.saturating_sub(most)), most)
 }
 
-fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<Page> {
+fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<TranscriptView> {
     let (from, bytes) = place.read(after, most.max(2 * LONGEST as u64 + 4096))?;
     // Whoever asks for what is gone, or for somewhere in between, begins with the next whole line.
     let skip = if from == after && (after == place.first || starts_line(place, after)?) {
@@ -216,7 +162,7 @@ fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<Pag
     let lines = bytes[skip..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let next = from + whole as u64;
-    Ok(Page { entries, next, more: next < place.end && whole > 0 })
+    Ok(TranscriptView { entries, next, more: next < place.end && whole > 0, over: false })
 }
 
 fn starts_line(place: &crate::terminal::Place, at: u64) -> io::Result<bool> {
@@ -234,13 +180,13 @@ impl Inner {
         };
         let (ready, rest) = text.split_at(cut);
         if !ready.trim().is_empty() {
-            self.write(Entry::new(kind, ready));
+            self.write(new_entry(kind, ready));
         }
         // One word without an end is no word.
         if !rest.is_empty() && rest.len() <= LONGEST {
             self.open = Some((kind, rest.to_owned()));
         } else if !rest.is_empty() {
-            self.write(Entry::new(kind, rest));
+            self.write(new_entry(kind, rest));
         }
     }
 
@@ -263,7 +209,7 @@ impl Inner {
         self.remember(&entry);
         if self.lost > 0 {
             let text = format!("{} entries are missing: the disk was full", self.lost);
-            if self.append(&Entry::new(EntryKind::Flower, text)) {
+            if self.append(&new_entry(EntryKind::Flower, text)) {
                 self.lost = 0;
             }
         }

@@ -243,6 +243,7 @@ impl App {
             }
         }
         self.landings.stop_all();
+        self.halt_agents(caller, &why).await?;
         Ok(halted)
     }
 }

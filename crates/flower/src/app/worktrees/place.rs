@@ -63,7 +63,7 @@ impl Place {
         self.folder.join("gitfile")
     }
 
-    pub(super) fn home(&self) -> PathBuf {
+    pub(in crate::app) fn home(&self) -> PathBuf {
         self.folder.join("home")
     }
 
