@@ -27,8 +27,8 @@ pub struct Readiness {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Reason {
     /// Stable, for programs: `closed`, `parked`, `missing_plan`, `missing_spec`, `open_dependency`, `in_progress`,
-    /// `in_review`, `epic`, `nothing_to_mend`, `dispatched`; of what only waits `no_agent`, `unclaimed`, `main_frozen`,
-    /// `main_alarm`.
+    /// `in_review`, `epic`, `nothing_to_mend`, `dispatched`; of what only waits `no_agent`, `no_profile`,
+    /// `agent_missing`, `agent_stopped`, `spend_limit`, `no_slot`, `starting`, `main_frozen`, `main_alarm`.
     pub code: String,
     pub message: String,
 }
@@ -112,23 +112,16 @@ fn excludes(one: DispatchKind, other: DispatchKind) -> bool {
     one == other || (writes(one) && writes(other))
 }
 
-/// Why a dispatch that was asked for waits, in words. Nothing of it is a refusal.
-pub fn waits(dispatch: &Dispatch, main: Option<&Main>, agent: Option<&str>) -> Vec<Reason> {
-    let mut reasons = Vec::new();
+/// Why a dispatch that was asked for waits, in words. Nothing of it is a refusal. `unserved` is why flower has no agent for
+/// it yet.
+pub fn waits(dispatch: &Dispatch, main: Option<&Main>, unserved: Option<Reason>) -> Vec<Reason> {
+    let is_waiting = dispatch.claim.is_none() && dispatch.is_open();
+    let starting = || Reason { code: "starting".to_owned(), message: "its agent is being started".to_owned() };
+    let first = is_waiting.then(|| unserved.unwrap_or_else(starting));
+    let frozen_said = first.as_ref().is_some_and(|reason| reason.code == "main_frozen");
+    let mut reasons: Vec<Reason> = first.into_iter().collect();
     let mut wait = |code: &str, message: String| reasons.push(Reason { code: code.to_owned(), message });
-    let id = dispatch.number;
-    if dispatch.claim.is_none() && dispatch.is_open() {
-        match dispatch.profile.as_deref().or(agent) {
-            None => wait(
-                "no_agent",
-                format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`"),
-            ),
-            Some(name) => {
-                wait("unclaimed", format!("it is for `{name}`; hand it the packet: `flower dispatch packet {id}`"));
-            }
-        }
-    }
-    if let Some(why) = main.and_then(|main| main.frozen.as_ref()) {
+    if let Some(why) = main.and_then(|main| main.frozen.as_ref()).filter(|_| !frozen_said) {
         wait("main_frozen", format!("MAIN is frozen ({why}); work can go on, landing waits: `flower thaw`"));
     }
     if let Some(alarm) = main.and_then(|main| main.alarm.as_ref()) {

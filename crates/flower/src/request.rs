@@ -269,3 +269,37 @@ pub struct SendMessage {
     pub to: String,
     pub text: String,
 }
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpawnAgent {
+    pub profile: String,
+    /// Named after its profile unless said.
+    #[serde(default)]
+    pub name: Option<String>,
+    #[serde(default)]
+    pub worktree: Option<String>,
+    /// Dispatched to it, unless it waits for somebody already.
+    #[serde(default)]
+    pub brief: Option<u64>,
+    /// Stays when its work is done, and gets more.
+    #[serde(default)]
+    pub standing: bool,
+    /// `worker` unless said.
+    #[serde(default)]
+    pub role: Option<Role>,
+}
+
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GiveKeys {
+    pub values: std::collections::BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    pub allow: bool,
+    #[serde(default)]
+    pub why: Option<String>,
+}

@@ -146,7 +146,11 @@ impl Connection {
 }
 
 /// Until it ends, or says what nobody has to bear.
-async fn listen<R: AsyncRead + Unpin>(mut from: Lines<R>, hear: &mpsc::Sender<Incoming>, pending: &Pending) -> AcpError {
+async fn listen<R: AsyncRead + Unpin>(
+    mut from: Lines<R>,
+    hear: &mpsc::Sender<Incoming>,
+    pending: &Pending,
+) -> AcpError {
     let mut noise = 0;
     loop {
         let line = match from.next().await {

@@ -1,5 +1,6 @@
 //! The HTTP door. Handlers extract, call [`crate::app`] and return; the rules and the rights are elsewhere.
 
+mod agents;
 mod briefs;
 mod dispatches;
 mod events;
@@ -86,6 +87,16 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(dispatches::send_message))
         .routes(routes!(dispatches::take_messages))
         .routes(routes!(dispatches::seen_messages))
+        .routes(routes!(agents::list_agents, agents::spawn_agent))
+        .routes(routes!(agents::show_agent))
+        .routes(routes!(agents::stop_agent))
+        .routes(routes!(agents::refresh_agent))
+        .routes(routes!(agents::agent_log))
+        .routes(routes!(agents::profiles))
+        .routes(routes!(agents::wanted_keys, agents::give_keys))
+        .routes(routes!(agents::list_permissions))
+        .routes(routes!(agents::decide_permission))
+        .routes(routes!(agents::spending))
         .routes(routes!(briefs::list, briefs::create))
         .routes(routes!(briefs::show, briefs::edit))
         .routes(routes!(briefs::plan))

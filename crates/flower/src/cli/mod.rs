@@ -1,5 +1,6 @@
 //! The command line. It translates: arguments to requests, answers to tables and pages. No rule lives here.
 
+mod agent;
 mod commands;
 mod context;
 mod dispatch;

@@ -35,8 +35,8 @@ pub use logged::run_logged;
 pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};
-pub use toolchains::may_be_listed;
 pub use sys::{lead_session, watched};
+pub use toolchains::may_be_listed;
 
 /// The jail itself failed; nothing of the command has run.
 pub const FAILED: u8 = 125;

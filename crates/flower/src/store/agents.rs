@@ -35,7 +35,8 @@ pub fn of_dispatch(conn: &mut Conn, dispatch: u64) -> Result<Vec<Agent>, StoreEr
 
 /// Those that were given up and whose brief nobody has taken up since, oldest first.
 pub fn given_up(conn: &mut Conn, limit: u64) -> Result<Vec<Agent>, StoreError> {
-    let sql = "SELECT a.state FROM agents a JOIN dispatches d ON d.number = a.dispatch JOIN briefs b ON b.number = d.brief
+    let sql =
+        "SELECT a.state FROM agents a JOIN dispatches d ON d.number = a.dispatch JOIN briefs b ON b.number = d.brief
          WHERE d.stage = 'failed' AND a.live = 0 AND b.status NOT IN ('cancelled', 'done', 'landed', 'parked')
              AND NOT EXISTS (SELECT 1 FROM dispatches n WHERE n.brief = d.brief AND n.number > d.number)
          ORDER BY a.number LIMIT $1";

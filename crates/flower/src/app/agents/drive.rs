@@ -8,17 +8,17 @@ use super::runner::{Over, Run};
 use super::running::{Body, Running, State};
 use super::session::{Session, Turn};
 use crate::acp::schema::{
-    AuthenticateRequest, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest, McpServer,
-    McpServerStdio, EnvVariable, NewSessionRequest, NewSessionResponse, ResumeSessionRequest, SessionId, StopReason,
+    AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
+    McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest, SessionId, StopReason,
 };
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::app::App;
 use crate::error::Problem;
 use crate::store::tables;
+use agent_client_protocol_schema::ProtocolVersion;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Command, Dispatch};
-use agent_client_protocol_schema::ProtocolVersion;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,8 +92,8 @@ impl App {
         connection: Arc<Connection>,
         incoming: mpsc::Receiver<Incoming>,
     ) -> Result<Result<Over, Problem>, AcpError> {
-        let hello = InitializeRequest::new(ProtocolVersion::V1)
-            .client_info(Implementation::new("flower", crate::VERSION));
+        let hello =
+            InitializeRequest::new(ProtocolVersion::V1).client_info(Implementation::new("flower", crate::VERSION));
         let met: InitializeResponse = connection.call("initialize", &hello, HELLO).await?;
         if met.protocol_version != ProtocolVersion::V1 {
             let why = format!("it speaks version {} of ACP, and flower version 1", met.protocol_version);
@@ -115,16 +115,8 @@ impl App {
         while incoming.try_recv().is_ok() {}
         running.heard();
         running.transcript.flower(if resumed { "it is back in its session" } else { "its session begins" });
-        let mut session = Session::new(
-            self.clone(),
-            running.clone(),
-            connection,
-            incoming,
-            profile,
-            dir,
-            id,
-            refresh_at,
-        );
+        let mut session =
+            Session::new(self.clone(), running.clone(), connection, incoming, profile, dir, id, refresh_at);
         let first = match self.first_words(&run, resumed).await {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
@@ -322,10 +314,8 @@ async fn open(
     app: &App,
 ) -> Result<(mpsc::Receiver<Incoming>, Opened), AcpError> {
     let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
-    let env = vec![
-        EnvVariable::new("FLOWER_URL", app.url.clone()),
-        EnvVariable::new("FLOWER_TOKEN", run.kept.token.clone()),
-    ];
+    let env =
+        vec![EnvVariable::new("FLOWER_URL", app.url.clone()), EnvVariable::new("FLOWER_TOKEN", run.kept.token.clone())];
     let tools = vec![McpServer::Stdio(McpServerStdio::new("flower", flower).args(vec!["mcp".to_owned()]).env(env))];
     let before = run.kept.session.clone().filter(|_| {
         // One that died in it again and again may do so because of it.

@@ -176,7 +176,10 @@ impl App {
             state,
             evidence,
             quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.heard.elapsed().as_secs()),
-            context: observed.and_then(|seen| seen.context).filter(|_| live).map(|(used, size)| FillView { used, size }),
+            context: observed
+                .and_then(|seen| seen.context)
+                .filter(|_| live)
+                .map(|(used, size)| FillView { used, size }),
             cost: spent.cost.map(spend::amount),
             currency: spent.currency,
             tokens: spent.tokens,
@@ -222,7 +225,11 @@ impl App {
         let config = Config::load(&self.home)?;
         let profile = config.profile(&spawn.profile)?;
         program::find(profile).map_err(|missing| {
-            Problem::new(ProblemKind::Refused, format!("`{}` cannot run here: {}", profile.name, missing.what), missing.how)
+            Problem::new(
+                ProblemKind::Refused,
+                format!("`{}` cannot run here: {}", profile.name, missing.what),
+                missing.how,
+            )
         })?;
         self.require_jail().await?;
         let dispatch = match spawn.brief {
@@ -383,7 +390,9 @@ impl App {
         let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;
         match taken {
             Ok(Taken::Refreshed) => running.transcript.flower("its login was refreshed, and yours with it"),
-            Ok(Taken::Left(why)) => running.transcript.flower(format!("its login has changed and yours has not: {why}")),
+            Ok(Taken::Left(why)) => {
+                running.transcript.flower(format!("its login has changed and yours has not: {why}"))
+            }
             Ok(Taken::Unchanged) => {}
             Err(error) => tracing::warn!("agent {}: {error}", running.name),
         }

@@ -80,9 +80,7 @@ pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> Request
     let wanted = if allow { [AllowOnce, AllowAlways] } else { [RejectOnce, RejectAlways] };
     let option = wanted.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
     RequestPermissionResponse::new(match option {
-        Some(option) => {
-            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
-        }
+        Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone())),
         None => RequestPermissionOutcome::Cancelled,
     })
 }
@@ -163,8 +161,11 @@ mod tests {
             (json!({ "kind": "edit", "locations": [{ "path": "/w/price/../main/a.rs" }] }), Verdict::Ask),
             (json!({ "kind": "edit", "locations": [{ "path": "/w/price-2/a.rs" }] }), Verdict::Ask),
             (json!({ "kind": "edit" }), Verdict::Ask),
-            (json!({ "kind": "edit", "content": [{ "type": "diff", "path": "/etc/passwd", "newText": "" }],
-                     "locations": [{ "path": "a" }] }), Verdict::Ask),
+            (
+                json!({ "kind": "edit", "content": [{ "type": "diff", "path": "/etc/passwd", "newText": "" }],
+                     "locations": [{ "path": "a" }] }),
+                Verdict::Ask,
+            ),
             (json!({ "kind": "execute", "title": "make" }), Verdict::Allow),
             (json!({ "kind": "fetch", "title": "a page" }), Verdict::Ask),
             (json!({ "kind": "other", "title": "mcp__flower__hand_back" }), Verdict::Allow),

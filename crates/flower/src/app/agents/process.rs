@@ -1,8 +1,8 @@
 //! The process of an agent that speaks on its standard streams, inside its jail.
 
 use super::transcript::{Transcript, new_entry};
-use crate::view::EntryKind;
 use crate::jail::Lifeline;
+use crate::view::EntryKind;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io;

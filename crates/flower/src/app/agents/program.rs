@@ -185,8 +185,11 @@ fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, places: &Place
         .into_iter()
         .flatten()
         .collect();
-    let need =
-        |name: &String, kind| ProfileNeed { name: name.clone(), kind, there: keys::is_there(profile, name, keys, user_home) };
+    let need = |name: &String, kind| ProfileNeed {
+        name: name.clone(),
+        kind,
+        there: keys::is_there(profile, name, keys, user_home),
+    };
     let env = profile.env.iter().map(|name| need(name, NeedKind::Env));
     let files = profile.credentials.iter().map(|name| need(name, NeedKind::File));
     ProfileView {

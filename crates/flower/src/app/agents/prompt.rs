@@ -48,7 +48,10 @@ pub(super) fn first(agent: &Agent, dispatch: &Dispatch, recalled: &str) -> Strin
 
 /// One without work yet.
 pub(super) fn greeting(agent: &Agent) -> String {
-    format!("flower: agent={} worktree={}\n\nYou are `{}`. There is no work yet; you will be told.", agent.name, agent.worktree, agent.name)
+    format!(
+        "flower: agent={} worktree={}\n\nYou are `{}`. There is no work yet; you will be told.",
+        agent.name, agent.worktree, agent.name
+    )
 }
 
 /// After a restart, where it remembers what it was told.

@@ -88,7 +88,9 @@ impl App {
                     let Ok(agent) = self.agent(number).await else { return };
                     if agent.restarts >= MOST_RESTARTS {
                         let times = MOST_RESTARTS + 1;
-                        return self.give_up_agent(running, format!("it ended {times} times, the last time because {why}")).await;
+                        return self
+                            .give_up_agent(running, format!("it ended {times} times, the last time because {why}"))
+                            .await;
                     }
                     running.see(State::Starting, &format!("it ended ({why}) and is started again"));
                     let step = Step::Restart { why };
@@ -239,7 +241,8 @@ impl App {
     async fn new_identity(&self, agent: &Agent) -> Result<(Kept, Caller), Problem> {
         let run = agent.dispatch.map(|dispatch| Binding { dispatch, member: agent.member > 0 });
         let worktree = Some(agent.worktree.clone());
-        let new = self.issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run).await?;
+        let new =
+            self.issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run).await?;
         let kept = Kept { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
         self.keep(agent.number, &kept)?;
         let caller = self.identify(&kept.token, Door::Daemon).await?;

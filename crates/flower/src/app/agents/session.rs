@@ -5,13 +5,13 @@ use super::permissions::{self, Verdict};
 use super::profiles::Profile;
 use super::running::{Running, State};
 use super::transcript::new_entry;
-use crate::view::{EntryDiff, EntryKind};
 use crate::acp::schema::{
-    ContentBlock, ContentChunk, CancelNotification, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
+    CancelNotification, ContentBlock, ContentChunk, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
     SessionUpdate, StopReason, TextContent, ToolCallContent, ToolCallStatus, ToolCallUpdateFields,
 };
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::app::App;
+use crate::view::{EntryDiff, EntryKind};
 use serde_json::Value;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -130,8 +130,7 @@ impl Session {
         let request = PromptRequest::new(id, vec![ContentBlock::Text(TextContent::new(text))]);
         // Deadlines are kept below; this one is for what nobody thought of.
         let most = deadline + CANCEL * 3;
-        let prompting =
-            async move { connection.call::<_, PromptResponse>("session/prompt", &request, most).await };
+        let prompting = async move { connection.call::<_, PromptResponse>("session/prompt", &request, most).await };
         tokio::pin!(prompting);
         let begun = Instant::now();
         let mut ticks = tokio::time::interval(TICK);

@@ -150,7 +150,8 @@ impl App {
 
     async fn start_afresh(&self, running: &Running, terminal: &Terminal) -> Result<Over, Problem> {
         running.clear_refresh();
-        let note = format!("It has no way to leave a note. Its terminal showed last:\n\n{}", last_shown(terminal).await);
+        let note =
+            format!("It has no way to leave a note. Its terminal showed last:\n\n{}", last_shown(terminal).await);
         let step = Step::Refresh { note, author: Author::Flower, used: None, size: None };
         self.submit(&Caller::system(), Command::Agent { number: running.number, step }).await?;
         Ok(Over::Fresh)
@@ -167,14 +168,17 @@ impl App {
             (0, _) if !open => Ok(Over::Retire("its command has ended".to_owned())),
             (0, Some(_)) if run.agent.member > 0 => Ok(Over::Retire("its part is done".to_owned())),
             (0, Some(dispatch)) => {
-                let summary = format!("{} ended well. It showed last:\n\n{}", run.agent.name, last_shown(terminal).await);
+                let summary =
+                    format!("{} ended well. It showed last:\n\n{}", run.agent.name, last_shown(terminal).await);
                 let back = Back { fence: dispatch.fence, summary, not_done: None, failed: false };
                 match self.hand_back(&run.caller, dispatch.number, back).await {
                     Ok(_) => Ok(Over::Retire("its command has ended, and its work is handed back".to_owned())),
                     Err(problem) => Ok(Over::Died(format!("it ended, but {}", problem.message))),
                 }
             }
-            (code, _) => Ok(Over::Died(format!("{}; it showed last: {}", ended_with(code), last_shown(terminal).await))),
+            (code, _) => {
+                Ok(Over::Died(format!("{}; it showed last: {}", ended_with(code), last_shown(terminal).await)))
+            }
         }
     }
 }

@@ -29,7 +29,8 @@ impl App {
             return;
         }
         let step = Step::Spend { tokens, cost, currency };
-        if let Err(problem) = self.submit(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await
+        if let Err(problem) =
+            self.submit(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await
         {
             tracing::warn!("agent {}: {}", running.name, problem.message);
         }
@@ -45,14 +46,18 @@ impl App {
             Ok((agents::spent(conn, SpentOn::Day(&today))?, agents::spent(conn, SpentOn::Brief(brief))?))
         });
         let (day, of_brief) = read.await?;
-        let over = |spent: &Spent, most: Option<f64>| most.filter(|most| spent.cost.is_some_and(|cost| amount(cost) >= *most));
+        let over =
+            |spent: &Spent, most: Option<f64>| most.filter(|most| spent.cost.is_some_and(|cost| amount(cost) >= *most));
         let currency = |spent: &Spent| spent.currency.clone().unwrap_or_default();
         let raise = "raise it below `[spend]` in config.toml";
         if let Some(most) = over(&day, spend.per_day) {
             return Ok(Some(format!("today's limit of {most} {} is reached; {raise}", currency(&day))));
         }
         if let Some(most) = over(&of_brief, spend.per_brief) {
-            return Ok(Some(format!("the limit of {most} {} for brief {brief} is reached; {raise}", currency(&of_brief))));
+            return Ok(Some(format!(
+                "the limit of {most} {} for brief {brief} is reached; {raise}",
+                currency(&of_brief)
+            )));
         }
         if let Some(most) = spend.tokens_per_day.filter(|most| day.tokens.is_some_and(|tokens| tokens >= *most)) {
             return Ok(Some(format!("today's limit of {most} tokens is reached; {raise}")));
@@ -62,7 +67,8 @@ impl App {
 
     pub async fn spending(&self) -> Result<SpendView, Problem> {
         let limits = Config::load(&self.home)?.spend;
-        let read = self.store.read(|conn| Ok((agents::spent_by_day(conn, LISTED)?, agents::spent_by_brief(conn, LISTED)?)));
+        let read =
+            self.store.read(|conn| Ok((agents::spent_by_day(conn, LISTED)?, agents::spent_by_brief(conn, LISTED)?)));
         let (days, briefs) = read.await?;
         let view = |of: String, spent: Spent| SpentView {
             of,

@@ -55,7 +55,8 @@ impl App {
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let Ok((live, open)) = read.await else { return };
         for agent in &live {
-            let claim = open.iter().find(|d| Some(d.number) == agent.dispatch).and_then(|d| d.claim.as_ref().map(|c| (d, c)));
+            let claim =
+                open.iter().find(|d| Some(d.number) == agent.dispatch).and_then(|d| d.claim.as_ref().map(|c| (d, c)));
             if let Some((dispatch, claim)) = claim.filter(|(_, claim)| claim.holder == agent.name) {
                 let beat = Command::Beat { dispatch: dispatch.number, fence: claim.fence, moment: self.clock.moment() };
                 let _ = self.submit(&Caller::system(), beat).await;
@@ -85,8 +86,9 @@ impl App {
             loop {
                 let head = *events.borrow_and_update();
                 let news = self.store.live().after(seen, usize::MAX);
-                let concerns =
-                    news.is_none_or(|news| news.iter().any(|e| CONCERNS.contains(&e.recorded.kind.as_str())) || news.is_empty());
+                let concerns = news.is_none_or(|news| {
+                    news.iter().any(|e| CONCERNS.contains(&e.recorded.kind.as_str())) || news.is_empty()
+                });
                 seen = head;
                 if concerns {
                     break;
@@ -165,7 +167,9 @@ impl App {
                     let assigned = Step::Assign { dispatch: dispatch.number };
                     let done = self.submit(&Caller::system(), Command::Agent { number: idle, step: assigned }).await;
                     if done.is_ok() {
-                        live.iter_mut().filter(|agent| agent.number == idle).for_each(|a| a.dispatch = Some(dispatch.number));
+                        live.iter_mut()
+                            .filter(|agent| agent.number == idle)
+                            .for_each(|a| a.dispatch = Some(dispatch.number));
                         self.agents.wake_all();
                     }
                     continue;
@@ -176,7 +180,9 @@ impl App {
                 if blocked.is_some() {
                     break;
                 }
-                let Some(profile) = dispatch.profile.clone().or_else(|| standing.settings.default.clone()) else { break };
+                let Some(profile) = dispatch.profile.clone().or_else(|| standing.settings.default.clone()) else {
+                    break;
+                };
                 let request = Request {
                     name: None,
                     profile,
@@ -227,10 +233,7 @@ impl App {
         let reason = |code: &str, message: String| Ok(Some(Reason { code: code.to_owned(), message }));
         let id = dispatch.number;
         let Some(name) = dispatch.profile.as_deref().or(standing.settings.default.as_deref()) else {
-            return reason(
-                "no_agent",
-                format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`"),
-            );
+            return Ok(Some(no_agent(dispatch)));
         };
         let before = self.store.read(move |conn| agents::of_dispatch(conn, id)).await?;
         let last = before.iter().rev().find(|agent| agent.member == member);
@@ -238,7 +241,10 @@ impl App {
         if let Some(stopped) = last.filter(|agent| agent.ended.as_ref().is_some_and(by_hand)) {
             return reason(
                 "agent_stopped",
-                format!("{} was stopped; start another: `flower agent spawn {name} --brief {}`", stopped.name, dispatch.brief),
+                format!(
+                    "{} was stopped; start another: `flower agent spawn {name} --brief {}`",
+                    stopped.name, dispatch.brief
+                ),
             );
         }
         match config.profile(name) {
@@ -282,7 +288,12 @@ impl App {
 
     /// Why a dispatch that waits has no agent of flower's yet; none if one is on its way.
     pub(in crate::app) async fn why_unserved(&self, dispatch: &Dispatch) -> Result<Option<Reason>, Problem> {
-        let (Some(project), Some(_)) = (&dispatch.project, &dispatch.worktree) else { return Ok(None) };
+        if dispatch.state != DispatchState::Requested {
+            return Ok(None);
+        }
+        let (Some(project), Some(_)) = (&dispatch.project, &dispatch.worktree) else {
+            return Ok(Some(no_agent(dispatch)));
+        };
         let live = self.store.read(|conn| agents::live(conn, None)).await?;
         if live.iter().any(|agent| agent.dispatch == Some(dispatch.number)) {
             return Ok(None);
@@ -294,6 +305,12 @@ impl App {
         let standing = self.standing(project, &live).await?;
         self.blocked(&config, dispatch, 0, &standing).await
     }
+}
+
+fn no_agent(dispatch: &Dispatch) -> Reason {
+    let id = dispatch.number;
+    let message = format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`");
+    Reason { code: "no_agent".to_owned(), message }
 }
 
 /// A standing agent of the dispatch's worktree that has nothing to do.

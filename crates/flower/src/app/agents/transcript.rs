@@ -138,7 +138,8 @@ impl Transcript {
     /// The last of what it said or complained about.
     pub fn last_words(&self) -> Option<String> {
         let page = self.page(self.near_the_end(8 << 10), 8 << 10).ok()?;
-        let words = page.entries.iter().filter(|e| matches!(e.kind, EntryKind::Said | EntryKind::Noise | EntryKind::Tool));
+        let words =
+            page.entries.iter().filter(|e| matches!(e.kind, EntryKind::Said | EntryKind::Noise | EntryKind::Tool));
         let text = words.map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("\n");
         (!text.trim().is_empty()).then_some(text)
     }

@@ -192,6 +192,8 @@ impl App {
         let request = dispatch::Request {
             brief,
             kind: Some(DispatchKind::Fix),
+            // Whoever did it mends it.
+            profile: known.iter().rev().find_map(|dispatch| dispatch.profile.clone()),
             of: Some(of),
             evidence: Some(self.evidence(landing, undone.as_ref())),
             ..dispatch::Request::default()

@@ -147,9 +147,10 @@ impl App {
             Ok(Around { heard: beside::beat(conn, number)?, title, main })
         });
         let around = around.await?;
-        let default = self.default_agent(dispatch.project.as_deref()).await;
-        let waits =
-            if dispatch.is_open() { waits(&dispatch, around.main.as_ref(), default.as_deref()) } else { Vec::new() };
+        let waits = match dispatch.is_open() {
+            true => waits(&dispatch, around.main.as_ref(), self.why_unserved(&dispatch).await?),
+            false => Vec::new(),
+        };
         let claim = dispatch.claim.as_ref().map(|claim| {
             let beat = match &around.heard {
                 Some((fence, beat)) if *fence == claim.fence => beat,
@@ -184,11 +185,6 @@ impl App {
             requested_at: dispatch.requested_at,
             ended_at: dispatch.ended_at,
         })
-    }
-
-    /// `[agents] default` of a project.
-    async fn default_agent(&self, project: Option<&str>) -> Option<String> {
-        self.facts_of(project?).await.ok()?.settings.agents.default
     }
 }
 

@@ -1,6 +1,7 @@
 //! `flower up`
 
 use crate::cli::Context;
+use crate::cli::agent::give_keys;
 use crate::client::Client;
 use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
 use crate::error::{Problem, ProblemKind};
@@ -68,6 +69,7 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
         }
         None => None,
     };
+    give_keys(context, client).await?;
     let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
     let up = Up { url: status.url, open_url, project, pid: status.pid };
     context.answer(&up, |up| {

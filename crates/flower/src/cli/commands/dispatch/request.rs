@@ -1,6 +1,7 @@
 //! `flower dispatch N`
 
 use crate::cli::Context;
+use crate::cli::agent::give_keys;
 use crate::cli::dispatch::page;
 use crate::error::Problem;
 use crate::request::{NewDispatch, Packet};
@@ -30,9 +31,13 @@ pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Res
     let client = context.client().await?;
     let RequestArgs { kind, agent, worktree, agents, .. } = args;
     let body = NewDispatch { kind, agent, worktree, agents };
+    give_keys(context, &client).await?;
     let dispatch: DispatchView = client.post(&format!("/api/briefs/{brief}/dispatches"), &body).await?;
-    if context.json {
-        return context.answer(&dispatch, |_| String::new());
+    // Where flower has no agent for it, somebody else needs the packet.
+    let by_hand = ["no_agent", "no_profile", "agent_missing"];
+    let served = !dispatch.waits.iter().any(|reason| by_hand.contains(&reason.code.as_str()));
+    if context.json || served {
+        return context.answer(&dispatch, |dispatch| page(dispatch, context.style));
     }
     let packet: PacketView =
         client.post(&format!("/api/dispatches/{}/packet", dispatch.id), &Packet::default()).await?;

@@ -1,0 +1,84 @@
+//! An agent as a person reads it.
+
+use super::output::{Style, ago, plain};
+use crate::cli::Context;
+use crate::client::Client;
+use crate::error::Problem;
+use crate::request::GiveKeys;
+use crate::view::{AgentState, AgentView};
+use std::collections::BTreeMap;
+
+pub fn state(state: AgentState, style: Style) -> String {
+    let word = state.as_str();
+    match state {
+        AgentState::Working => style.good(word),
+        AgentState::Starting | AgentState::Waiting => style.mark(word),
+        AgentState::Failed | AgentState::Unknown => style.bad(word),
+        AgentState::Idle | AgentState::Stopped => style.dim(word),
+    }
+}
+
+/// How full its context is, or that nobody knows.
+pub fn context(agent: &AgentView) -> String {
+    match agent.context {
+        Some(fill) if fill.size > 0 => format!("{} %", fill.used.saturating_mul(100) / fill.size),
+        _ => "unknown".to_owned(),
+    }
+}
+
+pub fn cost(cost: Option<f64>, currency: Option<&str>) -> String {
+    cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2} {}", plain(currency.unwrap_or_default())))
+}
+
+/// A page about one.
+pub fn page(agent: &AgentView, style: Style) -> String {
+    let now = jiff::Timestamp::now();
+    let mut text = format!("{}  {}\n", style.bold(&plain(&agent.name)), state(agent.state, style));
+    let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
+    let quiet = agent.quiet_seconds.map(|seconds| format!(", heard of {seconds} s ago")).unwrap_or_default();
+    line("because", &format!("{} ({}{quiet})", plain(&agent.evidence), ago(&agent.since, now)));
+    let standing = if agent.standing { ", standing" } else { "" };
+    line("profile", &format!("{}, {}{standing}", agent.profile, agent.role));
+    line("worktree", &agent.worktree);
+    if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
+        let part = if agent.member == 0 { String::new() } else { format!(", beside the lead ({})", agent.member) };
+        line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
+    }
+    match agent.context {
+        Some(fill) => line("context", &format!("{} of {} tokens ({})", fill.used, fill.size, context(agent))),
+        None => line("context", "unknown"),
+    }
+    let tokens = agent.tokens.map_or_else(|| "unknown".to_owned(), |tokens| tokens.to_string());
+    line("spent", &format!("{}, {tokens} tokens", cost(agent.cost, agent.currency.as_deref())));
+    if let Some(pid) = agent.pid {
+        line("process", &pid.to_string());
+    }
+    if agent.restarts + agent.refreshes > 0 {
+        line("so far", &format!("restarted {} times, refreshed {} times", agent.restarts, agent.refreshes));
+    }
+    line("started", &ago(&agent.started_at, now));
+    if let Some(end) = &agent.ended {
+        line("ended", &format!("{}: {}", end.how, plain(&end.why)));
+        for row in end.output.iter().flat_map(|text| text.lines()) {
+            line("", &plain(row));
+        }
+    }
+    let see = if agent.terminal { "attach" } else { "log --follow" };
+    text.push_str(&style.dim(&format!("  see what it does: `flower agent {see} {}`\n", plain(&agent.name))));
+    text
+}
+
+/// Hands the operator's keys to the daemon, as far as profiles name them. They go over the socket, into its memory only.
+pub async fn give_keys(context: &Context, client: &Client) -> Result<(), Problem> {
+    // Somebody else's daemon gets no keys, and an agent has none to give.
+    if context.remote()?.is_some() || super::context::own_token().is_some() {
+        return Ok(());
+    }
+    let wanted: Vec<String> = client.get("/api/agent-keys").await?;
+    let found = wanted.into_iter().filter_map(|name| std::env::var(&name).ok().map(|value| (name, value)));
+    let values: BTreeMap<String, String> = found.filter(|(_, value)| !value.is_empty()).collect();
+    if values.is_empty() {
+        return Ok(());
+    }
+    client.tell("/api/agent-keys", &GiveKeys { values }).await
+}

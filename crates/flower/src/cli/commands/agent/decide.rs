@@ -1,0 +1,42 @@
+//! `flower agent allow` and `flower agent deny`
+
+use crate::cli::Context;
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::request::Decide;
+use crate::view::PermissionView;
+
+/// Allow what an agent asks for, once; `flower inbox` lists it
+#[derive(clap::Args)]
+pub(super) struct AllowArgs {
+    /// The permission
+    #[arg(value_name = "P")]
+    number: u64,
+}
+
+/// Deny what an agent asks for
+#[derive(clap::Args)]
+pub(super) struct DenyArgs {
+    /// The permission
+    #[arg(value_name = "P")]
+    number: u64,
+    /// Why, for the trace
+    why: Option<String>,
+}
+
+pub(super) async fn allow(context: &Context, args: AllowArgs) -> Result<(), Problem> {
+    decide(context, args.number, Decide { allow: true, why: None }).await
+}
+
+pub(super) async fn deny(context: &Context, args: DenyArgs) -> Result<(), Problem> {
+    decide(context, args.number, Decide { allow: false, why: args.why }).await
+}
+
+async fn decide(context: &Context, number: u64, body: Decide) -> Result<(), Problem> {
+    let path = format!("/api/permissions/{number}");
+    let decided: PermissionView = context.client().await?.post(&path, &body).await?;
+    context.answer(&decided, |decided| {
+        let may = if decided.allowed == Some(true) { "may" } else { "may not" };
+        format!("{} {may}: {}\n", plain(&decided.agent), plain(&decided.title))
+    })
+}

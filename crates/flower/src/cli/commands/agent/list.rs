@@ -1,0 +1,44 @@
+//! `flower agent`
+
+use crate::cli::Context;
+use crate::cli::agent::{context as filled, cost, state};
+use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
+use crate::error::Problem;
+use crate::view::AgentView;
+
+#[derive(clap::Args, Default)]
+pub(super) struct ListArgs {
+    /// Also those that have ended, newest first
+    #[arg(long)]
+    all: bool,
+    /// At most so many
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+}
+
+pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
+    let limit = args.limit.unwrap_or(if context.json { i64::MAX as u64 } else { 50 });
+    let path = format!("/api/agents?{}&all={}&limit={limit}", context.project_query(), args.all);
+    let agents: Vec<AgentView> = context.client().await?.get(&path).await?;
+    context.answer(&agents, |agents| {
+        if agents.is_empty() {
+            let seen = if args.all { "" } else { "; `flower agent --all` shows those that have ended" };
+            return format!("no agent runs; give it a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n");
+        }
+        let now = jiff::Timestamp::now();
+        let mut table = Table::new(&["AGENT", "STATE", "WORKTREE", "BRIEF", "CONTEXT", "COST", "SINCE", "WHY"], 7);
+        for agent in agents {
+            table.row(vec![
+                plain(&agent.name).into(),
+                Cell::painted(agent.state.as_str(), state(agent.state, context.style)),
+                agent.worktree.clone().into(),
+                agent.brief.map_or_else(String::new, |brief| format!("#{brief}")).into(),
+                filled(agent).into(),
+                cost(agent.cost, agent.currency.as_deref()).into(),
+                ago(&agent.since, now).into(),
+                cut(&plain(&agent.evidence), 60).into(),
+            ]);
+        }
+        table.render(context.style, terminal_width())
+    })
+}

@@ -1,0 +1,102 @@
+//! `flower agent log`
+
+use crate::cli::Context;
+use crate::cli::output::{Style, plain};
+use crate::error::{Problem, ProblemKind};
+use crate::view::{Entry, EntryKind, TranscriptView};
+use std::time::{Duration, Instant};
+
+/// What it said and did, and what it was told
+#[derive(clap::Args)]
+pub(super) struct LogArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    name: String,
+    /// Stay, and show what comes
+    #[arg(long, short)]
+    follow: bool,
+    /// From the beginning, as far as it is kept
+    #[arg(long)]
+    all: bool,
+}
+
+/// How long a daemon may be away.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Of an entry on one screen; `--json` has all of it.
+const MOST_LINES: usize = 12;
+
+pub(super) async fn run(context: &Context, args: &LogArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    let mut after: Option<u64> = args.all.then_some(0);
+    let mut entries = Vec::new();
+    let mut lost: Option<Instant> = None;
+    loop {
+        let wait = if args.follow { "wait=true" } else { "wait=false" };
+        let from = after.map_or_else(String::new, |after| format!("&after={after}"));
+        let path = super::address(&args.name, &format!("/log?{wait}{from}"));
+        let page: TranscriptView = match client.get(&path).await {
+            Ok(page) => page,
+            Err(problem)
+                if args.follow
+                    && problem.kind == ProblemKind::Unreachable
+                    && lost.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
+            {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                continue;
+            }
+            Err(problem) => return Err(problem),
+        };
+        lost = None;
+        after = Some(page.next);
+        if args.follow || !context.json {
+            for entry in &page.entries {
+                show(context, entry)?;
+            }
+        } else {
+            entries.extend(page.entries);
+        }
+        if !page.more && (!args.follow || page.over) {
+            break;
+        }
+    }
+    if context.json && !args.follow {
+        return context.answer(&entries, |_| String::new());
+    }
+    Ok(())
+}
+
+fn show(context: &Context, entry: &Entry) -> Result<(), Problem> {
+    if context.json {
+        let line = serde_json::to_string(entry).expect("plain data");
+        return context.print(&format!("{line}\n"));
+    }
+    context.print(&lines(entry, context.style))
+}
+
+/// A line that says what it is, and the rest below it.
+fn lines(entry: &Entry, style: Style) -> String {
+    let time = entry.at.get(11..19).unwrap_or_default();
+    let word = match entry.kind {
+        EntryKind::Flower => style.mark("flower"),
+        EntryKind::Prompt => style.mark("told  "),
+        EntryKind::Said => style.bold("said  "),
+        EntryKind::Thought => style.dim("thinks"),
+        EntryKind::Tool => match entry.status.as_deref() {
+            Some("completed") => style.good("done  "),
+            Some("failed") => style.bad("failed"),
+            _ => "tool  ".to_owned(),
+        },
+        EntryKind::Plan => style.bold("plan  "),
+        EntryKind::Permission => style.mark("asks  "),
+        EntryKind::Noise => style.dim("noise "),
+    };
+    let all: Vec<String> = entry.text.trim_end().lines().map(plain).collect();
+    let mut shown: Vec<String> = all.iter().take(MOST_LINES).cloned().collect();
+    if all.len() > MOST_LINES {
+        shown.push(style.dim(&format!("… {} more lines; `--json` has them", all.len() - MOST_LINES)));
+    }
+    for diff in &entry.diffs {
+        let (old, new) = (diff.old.as_deref().unwrap_or_default().lines().count(), diff.new.lines().count());
+        shown.push(style.dim(&format!("{}: {old} lines before, {new} now", plain(&diff.path))));
+    }
+    format!("{} {word} {}\n", style.dim(time), shown.join("\n                "))
+}

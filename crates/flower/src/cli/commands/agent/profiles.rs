@@ -1,0 +1,50 @@
+//! `flower agent profiles`
+
+use crate::cli::Context;
+use crate::cli::agent::give_keys;
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::view::{NeedKind, ProfileView, Protocol};
+
+/// Which agents can run on this machine, and what is missing for the others
+///
+/// `[agents.NAME]` in FLOWER_HOME/config.toml changes a profile or adds one.
+#[derive(clap::Args)]
+pub(super) struct ProfilesArgs {}
+
+pub(super) async fn run(context: &Context, _: &ProfilesArgs) -> Result<(), Problem> {
+    let client = context.client().await?;
+    give_keys(context, &client).await?;
+    let profiles: Vec<ProfileView> = client.get("/api/agent-profiles").await?;
+    context.answer(&profiles, |profiles| {
+        let style = context.style;
+        let mut text = String::new();
+        for profile in profiles {
+            let mark = if profile.runs { style.good("runs") } else { style.bad("cannot run") };
+            let protocol = match profile.protocol {
+                Protocol::Acp => "ACP",
+                Protocol::Pty => "terminal",
+            };
+            let version = profile.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+            text.push_str(&format!("{}  {mark}\n", style.bold(&plain(&profile.profile))));
+            let command = plain(&profile.command.join(" "));
+            text.push_str(&format!("  {} {command}{version} ({protocol})\n", style.dim("command  ")));
+            for missing in &profile.missing {
+                text.push_str(&format!("  {} {}\n", style.dim("missing  "), plain(missing)));
+            }
+            let lent: Vec<String> = profile
+                .needs
+                .iter()
+                .map(|need| {
+                    let sort = if need.kind == NeedKind::Env { "variable" } else { "file" };
+                    let there = if need.there { "there" } else { "not there" };
+                    format!("{sort} {} ({there})", plain(&need.name))
+                })
+                .collect();
+            if !lent.is_empty() {
+                text.push_str(&format!("  {} {}\n", style.dim("is lent  "), lent.join(", ")));
+            }
+        }
+        text
+    })
+}

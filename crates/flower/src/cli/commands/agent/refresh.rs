@@ -1,0 +1,21 @@
+//! `flower agent refresh`
+
+use crate::cli::Context;
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::view::AgentView;
+
+/// Let a fresh one go on: same name, worktree and claim, from a hand-over note
+#[derive(clap::Args)]
+pub(super) struct RefreshArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    name: String,
+}
+
+pub(super) async fn run(context: &Context, args: &RefreshArgs) -> Result<(), Problem> {
+    let agent: AgentView = context.client().await?.post(&super::address(&args.name, "/refresh"), &()).await?;
+    context.answer(&agent, |agent| {
+        let name = plain(&agent.name);
+        format!("{name} is asked for a hand-over note; `flower agent log {name} --follow` shows it\n")
+    })
+}

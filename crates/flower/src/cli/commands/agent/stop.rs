@@ -1,0 +1,22 @@
+//! `flower agent stop`
+
+use crate::cli::Context;
+use crate::cli::output::plain;
+use crate::error::Problem;
+use crate::request::Why;
+use crate::view::AgentView;
+
+/// Stop it with everything it started; its work is free for another
+#[derive(clap::Args)]
+pub(super) struct StopArgs {
+    #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    name: String,
+    /// Why, for the trace
+    why: Option<String>,
+}
+
+pub(super) async fn run(context: &Context, args: StopArgs) -> Result<(), Problem> {
+    let body = Why { why: args.why };
+    let agent: AgentView = context.client().await?.post(&super::address(&args.name, "/stop"), &body).await?;
+    context.answer(&agent, |agent| format!("{} is stopped\n", plain(&agent.name)))
+}
