@@ -167,7 +167,7 @@ fn write(original: &Path, content: &[u8]) -> io::Result<()> {
     draft.push(format!(".flower-{}", folder::random_name()));
     let draft = PathBuf::from(draft);
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    let written = || -> io::Result<()> {
+    let mut written = || -> io::Result<()> {
         let made = file.metadata()?;
         if (made.uid(), made.gid()) != (owner.uid(), owner.gid()) {
             fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
@@ -176,7 +176,6 @@ fn write(original: &Path, content: &[u8]) -> io::Result<()> {
         file.sync_all()?;
         fs::rename(&draft, original)
     };
-    let mut written = written;
     written().inspect_err(|_| {
         let _ = fs::remove_file(&draft);
     })
@@ -232,6 +231,9 @@ mod tests {
         r#"{"claudeAiOauth":{"accessToken":"a-1","refreshToken":"r-1","expiresAt":1},"organizationUuid":"o"}"#;
     const SECOND: &str =
         r#"{"claudeAiOauth":{"accessToken":"a-2","refreshToken":"r-2","expiresAt":2},"organizationUuid":"o"}"#;
+
+    type Plant = fn(&Path, &Path);
+    type Change = Box<dyn Fn(&Homes)>;
 
     struct Homes {
         dir: tempfile::TempDir,
@@ -330,7 +332,7 @@ mod tests {
         let homes = Homes::new();
         let outside = homes.dir.path().join("outside");
         fs::create_dir(&outside).unwrap();
-        let plants: [(&str, fn(&Path, &Path)); 6] = [
+        let plants: [(&str, Plant); 6] = [
             ("a link in its place", |copy, outside| symlink(outside.join("x"), copy).unwrap()),
             ("a link to a folder in its place", |copy, outside| symlink(outside, copy).unwrap()),
             ("a folder in its place", |copy, _| fs::create_dir_all(copy.join("x")).unwrap()),
@@ -368,7 +370,7 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let foreign = outside.path().join("foreign");
         fs::write(&foreign, SECOND).unwrap();
-        let changes: Vec<(&str, Box<dyn Fn(&Homes)>)> = vec![
+        let changes: Vec<(&str, Change)> = vec![
             ("garbage", Box::new(|homes| homes.refresh("{\"claudeAiOauth\""))),
             ("empty", Box::new(|homes| homes.refresh(""))),
             ("another account", Box::new(|homes| homes.refresh(&SECOND.replace("\"o\"", "\"p\"")))),

@@ -110,10 +110,10 @@ fn collect(value: &serde_json::Value, found: &mut Vec<String>) {
 
 /// Neither an address, nor a date, nor words such as `user:inference`.
 fn may_be_secret(value: &str) -> bool {
-    let address = value.starts_with("http://") || value.starts_with("https://");
+    let address = (value.starts_with("http://") || value.starts_with("https://")) && !value.contains('@');
     let date = value.len() <= 40 && value.bytes().all(|byte| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte));
     let words = value.bytes().all(|byte| byte.is_ascii_lowercase() || b" :._-/".contains(&byte));
-    value.len() >= 16 && !(address && !value.contains('@')) && !date && !words
+    value.len() >= 16 && !(address || date || words)
 }
 
 #[cfg(test)]

@@ -264,7 +264,7 @@ mod tests {
         let nested = serde_json::json!({ "text": json }).to_string();
         for (text, gone) in [
             (format!("a {secret} b"), secret.to_owned()),
-            (json.clone(), "ss/w".to_owned()),
+            (json, "ss/w".to_owned()),
             (nested, "ss/w".to_owned()),
             ("x=p%22ss%2Fw%C3%B6rd%20%C3%BF%2B1&y".to_owned(), "ss%2Fw".to_owned()),
             ("x=p%22ss%2fw%c3%b6rd%20%c3%bf%2b1&y".to_owned(), "ss%2fw".to_owned()),
