@@ -222,6 +222,7 @@ fn says_who(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::folder::MOST_BYTES;
     use super::super::profiles::Config;
     use super::*;
     use std::os::unix::fs::{PermissionsExt, symlink};
