@@ -167,7 +167,9 @@ impl Player {
                     return end;
                 }
             }
-            tokio::time::sleep(self.agent.options.delay).await;
+            if !self.agent.options.delay.is_zero() {
+                tokio::time::sleep(self.agent.options.delay).await;
+            }
         }
     }
 
