@@ -48,7 +48,7 @@ impl Place {
     fn agent(&self, args: &[&str]) -> Driver {
         let mut driver = self.silent(args);
         driver.hello();
-        driver.open(&self.work(), json!([]));
+        driver.open(&self.work(), &json!([]));
         driver
     }
 
@@ -94,7 +94,7 @@ impl Driver {
         input.write_all(format!("{line}\n").as_bytes()).expect("it reads");
     }
 
-    fn send(&mut self, method: &str, params: Value) -> i64 {
+    fn send(&mut self, method: &str, params: &Value) -> i64 {
         let id = self.next;
         self.next += 1;
         self.raw(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string());
@@ -126,24 +126,24 @@ impl Driver {
         }
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send(method, params);
         self.answer(id)
     }
 
     fn hello(&mut self) -> Value {
-        self.ask("initialize", json!({ "protocolVersion": 1, "clientCapabilities": {} }))
+        self.ask("initialize", &json!({ "protocolVersion": 1, "clientCapabilities": {} }))
     }
 
-    fn open(&mut self, cwd: &Path, servers: Value) {
-        let made = self.ask("session/new", json!({ "cwd": cwd, "mcpServers": servers }));
+    fn open(&mut self, cwd: &Path, servers: &Value) {
+        let made = self.ask("session/new", &json!({ "cwd": cwd, "mcpServers": servers }));
         self.session = made["result"]["sessionId"].clone();
         assert!(self.session.is_string(), "{made}");
     }
 
     fn begin(&mut self, prompt: &str) -> i64 {
         let params = json!({ "sessionId": self.session, "prompt": [{ "type": "text", "text": prompt }] });
-        self.send("session/prompt", params)
+        self.send("session/prompt", &params)
     }
 
     fn cancel(&mut self) {
@@ -227,7 +227,7 @@ fn it_says_hello_and_knows_what_it_does_not_know() {
     assert_eq!(result["agentCapabilities"]["loadSession"], false);
     let session = plain.session.clone();
     let of = |id: &Value| json!({ "sessionId": id, "cwd": "/", "mcpServers": [], "modeId": "x", "prompt": [] });
-    assert!(plain.ask("session/set_mode", of(&session)).get("result").is_some());
+    assert!(plain.ask("session/set_mode", &of(&session)).get("result").is_some());
     for (method, params, code) in [
         ("session/list", json!({}), -32601),
         ("session/load", of(&session), -32601),
@@ -237,7 +237,7 @@ fn it_says_hello_and_knows_what_it_does_not_know() {
         ("session/prompt", json!({}), -32602),
         ("session/new", json!({ "cwd": 1 }), -32602),
     ] {
-        assert_eq!(plain.ask(method, params)["error"]["code"], code, "{method}");
+        assert_eq!(plain.ask(method, &params)["error"]["code"], code, "{method}");
     }
     plain.raw("no json");
     assert_eq!(plain.message().expect("an answer")["error"]["code"], -32700);
@@ -253,10 +253,10 @@ fn its_flags_make_it_a_bad_start() {
     assert_eq!(place.silent(&["--refuse-initialize"]).hello()["error"]["code"], -32603);
     let mut locked = place.silent(&["--auth-required"]);
     locked.hello();
-    let refused = locked.ask("session/new", json!({ "cwd": place.work(), "mcpServers": [] }));
+    let refused = locked.ask("session/new", &json!({ "cwd": place.work(), "mcpServers": [] }));
     assert_eq!(refused["error"]["code"], -32000);
     let mut mute = place.silent(&["--never-answer"]);
-    mute.send("initialize", json!({ "protocolVersion": 1 }));
+    mute.send("initialize", &json!({ "protocolVersion": 1 }));
     assert!(mute.lines.recv_timeout(Duration::from_millis(500)).is_err());
     mute.input = None;
     assert_eq!(mute.ends().code(), Some(0));
@@ -566,12 +566,12 @@ fn a_session_is_resumed_by_another_process() {
         again.hello();
         again.session = agent.session.clone();
         let params = json!({ "sessionId": agent.session, "cwd": place.work(), "mcpServers": [] });
-        let answer = again.ask(method, params.clone());
+        let answer = again.ask(method, &params);
         assert!(answer.get("result").is_some(), "{answer}");
         assert_eq!(again.prompt("You were away."), "end_turn");
         let told: &[&str] = if method == "session/load" { &["2 of 3 steps are done"] } else { &[] };
         said(&again, &[told, &["heard: You were away.", "two"]].concat());
-        let nobody = again.ask(method, json!({ "sessionId": "../x", "cwd": "/", "mcpServers": [] }));
+        let nobody = again.ask(method, &json!({ "sessionId": "../x", "cwd": "/", "mcpServers": [] }));
         assert_eq!(nobody["error"]["code"], -32002);
     }
 }
@@ -583,7 +583,7 @@ fn without_a_server_every_tool_says_so_and_the_script_goes_on() {
     assert_eq!(agent.play("inbox\nsay on"), "end_turn");
     said(&agent, &["check_inbox: no MCP server `flower` was handed over", "on"]);
     let server = json!([{ "name": "flower", "command": "/bin/true", "args": [], "env": [] }]);
-    agent.open(&place.work(), server);
+    agent.open(&place.work(), &server);
     assert_eq!(agent.play("inbox"), "end_turn");
     assert_eq!(agent.said()[2], "check_inbox: the MCP server has ended");
 }
@@ -666,7 +666,7 @@ impl Work {
         let mut driver = Driver::spawn(command);
         driver.hello();
         let tree = common::work::tree(flower, &self.worktree);
-        driver.open(&tree, json!([{ "name": "flower", "command": "flower", "args": ["mcp"], "env": [] }]));
+        driver.open(&tree, &json!([{ "name": "flower", "command": "flower", "args": ["mcp"], "env": [] }]));
         driver
     }
 

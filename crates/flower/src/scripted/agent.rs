@@ -233,7 +233,7 @@ impl Door {
         servers: Vec<McpServer>,
     ) -> Result<Arc<tokio::sync::Mutex<Player>>, Error> {
         let known = self.agent.memory.session(&id.0).ok_or_else(|| Error::session_not_found(id.clone()))?;
-        let player = self.open(id.clone(), cwd, servers);
+        let player = self.open(id, cwd, servers);
         let Ok(mut fresh) = player.try_lock() else { return Err(Error::internal_error()) };
         fresh.remember(known);
         drop(fresh);

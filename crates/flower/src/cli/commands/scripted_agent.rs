@@ -4,7 +4,7 @@ use crate::scripted::{Options, run as serve};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// An agent for tests and the demo: speaks the Agent Client Protocol, and plays the blocks ```play of its prompt
+/// An agent for tests and the demo: speaks the Agent Client Protocol, and plays the `play` blocks of its prompt
 #[derive(clap::Args)]
 pub(crate) struct ScriptedAgentArgs {
     /// Sessions can be resumed by another process with the same HOME
