@@ -2,12 +2,14 @@
 
 mod commands;
 
+use flower_core::agent::Ending;
 use flower_core::dispatch::DispatchState;
 use flower_core::event::{KINDS, SCHEMA};
 use flower_core::landing::State;
 use flower_core::worktree::Stage;
 use flower_core::{
-    Brief, BriefKind, Caller, Command, Draft, Event, Lease, LinkKind, Pattern, Refusal, Role, Status, World, decide,
+    Agent, Brief, BriefKind, Caller, Command, Draft, Event, Lease, LinkKind, Pattern, Refusal, Role, Status, World,
+    agent, decide,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -44,6 +46,7 @@ proptest! {
             }
             check_world(&world);
             check_transition(&before, &world);
+            check_agents(&before, &world, command);
             check_reach(caller, &before, &world);
         }
         let mut again = World { beats: world.beats.clone(), ..World::default() };
@@ -65,6 +68,8 @@ fn random_commands_reach_every_event_and_status() {
     let mut kinds = BTreeSet::new();
     let mut statuses = BTreeSet::new();
     let (mut accepted, mut refused, mut cycles) = (0, 0, 0);
+    // What ends with an agent, and what is refused to one.
+    let mut agents: BTreeMap<&str, u64> = BTreeMap::new();
     for _ in 0..300 {
         let steps = commands::steps(80).new_tree(&mut runner).unwrap().current();
         let mut world = World::default();
@@ -72,7 +77,17 @@ fn random_commands_reach_every_event_and_status() {
             match decide(&world, caller, command) {
                 Ok(drafts) => {
                     accepted += 1;
+                    let stopped = matches!(command, Command::Agent { step: agent::Step::Stop { .. }, .. });
                     for draft in drafts {
+                        if stopped {
+                            let what = match draft.event {
+                                Event::DispatchFailed(_) => "given up",
+                                Event::DispatchExpired(_) => "given back",
+                                Event::LeaseReleased(_) => "released",
+                                _ => "other",
+                            };
+                            *agents.entry(what).or_default() += 1;
+                        }
                         kinds.insert(draft.event.kind().to_owned());
                         world.apply_event(&draft.event, draft.brief, "now", "me");
                     }
@@ -80,10 +95,22 @@ fn random_commands_reach_every_event_and_status() {
                 Err(refusal) => {
                     refused += 1;
                     cycles += u64::from(matches!(refusal, Refusal::Cycle { .. }));
+                    let what = match refusal {
+                        Refusal::AgentThere { .. } => "there",
+                        Refusal::AgentNamed { .. } => "named",
+                        Refusal::AgentEnded { .. } => "ended",
+                        Refusal::NoSlot { .. } => "no slot",
+                        Refusal::PermissionDecided { .. } => "decided",
+                        _ => "other",
+                    };
+                    *agents.entry(what).or_default() += 1;
                 }
             }
             statuses.extend(world.briefs.values().map(|brief| brief.status));
         }
+    }
+    for what in ["given up", "given back", "released", "there", "named", "ended", "no slot", "decided"] {
+        assert!(agents.contains_key(what), "`{what}` never happened: {agents:?}");
     }
     let missing: Vec<_> = KINDS.iter().filter(|kind| !kinds.contains(**kind)).collect();
     assert!(missing.is_empty(), "never happened: {missing:?}");
@@ -123,6 +150,18 @@ fn check_world(world: &World) {
     assert_eq!(world.last_landing, world.landings.len() as u64, "numbers have no gaps");
     assert_eq!(world.last_dispatch, world.dispatches.len() as u64, "numbers have no gaps");
     assert_eq!(world.last_lease, world.leases.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_agent, world.agents.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_permission, world.permissions.len() as u64, "numbers have no gaps");
+    let live = || world.agents.values().filter(|agent| agent.is_live());
+    let names: BTreeSet<_> = live().map(|agent| &agent.name).collect();
+    assert_eq!(names.len(), live().count(), "two live agents have one name");
+    let at_work: Vec<_> = live().filter_map(|agent| Some((agent.dispatch?, agent.member))).collect();
+    let places: BTreeSet<_> = at_work.iter().collect();
+    assert_eq!(places.len(), at_work.len(), "two live agents are in one place: {:?}", world.agents);
+    for agent in world.agents.values() {
+        assert_eq!(agent.is_live(), agent.ended_at.is_none(), "{agent:?}");
+        assert_eq!(agent.brief, agent.dispatch.map(|number| world.dispatches[&number].brief), "{agent:?}");
+    }
     for dispatch in world.dispatches.values() {
         let claimed = matches!(dispatch.state, DispatchState::Claimed | DispatchState::Executing);
         assert_eq!(claimed, dispatch.claim.is_some(), "{dispatch:?}");
@@ -209,6 +248,47 @@ fn check_transition(before: &World, after: &World) {
     }
 }
 
+/// An end is an end, and a claim goes with its holder: to whoever looks into it, or to whoever is next.
+fn check_agents(before: &World, after: &World, command: &Command) {
+    for (number, old) in &before.agents {
+        let new = &after.agents[number];
+        if old.is_live() && !new.is_live() {
+            check_end(before, after, new);
+        }
+        assert!(old.is_live() || old == new, "agent {number} had ended: {new:?}");
+        let same_work = old.dispatch == new.dispatch;
+        assert!(!same_work || old.restarts <= new.restarts, "agent {number} forgets its restarts");
+        assert!(old.refreshes <= new.refreshes);
+    }
+    for (number, old) in &before.permissions {
+        let decided = after.permissions[number].allowed;
+        assert!(old.allowed.is_none() || old.allowed == decided, "permission {number} was decided twice");
+    }
+    if let Command::StartAgent(request) = command
+        && after.last_agent > before.last_agent
+    {
+        let live = after.agents.values().filter(|agent| agent.is_live() && agent.project == request.project).count();
+        assert!(live as u64 <= request.most, "{live} agents run, and {} may", request.most);
+    }
+}
+
+fn check_end(before: &World, after: &World, agent: &Agent) {
+    let end = agent.ended.as_ref().expect("it has ended");
+    let Some(number) = agent.dispatch else { return };
+    let (was, is) = (&before.dispatches[&number], &after.dispatches[&number]);
+    let held = was.claim.as_ref().is_some_and(|claim| claim.holder == agent.name);
+    match (held, end.how) {
+        (true, Ending::Failed) => assert_eq!(is.state, DispatchState::Failed, "{agent:?}"),
+        (true, _) => assert_eq!(is.state, DispatchState::Requested, "{agent:?}"),
+        (false, _) => assert_eq!(was, is, "{agent:?} ended what it did not hold"),
+    }
+    assert!(is.claim.as_ref().is_none_or(|claim| claim.holder != agent.name), "it has ended, and holds: {is:?}");
+    let there =
+        |lease: &&Lease| Some(&lease.worktree) == is.worktree.as_ref() && Some(&lease.project) == is.project.as_ref();
+    let left = after.leases.values().filter(there).find(|lease| lease.live && lease.holder == agent.name);
+    assert!(left.is_none(), "it has ended, and has reserved: {left:?}");
+}
+
 /// A worker reaches its own brief, those whose packets it was handed, and nothing else.
 fn check_reach(caller: &Caller, before: &World, after: &World) {
     if caller.role != Role::Worker {
@@ -237,6 +317,8 @@ fn check_reach(caller: &Caller, before: &World, after: &World) {
     assert_eq!(before.approved, after.approved);
     assert_eq!(before.landings, after.landings);
     assert_eq!(before.mains, after.mains);
+    assert_eq!(before.agents, after.agents);
+    assert_eq!(before.permissions, after.permissions);
 }
 
 fn check_spec_version(before: Option<&Brief>, event: &Event) {

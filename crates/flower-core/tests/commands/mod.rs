@@ -2,6 +2,9 @@
 //!
 //! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
 
+mod agents;
+
+use agents::{agents, claims, crew_of_two};
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
@@ -23,43 +26,53 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     let first = prop::collection::vec(select(BriefKind::ALL), 2..4);
     let comings = prop::collection::vec((Just(operator()), worktrees()), most / 2..most).boxed();
     let queue = prop::collection::vec((Just(operator()), landings()), most / 2..most).boxed();
-    let worker = prop_oneof![3 => Just(operator()), 2 => caller()];
-    let work = prop::collection::vec((worker, dispatches()), most / 2..most).prop_map(|rest| {
-        let planned = (2..4).flat_map(|brief| {
-            let plan = Command::ProposePlan { brief, markdown: "# Plan\n".to_owned() };
-            [plan, Command::Accept { brief, version: None }]
-        });
-        let (project, name, from) = ("web".to_owned(), "fix".to_owned(), "main".to_owned());
-        let (sort, seal, base) = (Sort::Lane, Seal::Sealed, commit(0));
-        let place = worktree::Request { project, name, sort, seal, base, from, brief: None };
-        let made = Command::FinishWorktree { number: 1, path: "/w".into() };
-        let ask = |brief| dispatch::Request { brief, worktree: Some("fix".into()), ..dispatch::Request::default() };
-        let asked = (2..4).map(|brief| Command::RequestDispatch(ask(brief)));
-        let first = planned.chain([Command::RequestWorktree(place), made]).chain(asked);
-        first.map(|command| (operator(), command)).chain(rest).collect::<Vec<_>>()
-    });
-    let work = work.boxed();
-    (first, prop_oneof![6 => anything, 2 => tangle, 2 => comings, 4 => queue, 8 => work]).prop_map(|(first, rest)| {
-        let projects =
-            ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
-        let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
-        let mains = ["web", "api"].map(|name| Command::Main {
-            project: name.into(),
-            step: main_branch::Step::Record { branch: "main".into(), tip: commit(0) },
-        });
-        let begin = projects.into_iter().chain(mains).chain(briefs).map(|command| (operator(), command));
-        let mut steps: Vec<_> = begin.chain(rest).collect();
-        // The doors make ids by chance; here a counter makes them unique.
-        let mut tokens = 0;
-        for (_, command) in &mut steps {
-            if let Command::IssueToken(request) = command {
-                tokens += 1;
-                request.id = format!("t{tokens}");
-                request.sha256 = chain::sha256(request.id.as_bytes());
+    let worker = prop_oneof![3 => Just(operator()), 2 => caller()].boxed();
+    let work = prop::collection::vec((worker.clone(), dispatches()), most / 2..most).prop_map(asked).boxed();
+    let deeds = prop_oneof![3 => agents(), 1 => claims(), 1 => dispatches()];
+    let crew = prop::collection::vec((worker, deeds), most / 2..most);
+    let crew = crew.prop_map(|rest| asked(crew_of_two().chain(rest).collect())).boxed();
+    (first, prop_oneof![6 => anything, 2 => tangle, 2 => comings, 4 => queue, 8 => work, 6 => crew]).prop_map(
+        |(first, rest)| {
+            let projects =
+                ["web", "api"].map(|name| Command::RegisterProject { name: name.into(), root: format!("/{name}") });
+            let briefs = [BriefKind::Epic].into_iter().chain(first).map(plain_brief);
+            let mains = ["web", "api"].map(|name| Command::Main {
+                project: name.into(),
+                step: main_branch::Step::Record { branch: "main".into(), tip: commit(0) },
+            });
+            let begin = projects.into_iter().chain(mains).chain(briefs).map(|command| (operator(), command));
+            let mut steps: Vec<_> = begin.chain(rest).collect();
+            // The doors make ids by chance; here a counter makes them unique.
+            let mut tokens = 0;
+            for (_, command) in &mut steps {
+                if let Command::IssueToken(request) = command {
+                    tokens += 1;
+                    request.id = format!("t{tokens}");
+                    request.sha256 = chain::sha256(request.id.as_bytes());
+                }
             }
-        }
-        steps
-    })
+            steps
+        },
+    )
+}
+
+/// Two briefs that are asked for, in a worktree that is ready; then the rest.
+fn asked(rest: Vec<(Caller, Command)>) -> Vec<(Caller, Command)> {
+    let planned = (2..4).flat_map(|brief| {
+        let plan = Command::ProposePlan { brief, markdown: "# Plan\n".to_owned() };
+        [plan, Command::Accept { brief, version: None }]
+    });
+    let (project, name, from) = ("web".to_owned(), "fix".to_owned(), "main".to_owned());
+    let (sort, seal, base) = (Sort::Lane, Seal::Sealed, commit(0));
+    let place = worktree::Request { project, name, sort, seal, base, from, brief: None };
+    let made = Command::FinishWorktree { number: 1, path: "/w".into() };
+    let ask = |brief| {
+        let (worktree, agents) = (Some("fix".into()), brief);
+        dispatch::Request { brief, worktree, agents, ..dispatch::Request::default() }
+    };
+    let asked = (2..4).map(|brief| Command::RequestDispatch(ask(brief)));
+    let first = planned.chain([Command::RequestWorktree(place), made]).chain(asked);
+    first.map(|command| (operator(), command)).chain(rest).collect()
 }
 
 /// Epics and dependencies among a few briefs, so that circles close over several of them.
@@ -151,6 +164,7 @@ fn command() -> impl Strategy<Value = Command> {
         8 => worktrees(),
         8 => landings(),
         8 => dispatches(),
+        4 => agents(),
         1 => (project(), 0..3u64).prop_map(|(project, list)| {
             Command::ApproveCommands { project, sha256: chain::sha256(&list.to_be_bytes()) }
         }),
