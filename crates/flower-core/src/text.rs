@@ -40,14 +40,15 @@ pub fn cut(raw: &str, most: usize) -> String {
 /// Lines that others wrote, without what cannot be seen, and no more than the first `most` bytes of them.
 pub fn head(raw: &str, most: usize) -> String {
     let clean = printable(raw);
-    let end = clean.floor_char_boundary(most);
+    let end = (0..=most.min(clean.len())).rev().find(|&at| clean.is_char_boundary(at)).unwrap_or(0);
     clean[..end].trim_end().to_owned()
 }
 
 /// The last `most` bytes, likewise.
 pub fn tail(raw: &str, most: usize) -> String {
     let clean = printable(raw);
-    let start = clean.ceil_char_boundary(clean.len().saturating_sub(most));
+    let from = clean.len().saturating_sub(most);
+    let start = (from..clean.len()).find(|&at| clean.is_char_boundary(at)).unwrap_or(clean.len());
     clean[start..].trim().to_owned()
 }
 
@@ -169,6 +170,18 @@ mod tests {
         {
             assert!(is_hidden(c), "{c:?}");
         }
+    }
+
+    #[test]
+    fn lines_are_cut_between_characters() {
+        assert_eq!(head("a\r\n\tb\u{1b}[1m\u{202e} \n", 99), "a\n\tb[1m");
+        assert_eq!(tail(" \na\r\n\tb\u{1b}[1m\u{202e}\n", 99), "a\n\tb[1m");
+        for most in 0..9 {
+            let whole = most / 3 * 3;
+            assert_eq!(head("世界世", most), &"世界世"[..whole], "{most}");
+            assert_eq!(tail("世界世", most), &"世界世"[9 - whole..], "{most}");
+        }
+        assert_eq!((head("", 4), tail("", 4)), (String::new(), String::new()));
     }
 
     #[test]
