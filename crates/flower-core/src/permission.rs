@@ -65,9 +65,10 @@ pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusa
         agent: agent.number,
         name: agent.name.clone(),
         worktree: agent.worktree.clone(),
-        title: text::cut(&request.title, TITLE_CHARS),
-        sort: text::cut(&request.sort, 40),
-        paths: request.paths.iter().take(MOST_PATHS).map(|path| text::cut(path, 500)).collect(),
+        // A person decides by what they see of it.
+        title: text::visible(request.title.trim(), TITLE_CHARS),
+        sort: text::visible(&request.sort, 40),
+        paths: request.paths.iter().take(MOST_PATHS).map(|path| text::visible(path, 500)).collect(),
         seconds: request.seconds,
     };
     Ok(vec![Draft { stream: Stream::Permission(number), brief: agent.brief, event: asked.into() }])
