@@ -82,6 +82,8 @@ pub struct Request {
 }
 
 const OUTPUT_BYTES: usize = 4 * 1024;
+/// In one report. No agent uses more at once, and a database can add up millions of these.
+const MOST_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
 
 impl Agent {
@@ -113,6 +115,8 @@ impl Agent {
             Event::AgentAssigned(assigned) => {
                 self.dispatch = Some(assigned.dispatch);
                 self.brief = brief;
+                // Whoever gets work leads it, also after it worked beside another.
+                self.member = 0;
                 self.restarts = 0;
                 self.hand_over = None;
             }
@@ -203,12 +207,16 @@ pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
         return Err(Refusal::NoSlot { running, most: request.most });
     }
     let number = world.last_agent + 1;
+    let is_taken = |name: &str| name == "operator" || live().any(|agent| agent.name == name);
     let name = match &request.name {
         Some(name) => text::name("agent", name)?,
-        None => format!("{}-{number}", text::cut(&profile, 40)),
+        None => own_name(&profile, number, is_taken),
     };
-    if name == "operator" || live().any(|agent| agent.name == name) {
+    if is_taken(&name) {
         return Err(Refusal::AgentNamed { name });
+    }
+    if request.role == Role::Operator {
+        return Err(Refusal::OperatorToken { name });
     }
     let event = AgentStarted {
         number,
@@ -222,6 +230,19 @@ pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
         member: request.member,
     };
     Ok(vec![Draft { stream: Stream::Agent(number), brief, event: event.into() }])
+}
+
+/// After its profile, which leaves room for the number; the number is its own unless somebody gave that name to another.
+fn own_name(profile: &str, number: u64, is_taken: impl Fn(&str) -> bool) -> String {
+    let short: String = profile.chars().take(40).collect();
+    let mut at = number;
+    loop {
+        let name = format!("{short}-{at}");
+        if !is_taken(&name) {
+            return name;
+        }
+        at += 1;
+    }
 }
 
 /// Whether an agent may begin there: a lead where nobody works yet, the others where there is room for them.
@@ -255,8 +276,8 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
                 number,
                 brief,
                 dispatch,
-                tokens: *tokens,
-                cost: *cost,
+                tokens: tokens.map(|tokens| tokens.min(MOST_SPENT)),
+                cost: cost.map(|cost| cost.min(MOST_SPENT)),
                 currency,
             })]);
         }
