@@ -1,0 +1,481 @@
+//! Agents that flower runs, and what they ask for: who may do what, what is refused and with which hint, what ends with
+//! them.
+
+use flower_core::agent::{Author, Ending, Request, Step};
+use flower_core::dispatch::{self, DispatchState};
+use flower_core::{
+    Actor, ActorType, Agent, Caller, Command, Door, Event, Moment, Refusal, RefusalKind, Role, World, decide, lease,
+    main_branch, permission, worktree,
+};
+
+fn caller(role: Role) -> Caller {
+    let sort = if role == Role::Operator { ActorType::Operator } else { ActorType::Agent };
+    Caller::unbound(Actor { sort, name: format!("{role}-1") }, role, Door::Api)
+}
+
+fn act(world: &mut World, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
+    let drafts = decide(world, caller, command)?;
+    let apply = |draft: flower_core::Draft| {
+        world.apply_event(&draft.event, draft.brief, "2026-11-16T10:00:00Z", &caller.actor.name);
+        draft.event
+    };
+    Ok(drafts.into_iter().map(apply).collect())
+}
+
+fn done(world: &mut World, command: &Command) -> Vec<Event> {
+    act(world, &caller(Role::Operator), command).unwrap_or_else(|refusal| panic!("{command:?}: {refusal}"))
+}
+
+fn refused(world: &mut World, command: &Command) -> Refusal {
+    let before = world.clone();
+    let refusal = act(world, &caller(Role::Operator), command).expect_err("it is refused");
+    assert_eq!(*world, before);
+    refusal
+}
+
+/// Two briefs, dispatched as 1 and 2 for two agents each, in a worktree that is ready.
+fn asked() -> World {
+    let mut world = World::default();
+    let project = "web".to_owned();
+    done(&mut world, &Command::RegisterProject { name: project.clone(), root: "/web".into() });
+    let step = main_branch::Step::Record { branch: "main".into(), tip: "a".repeat(40) };
+    done(&mut world, &Command::Main { project: project.clone(), step });
+    let place = worktree::Request {
+        project: project.clone(),
+        name: "place".into(),
+        sort: worktree::Sort::Lane,
+        seal: worktree::Seal::Sealed,
+        base: "a".repeat(40),
+        from: "main".into(),
+        brief: None,
+    };
+    done(&mut world, &Command::RequestWorktree(place));
+    done(&mut world, &Command::FinishWorktree { number: 1, path: "/place".into() });
+    for brief in [1, 2] {
+        let new = Command::CreateBrief {
+            title: "Work".into(),
+            kind: flower_core::BriefKind::Feature,
+            spec: Some("# Work\n".into()),
+            projects: vec![project.clone()],
+            epic: None,
+            needs: vec![],
+            auto_dispatch: false,
+            design_loop: false,
+        };
+        done(&mut world, &new);
+        done(&mut world, &Command::Accept { brief, version: None });
+        let worktree = Some("place".into());
+        let request = dispatch::Request { brief, worktree, agents: 2, ..dispatch::Request::default() };
+        done(&mut world, &Command::RequestDispatch(request));
+    }
+    world
+}
+
+fn wanted(dispatch: Option<u64>) -> Request {
+    Request {
+        name: None,
+        profile: "claude".into(),
+        role: Role::Worker,
+        standing: false,
+        project: "web".into(),
+        worktree: "place".into(),
+        dispatch,
+        member: 0,
+        most: 4,
+    }
+}
+
+fn named(name: &str, dispatch: Option<u64>) -> Request {
+    Request { name: Some(name.to_owned()), ..wanted(dispatch) }
+}
+
+/// The agent that comes of it.
+fn start(world: &mut World, request: Request) -> Agent {
+    let events = done(world, &Command::StartAgent(request));
+    assert!(events.iter().any(|event| matches!(event, Event::AgentStarted(_))), "{events:?}");
+    world.agents[&world.last_agent].clone()
+}
+
+fn step(number: u64, step: Step) -> Command {
+    Command::Agent { number, step }
+}
+
+fn stop(number: u64, how: Ending) -> Command {
+    step(number, Step::Stop { how, why: "enough".into(), output: None })
+}
+
+fn restart(number: u64) -> Command {
+    step(number, Step::Restart { why: "code 1".into() })
+}
+
+fn moment() -> Moment {
+    Moment { boot: "m:1".into(), now: 1_000, since: 0 }
+}
+
+fn claim(number: u64, holder: &str) -> Command {
+    let (holder, packet, seconds) = (Some(holder.to_owned()), None, 60);
+    Command::Dispatch { number, step: dispatch::Step::Claim { holder, packet, seconds, moment: moment() } }
+}
+
+fn reserve(holder: &str, pattern: &str) -> Command {
+    let (project, worktree, holder) = ("web".to_owned(), "place".to_owned(), Some(holder.to_owned()));
+    let patterns = vec![pattern.to_owned()];
+    Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds: 60, moment: moment() })
+}
+
+fn question(agent: u64) -> permission::Request {
+    let (title, sort) = ("Run `npm publish`".to_owned(), "execute".to_owned());
+    permission::Request { agent, title, sort, paths: vec!["package.json".into()], seconds: 300 }
+}
+
+#[test]
+fn an_agent_starts_for_a_dispatch_that_waits() {
+    let mut world = asked();
+    let agent = start(&mut world, wanted(Some(1)));
+    assert_eq!((agent.number, agent.name.as_str(), agent.brief, agent.member), (1, "claude-1", Some(1), 0));
+    assert_eq!((agent.restarts, agent.refreshes, agent.is_live()), (0, 0, true));
+    assert_eq!((agent.by.as_str(), agent.started_at.as_str()), ("operator-1", "2026-11-16T10:00:00Z"));
+    assert_eq!(world.dispatches[&1].state, DispatchState::Requested, "it has not claimed it yet");
+    // Beside the lead there is room for one, whether it works already or not.
+    done(&mut world, &claim(1, "claude-1"));
+    let beside = start(&mut world, Request { member: 1, ..wanted(Some(1)) });
+    assert_eq!((beside.name.as_str(), beside.member), ("claude-2", 1));
+    let standing = start(&mut world, Request { standing: true, ..named("night-shift", None) });
+    assert_eq!((standing.brief, standing.dispatch, standing.standing), (None, None, true));
+}
+
+#[test]
+fn each_refusal_to_start_names_the_next_step() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    done(&mut world, &claim(2, "somebody"));
+    type Case = (Request, RefusalKind, &'static str, &'static str);
+    let cases: Vec<Case> = vec![
+        (named("bob", Some(2)), RefusalKind::Refused, "dispatch 2 is `claimed`, not waiting for somebody", ""),
+        (
+            named("bob", Some(1)),
+            RefusalKind::Conflict,
+            "agent `ada` works on dispatch 1 already",
+            "look at it: `flower agent show ada`",
+        ),
+        (
+            named("ada", None),
+            RefusalKind::Conflict,
+            "there is an agent `ada` already",
+            "choose another name: `--name NAME`",
+        ),
+        (
+            named("operator", None),
+            RefusalKind::Conflict,
+            "there is an agent `operator` already",
+            "choose another name: `--name NAME`",
+        ),
+        (
+            Request { most: 1, ..wanted(None) },
+            RefusalKind::Refused,
+            "1 agents run, and no more than 1 may at once",
+            "wait until one has ended, stop one (`flower agent stop NAME`), or raise `max` below `[agents]` in flower.toml",
+        ),
+        (Request { member: 2, ..wanted(Some(1)) }, RefusalKind::Invalid, "agents", ""),
+        (wanted(Some(9)), RefusalKind::NotFound, "there is no dispatch 9", ""),
+        (Request { project: "api".into(), ..wanted(None) }, RefusalKind::NotFound, "api", ""),
+        (Request { worktree: "../up".into(), ..wanted(None) }, RefusalKind::Invalid, "../up", ""),
+        (Request { profile: "a b".into(), ..wanted(None) }, RefusalKind::Invalid, "a b", ""),
+        (named("a b", None), RefusalKind::Invalid, "a b", ""),
+        (Request { role: Role::Operator, ..wanted(None) }, RefusalKind::Invalid, "claude-2", ""),
+    ];
+    for (request, kind, message, hint) in cases {
+        let refusal = refused(&mut world, &Command::StartAgent(request));
+        assert_eq!(refusal.kind(), kind, "{refusal}");
+        assert!(refusal.to_string().contains(message), "{refusal}, not {message}");
+        assert!(refusal.hints().join("\n").contains(hint), "{:?}, not {hint}", refusal.hints());
+        assert!(refusal.hints().iter().all(|hint| !hint.is_empty()), "{refusal}");
+    }
+    // A dispatch that is over has no room either.
+    done(&mut world, &Command::Dispatch { number: 2, step: dispatch::Step::Cancel { why: None } });
+    for member in [0, 1] {
+        let refusal = refused(&mut world, &Command::StartAgent(Request { member, ..wanted(Some(2)) }));
+        assert!(matches!(refusal, Refusal::DispatchState { number: 2, .. }), "{refusal}");
+    }
+}
+
+#[test]
+fn a_slot_is_free_again_after_an_end() {
+    let mut world = asked();
+    for _ in 0..4 {
+        start(&mut world, wanted(None));
+    }
+    let refusal = refused(&mut world, &Command::StartAgent(wanted(None)));
+    assert_eq!(refusal, Refusal::NoSlot { running: 4, most: 4 });
+    done(&mut world, &stop(3, Ending::Retired));
+    assert_eq!(start(&mut world, wanted(None)).number, 5);
+    // Another project has its own.
+    done(&mut world, &Command::RegisterProject { name: "api".into(), root: "/api".into() });
+    start(&mut world, Request { project: "api".into(), most: 1, ..wanted(None) });
+}
+
+#[test]
+fn the_name_that_an_agent_gets_by_itself_is_free_and_plain() {
+    let mut world = asked();
+    start(&mut world, named("claude-2", None));
+    assert_eq!(start(&mut world, wanted(None)).name, "claude-3", "somebody else is called claude-2");
+    assert_eq!(start(&mut world, wanted(None)).name, "claude-4", "and now claude-3 is taken");
+    let long = "x".repeat(64);
+    let agent = start(&mut world, Request { profile: long, ..wanted(None) });
+    assert_eq!(agent.name, format!("{}-4", "x".repeat(40)));
+    // Whoever has ended leaves its name to others.
+    done(&mut world, &stop(1, Ending::Stopped));
+    start(&mut world, named("claude-2", None));
+}
+
+#[test]
+fn each_step_does_what_it_says() {
+    let mut world = asked();
+    let number = start(&mut world, Request { standing: true, ..named("ada", None) }).number;
+    done(&mut world, &step(number, Step::Assign { dispatch: 1 }));
+    for restarts in [1, 2] {
+        let events = done(&mut world, &restart(number));
+        assert!(matches!(events.last(), Some(Event::AgentRestarted(it)) if it.restarts == restarts), "{events:?}");
+    }
+    let refresh = Step::Refresh { note: "go on\n".into(), author: Author::Flower, used: Some(9), size: None };
+    done(&mut world, &step(number, refresh));
+    let agent = world.agents[&number].clone();
+    assert_eq!((agent.dispatch, agent.brief, agent.restarts, agent.refreshes), (Some(1), Some(1), 2, 1));
+    assert_eq!(agent.hand_over.as_deref(), Some("go on"));
+    // One work after the other, and with each it begins anew.
+    let next = step(number, Step::Assign { dispatch: 2 });
+    assert_eq!(refused(&mut world, &next), Refusal::Busy { number: 2, other: 1 });
+    done(&mut world, &Command::Dispatch { number: 1, step: dispatch::Step::Cancel { why: None } });
+    done(&mut world, &next);
+    let agent = world.agents[&number].clone();
+    assert_eq!((agent.dispatch, agent.brief, agent.restarts, agent.refreshes), (Some(2), Some(2), 0, 1));
+    assert_eq!(agent.hand_over, None);
+    // Where somebody is at work nobody else is put.
+    let other = start(&mut world, Request { standing: true, ..named("bob", None) }).number;
+    let there = refused(&mut world, &step(other, Step::Assign { dispatch: 2 }));
+    assert_eq!(there, Refusal::AgentThere { name: "ada".into(), dispatch: 2 });
+    assert!(matches!(refused(&mut world, &step(other, Step::Assign { dispatch: 1 })), Refusal::DispatchState { .. }));
+    assert!(matches!(refused(&mut world, &step(other, Step::Assign { dispatch: 9 })), Refusal::NoDispatch { .. }));
+}
+
+/// It was refused to look whether there is another member of that number, and so there were two.
+#[test]
+fn whoever_worked_beside_another_leads_the_work_it_is_given() {
+    let mut world = asked();
+    let beside = start(&mut world, Request { member: 1, ..named("ada", Some(1)) }).number;
+    start(&mut world, Request { member: 1, ..named("bob", Some(2)) });
+    done(&mut world, &Command::Dispatch { number: 1, step: dispatch::Step::Cancel { why: None } });
+    done(&mut world, &step(beside, Step::Assign { dispatch: 2 }));
+    assert_eq!((world.agents[&beside].dispatch, world.agents[&beside].member), (Some(2), 0));
+    let refusal = refused(&mut world, &Command::StartAgent(named("eve", Some(2))));
+    assert_eq!(refusal, Refusal::AgentThere { name: "ada".into(), dispatch: 2 });
+}
+
+#[test]
+fn a_claim_goes_with_its_agent() {
+    for &how in Ending::ALL {
+        let mut world = asked();
+        start(&mut world, named("ada", Some(1)));
+        start(&mut world, Request { member: 1, ..named("bob", Some(1)) });
+        done(&mut world, &claim(1, "ada"));
+        done(&mut world, &reserve("ada", "src/"));
+        done(&mut world, &reserve("eve", "docs/"));
+        let events = done(&mut world, &stop(1, how));
+        assert!(events.iter().any(|event| matches!(event, Event::AgentStopped(_))));
+        let dispatch = world.dispatches[&1].clone();
+        if how == Ending::Failed {
+            assert_eq!(dispatch.state, DispatchState::Failed);
+            assert_eq!(dispatch.result.map(|result| result.summary).as_deref(), Some("ada was given up: enough"));
+        } else {
+            assert_eq!(dispatch.state, DispatchState::Requested, "{how}");
+            start(&mut world, named("ada", Some(1)));
+        }
+        assert!(dispatch.claim.is_none());
+        assert!(!world.leases[&1].live, "{how}: its own paths are free");
+        assert!(world.leases[&2].live, "{how}: those of others are not");
+        let agent = &world.agents[&1];
+        assert_eq!(agent.ended.as_ref().map(|end| (end.how, end.why.as_str())), Some((how, "enough")));
+        assert_eq!(agent.ended_at.as_deref(), Some("2026-11-16T10:00:00Z"));
+    }
+}
+
+#[test]
+fn whoever_holds_nothing_ends_nothing() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    start(&mut world, Request { member: 1, ..named("bob", Some(1)) });
+    done(&mut world, &claim(1, "ada"));
+    done(&mut world, &reserve("ada", "src/"));
+    done(&mut world, &reserve("bob", "docs/"));
+    done(&mut world, &stop(2, Ending::Failed));
+    assert_eq!(world.dispatches[&1].claim.as_ref().map(|claim| claim.holder.as_str()), Some("ada"));
+    assert!(world.leases[&1].live && !world.leases[&2].live, "only its own paths are free");
+    // A lead that never claimed it leaves it as it was.
+    start(&mut world, named("eve", Some(2)));
+    done(&mut world, &stop(3, Ending::Failed));
+    assert_eq!(world.dispatches[&2].state, DispatchState::Requested);
+}
+
+#[test]
+fn stopping_twice_is_as_good_as_once_and_nothing_else_follows_an_end() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    done(&mut world, &stop(1, Ending::Stopped));
+    for &how in Ending::ALL {
+        assert_eq!(done(&mut world, &stop(1, how)), []);
+    }
+    assert_eq!(world.agents[&1].ended.as_ref().map(|end| end.how), Some(Ending::Stopped), "the first one counts");
+    let (note, author, used, size) = ("x".to_owned(), Author::Agent, None, None);
+    for next in
+        [Step::Assign { dispatch: 2 }, Step::Restart { why: "x".into() }, Step::Refresh { note, author, used, size }]
+    {
+        let refusal = refused(&mut world, &step(1, next));
+        assert_eq!(refusal, Refusal::AgentEnded { name: "ada".into() });
+        assert_eq!(refusal.kind(), RefusalKind::Refused);
+        assert!(refusal.hints()[0].contains("`flower agent log ada`"), "{:?}", refusal.hints());
+    }
+    let refusal = refused(&mut world, &Command::AskPermission(question(1)));
+    assert_eq!(refusal, Refusal::AgentEnded { name: "ada".into() });
+    for number in [0, 2, u64::MAX] {
+        let refusal = refused(&mut world, &stop(number, Ending::Stopped));
+        assert_eq!(refusal.kind(), RefusalKind::NotFound);
+        assert!(refusal.hints()[0].contains("`flower dispatch N --agent PROFILE`"), "{:?}", refusal.hints());
+    }
+}
+
+#[test]
+fn what_was_used_counts_also_after_the_end() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    done(&mut world, &stop(1, Ending::Retired));
+    let spend = |tokens, cost, currency: Option<&str>| {
+        step(1, Step::Spend { tokens, cost, currency: currency.map(str::to_owned) })
+    };
+    assert_eq!(done(&mut world, &spend(None, None, Some("USD"))), [], "nothing is no event");
+    let before = world.agents.clone();
+    let events = done(&mut world, &spend(Some(0), Some(u64::MAX), Some("a currency of ours")));
+    let [Event::AgentSpent(spent)] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!((spent.brief, spent.dispatch, spent.tokens), (Some(1), Some(1), Some(0)));
+    assert_eq!(spent.currency.as_deref(), Some("a curre…"));
+    assert_eq!(spent.cost, Some(1_000_000_000_000), "whatever it says, a database can add it up");
+    assert_eq!(world.agents, before);
+    let events = done(&mut world, &spend(Some(u64::MAX), None, None));
+    assert!(matches!(&events[..], [Event::AgentSpent(spent)] if spent.tokens == Some(1_000_000_000_000)));
+}
+
+#[test]
+fn notes_and_output_are_cut_and_cleaned() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    let dirty = "a\u{1b}[31m\r\n\u{202e}b\0\t ";
+    let refresh = |note: String| step(1, Step::Refresh { note, author: Author::Agent, used: None, size: None });
+    done(&mut world, &refresh(dirty.to_owned()));
+    assert_eq!(world.agents[&1].hand_over.as_deref(), Some("a[31m\nb"));
+    done(&mut world, &refresh(format!("first {}", "世".repeat(90_000))));
+    let note = world.agents[&1].hand_over.clone().unwrap_or_default();
+    assert!((16_380..=16_384).contains(&note.len()) && note.starts_with("first"), "{}", note.len());
+    let events = done(&mut world, &step(1, Step::Restart { why: format!("two\nlines {}", "x".repeat(900)) }));
+    let why = match &events[..] {
+        [Event::AgentRestarted(it)] => it.why.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(why.starts_with("two lines x") && why.chars().count() == 500, "{why}");
+    let (why, output) = ("x\ny".to_owned(), Some(format!("{dirty}{}\u{7} last\n\n", "世".repeat(9_000))));
+    done(&mut world, &step(1, Step::Stop { how: Ending::Failed, why, output }));
+    let end = world.agents[&1].ended.clone().expect("it has ended");
+    let output = end.output.unwrap_or_default();
+    assert_eq!(end.why, "x y");
+    assert!(output.len() <= 4_096 && output.ends_with("世 last") && !output.contains('\u{7}'), "{output}");
+}
+
+#[test]
+fn a_permission_is_decided_once() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    let decide =
+        |number, allow, why: Option<&str>| Command::DecidePermission { number, allow, why: why.map(str::to_owned) };
+    for allow in [true, false] {
+        done(&mut world, &Command::AskPermission(question(1)));
+        let number = world.last_permission;
+        let asked = world.permissions[&number].clone();
+        assert_eq!((asked.name.as_str(), asked.worktree.as_str(), asked.brief), ("ada", "place", Some(1)));
+        assert_eq!((asked.allowed, asked.seconds), (None, 300));
+        assert_eq!(refused(&mut world, &decide(number, allow, Some(" "))).kind(), RefusalKind::Invalid);
+        done(&mut world, &decide(number, allow, Some("so be it")));
+        assert_eq!(world.permissions[&number].allowed, Some(allow));
+        assert_eq!(done(&mut world, &decide(number, allow, None)), [], "the same again is nothing new");
+        let refusal = refused(&mut world, &decide(number, !allow, None));
+        assert_eq!(refusal, Refusal::PermissionDecided { number, allowed: allow });
+        assert_eq!(refusal.kind(), RefusalKind::Conflict);
+        assert!(refusal.to_string().contains(if allow { "given" } else { "denied" }), "{refusal}");
+        assert!(refusal.hints()[0].contains("`flower inbox`"), "{:?}", refusal.hints());
+    }
+    let refusal = refused(&mut world, &decide(3, true, None));
+    assert_eq!((refusal.kind(), &refusal), (RefusalKind::NotFound, &Refusal::NoPermission { number: 3 }));
+    assert!(refusal.hints()[0].contains("`flower inbox`"));
+    let refusal = refused(&mut world, &Command::AskPermission(question(9)));
+    assert!(matches!(refusal, Refusal::NoAgent { .. }), "{refusal}");
+    // What it asked can be answered after its end: whoever waits hears so.
+    done(&mut world, &Command::AskPermission(question(1)));
+    done(&mut world, &stop(1, Ending::Halted));
+    done(&mut world, &decide(3, false, None));
+}
+
+/// Whoever decides sees all of it, and nothing else than is meant.
+#[test]
+fn nothing_hides_in_what_an_agent_asks_for() {
+    let mut world = asked();
+    start(&mut world, named("ada", Some(1)));
+    let title = format!("  rm\u{202e}\u{200b} -r\n/\u{1b}[8m {}", "x".repeat(5_000));
+    let paths = (0..99).map(|_| format!("src\u{202e}{}", "y".repeat(900))).collect();
+    done(&mut world, &Command::AskPermission(permission::Request { title, paths, ..question(1) }));
+    let asked = &world.permissions[&1];
+    assert!(asked.title.starts_with("rm\\u{202E}\\u{200B} -r\\u{000A}/\\u{001B}[8m x"), "{}", asked.title);
+    assert!(asked.title.chars().count() <= 1_000 && asked.title.ends_with('…'));
+    assert_eq!(asked.paths.len(), 20);
+    assert!(asked.paths.iter().all(|path| path.starts_with("src\\u{202E}y") && path.chars().count() <= 500));
+}
+
+#[test]
+fn who_may_do_what() {
+    let mut world = asked();
+    start(&mut world, Request { standing: true, ..named("ada", None) });
+    done(&mut world, &Command::AskPermission(question(1)));
+    let orchestrates = Request { role: Role::Orchestrator, ..wanted(None) };
+    let (note, author, used, size) = ("x".to_owned(), Author::Agent, None, None);
+    let spend = Step::Spend { tokens: Some(1), cost: None, currency: None };
+    // Whoever steers starts workers and stops agents; the rest is the operator's, and the supervisor's, who is flower.
+    let cases = [
+        (Command::StartAgent(wanted(Some(1))), true),
+        (stop(1, Ending::Stopped), true),
+        (Command::StartAgent(orchestrates), false),
+        (Command::StartAgent(Request { role: Role::Ops, ..wanted(None) }), false),
+        (step(1, Step::Assign { dispatch: 1 }), false),
+        (restart(1), false),
+        (step(1, Step::Refresh { note, author, used, size }), false),
+        (step(1, spend), false),
+        (Command::AskPermission(question(1)), false),
+        (Command::DecidePermission { number: 1, allow: true, why: None }, false),
+    ];
+    for (command, steers) in cases {
+        for &role in Role::ALL {
+            let may = match role {
+                Role::Operator => true,
+                Role::Orchestrator => steers,
+                Role::Worker | Role::Ops => false,
+            };
+            let mut bound = caller(role);
+            if role == Role::Worker {
+                (bound.actor.name, bound.brief, bound.token) = ("ada".into(), Some(1), Some("t1".into()));
+            }
+            match act(&mut world.clone(), &bound, &command) {
+                Ok(_) => assert!(may, "{role} {command:?}"),
+                Err(refusal) => {
+                    assert!(!may && refusal.kind() == RefusalKind::Forbidden, "{role} {command:?}: {refusal}");
+                    assert!(refusal.hints().iter().all(|hint| !hint.is_empty()));
+                }
+            }
+        }
+        act(&mut world.clone(), &Caller::system(), &command).expect("flower may");
+    }
+}
