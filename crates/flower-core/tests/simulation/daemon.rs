@@ -59,6 +59,9 @@ impl Sim {
         self.count("daemon ended");
         self.daemons[at] = Daemon::default();
         self.waiting.clear();
+        if at == 0 {
+            self.crew_goes();
+        }
     }
 
     /// The same questions that the daemon asks its store.
@@ -166,6 +169,7 @@ impl Sim {
             self.clock.restart(1_000);
         }
         self.daemon_starts(0);
+        self.halts_all();
         self.clock.pass(2 * 86_400_000);
         let mut rounds = 0;
         loop {

@@ -33,6 +33,10 @@ pub enum Fault {
     NeverExpires,
     /// What was cancelled can be claimed again.
     Revives,
+    /// A claim outlives the agent that flower ran.
+    KeepsClaims,
+    /// Nobody remembers which agent was started for what.
+    ForgetsLeads,
 }
 
 impl Fault {
@@ -49,6 +53,8 @@ impl Fault {
         (Fault::DispatchesAgain, "dispatched by itself twice"),
         (Fault::NeverExpires, "nobody is left"),
         (Fault::Revives, "had ended"),
+        (Fault::KeepsClaims, "did not go with it"),
+        (Fault::ForgetsLeads, "has two leads"),
     ];
 
     /// What is decided on, in place of what was asked.
@@ -79,6 +85,9 @@ impl Fault {
         if self == Fault::ForgetsLate {
             drafts.retain(|draft| !matches!(draft.event, Event::DispatchLate(_)));
         }
+        if self == Fault::KeepsClaims && drafts.iter().any(|draft| matches!(draft.event, Event::AgentStopped(_))) {
+            drafts.retain(|draft| !matches!(draft.event, Event::DispatchExpired(_) | Event::DispatchFailed(_)));
+        }
         drafts
     }
 
@@ -105,6 +114,9 @@ impl Fault {
                 (Fault::Revives, Event::DispatchCancelled(cancelled)) => {
                     let dispatch = world.dispatches.get_mut(&cancelled.number).expect("it was cancelled");
                     dispatch.state = State::Requested;
+                }
+                (Fault::ForgetsLeads, Event::AgentStarted(new)) => {
+                    world.agents.get_mut(&new.number).expect("it was started").member = 1;
                 }
                 _ => {}
             }

@@ -3,6 +3,7 @@
 use crate::agents::{Agent, Letter};
 use crate::chance::Chance;
 use crate::clock::Clock;
+use crate::crew::Process;
 use crate::daemon::Daemon;
 use crate::fault::Fault;
 use crate::watch::Watch;
@@ -39,6 +40,10 @@ pub struct Sim {
     /// In the daemon already, with the time of their arrival, and not decided yet.
     pub waiting: Vec<(usize, Caller, Command)>,
     pub daemons: [Daemon; 2],
+    /// By the number of an agent that flower runs.
+    pub crew: BTreeMap<u64, Process>,
+    /// How many of these may run: none in half of the runs, so that others get work too.
+    pub most_crew: u64,
     pub tokens: u64,
     pub fault: Fault,
     /// The first invariant that broke.
@@ -103,6 +108,8 @@ impl Sim {
             network: Vec::new(),
             waiting: Vec::new(),
             daemons: [Daemon::default(), Daemon::default()],
+            crew: BTreeMap::new(),
+            most_crew: 0,
             tokens: 0,
             fault,
             broken: None,
@@ -115,6 +122,7 @@ impl Sim {
         self.daemons[0].is_up = true;
         self.clock.flower_runs();
         self.make_project();
+        self.most_crew = self.chance.pick(&[0, 0, 1, 4]).expect("there are some");
         let agents = 5 + self.chance.below(8);
         self.agents = (0..agents).map(Agent::new).collect();
         for _ in 0..4 {
@@ -146,6 +154,9 @@ impl Sim {
             self.deliver();
         }
         self.deliver();
+        for _ in 0..self.chance.below(3) {
+            self.supervisor_acts();
+        }
     }
 
     /// Everything is lost that is not in the log, and the clock starts again.
@@ -159,6 +170,7 @@ impl Sim {
         for daemon in &mut self.daemons {
             *daemon = Daemon::default();
         }
+        self.crew_goes();
         for at in 0..self.agents.len() {
             if self.chance.percent(10) {
                 self.agents[at].dies();

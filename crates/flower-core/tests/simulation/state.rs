@@ -23,6 +23,13 @@ impl Watch {
             let at_work = matches!(dispatch.state, State::Claimed | State::Executing);
             require(at_work == known.is_some(), || format!("dispatch {number} is `{}`", dispatch.state))?;
         }
+        for (number, lead) in self.leads.iter().filter(|(_, lead)| lead.has_claimed) {
+            let account = &self.dispatches[number];
+            let holds = account.holder.as_ref().is_some_and(|holder| holder.name == lead.name);
+            require(holds || account.ended.is_some(), || {
+                format!("{} lives, and has lost dispatch {number}", lead.name)
+            })?;
+        }
         self.reservations(world, clock)?;
         self.statuses(world)
     }

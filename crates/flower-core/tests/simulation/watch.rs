@@ -1,6 +1,7 @@
 //! Whoever watches: keeps its own account of who holds what, and says so when the rules did otherwise.
 
 use crate::clock::Clock;
+use flower_core::agent::Ending;
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::event::{DispatchClaimed, DispatchRequested, LeaseTaken};
 use flower_core::readiness::DispatchKind;
@@ -24,7 +25,17 @@ pub struct Watch {
     pub asked: BTreeSet<u64>,
     pub claimed: BTreeSet<u64>,
     pub handed_back: BTreeSet<u64>,
+    /// By dispatch: the agent of flower's own that leads it, until that has ended.
+    pub leads: BTreeMap<u64, Lead>,
+    /// Whoever ends at this moment; their claims end with them, whatever the time.
+    ending: Option<String>,
     pub counts: BTreeMap<&'static str, u64>,
+}
+
+pub struct Lead {
+    number: u64,
+    pub name: String,
+    pub has_claimed: bool,
 }
 
 /// What is known of one dispatch.
@@ -110,10 +121,12 @@ impl Watch {
             Command::Beat { dispatch, fence, moment } => self.heard(*dispatch, *fence, caller, moment)?,
             _ => {}
         }
+        self.agent_ends(world, drafts)?;
         for draft in drafts {
             self.happens(world, clock, draft)?;
             self.status_follows(draft, drafts)?;
         }
+        self.ending = None;
         Ok(())
     }
 
@@ -169,7 +182,8 @@ impl Watch {
                 let account = self.open(expired.number)?;
                 let holder = account.holder.take().ok_or("nobody held what expired")?;
                 require(holder.fence == expired.fence, || "another's claim expired".into())?;
-                require(clock.is_over(&holder.heard, holder.seconds), || {
+                let ends = self.ending.as_ref() == Some(&holder.name);
+                require(ends || clock.is_over(&holder.heard, holder.seconds), || {
                     format!(
                         "the claim of dispatch {} expired, and {} was heard of in time",
                         expired.number, holder.name
@@ -197,6 +211,16 @@ impl Watch {
                 require(before == Some(State::HandedBack), || format!("dispatch {} landed unasked", landed.number))?;
                 self.count("landed");
             }
+            Event::AgentStarted(new) => {
+                let Some(dispatch) = new.dispatch else { return Ok(()) };
+                let lead = Lead { number: new.number, name: new.name.clone(), has_claimed: false };
+                let before = self.leads.insert(dispatch, lead).map(|lead| lead.name);
+                require(before.is_none(), || {
+                    format!("dispatch {dispatch} has two leads: {before:?} and {}", new.name)
+                })?;
+                let held = self.open(dispatch)?.holder.is_some();
+                require(!held, || format!("{} was started for dispatch {dispatch}, which is held", new.name))?;
+            }
             Event::LeaseTaken(taken) => self.reserved(clock, taken)?,
             Event::LeaseReleased(released) => {
                 let number = released.number;
@@ -206,6 +230,29 @@ impl Watch {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// What an agent held goes with it: to whoever looks into it, or to whoever is next.
+    fn agent_ends(&mut self, world: &World, drafts: &[Draft]) -> Result<(), String> {
+        let stopped = drafts.iter().find_map(|draft| match &draft.event {
+            Event::AgentStopped(stopped) => Some(stopped),
+            _ => None,
+        });
+        let Some(stopped) = stopped else { return Ok(()) };
+        let name = world.agents[&stopped.number].name.clone();
+        let dispatch = self.leads.iter().find(|(_, lead)| lead.number == stopped.number).map(|(dispatch, _)| *dispatch);
+        let dispatch = dispatch.ok_or_else(|| format!("{name} ended twice"))?;
+        self.leads.remove(&dispatch);
+        let holds = self.dispatches[&dispatch].holder.as_ref().is_some_and(|holder| holder.name == name);
+        let goes = |event: &Event| match event {
+            Event::DispatchFailed(failed) => stopped.how == Ending::Failed && failed.number == dispatch,
+            Event::DispatchExpired(expired) => stopped.how != Ending::Failed && expired.number == dispatch,
+            _ => false,
+        };
+        let gone = drafts.iter().any(|draft| goes(&draft.event));
+        require(holds == gone, || format!("{name} ended as `{}`, and its claim did not go with it", stopped.how))?;
+        self.ending = Some(name);
         Ok(())
     }
 
@@ -246,6 +293,9 @@ impl Watch {
             require(self.used.insert(packet.clone()), || format!("packet {packet} was used twice"))?;
         }
         self.claimed.insert(brief);
+        if let Some(lead) = self.leads.get_mut(&number).filter(|lead| lead.name == claimed.holder) {
+            lead.has_claimed = true;
+        }
         self.count("claimed");
         Ok(())
     }
