@@ -413,10 +413,14 @@ impl Slice<'_> {
             let others = agents::of_dispatch(self.conn, *dispatch)?;
             self.world.agents.extend(others.into_iter().map(|agent| (agent.number, agent)));
         }
-        if let Some(dispatch) = agent.dispatch {
-            self.dispatch(dispatch)?;
+        if let Some(number) = agent.dispatch {
+            self.dispatch(number)?;
+            // What it leaves behind is where the dispatch is, wherever it was started itself.
+            let place = self.world.dispatches.get(&number).map(|known| (known.project.clone(), known.worktree.clone()));
+            if let Some((Some(project), Some(worktree))) = place {
+                self.leases(&project, &worktree)?;
+            }
         }
-        self.leases(&agent.project, &agent.worktree)?;
         self.world.agents.insert(number, agent);
         Ok(())
     }
