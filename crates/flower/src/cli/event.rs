@@ -112,6 +112,20 @@ fn summary(event: &EventView) -> String {
             format!("{} changes {paths}, which {} had", short(&text("commit")), text("holder"))
         }
         "message_sent" => format!("to {}: {}", text("to"), text("text")),
+        "agent_started" => match body["dispatch"].as_u64() {
+            Some(dispatch) => format!("{} in {}, for dispatch {dispatch}", text("name"), text("worktree")),
+            None => format!("{} in {}", text("name"), text("worktree")),
+        },
+        "agent_assigned" => format!("agent {} gets dispatch {}", number("number"), number("dispatch")),
+        "agent_restarted" => format!("agent {}, time {}: {}", number("number"), number("restarts"), text("why")),
+        "agent_refreshed" => format!("agent {}: {}", number("number"), text("note")),
+        "agent_stopped" => format!("agent {} is {}: {}", number("number"), text("how"), text("why")),
+        "permission_asked" => format!("permission {}: {}: {}", number("number"), text("name"), text("title")),
+        "permission_decided" => {
+            let (allow, why) = (body["allow"].as_bool().unwrap_or_default(), text("why"));
+            let how = if allow { "given" } else { "denied" };
+            format!("permission {} is {how}{}{why}", number("number"), if why.is_empty() { "" } else { ": " })
+        }
         "call_refused" => format!("{}: {}", text("what"), text("why")),
         "worktree_requested" | "worktree_created" => text("name"),
         "worktree_removing" | "worktree_removed" | "worktree_restoring" | "worktree_restored" => {
