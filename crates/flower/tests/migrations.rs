@@ -13,7 +13,7 @@ mod samples;
 use databases::Database;
 use flower::store::briefs::{self, Filter};
 use flower::store::projection::TABLES;
-use flower::store::{Conn, Store, StoreError, log, migrate, rebuild, search, tables, verify};
+use flower::store::{Conn, Store, StoreError, agents, log, migrate, rebuild, search, tables, verify};
 use flower_core::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -119,4 +119,8 @@ pub fn check_tables(conn: &mut Conn) {
     let pads: Vec<_> = pads.iter().map(|pad| (pad.number, pad.brief, pad.version)).collect();
     assert_eq!(pads, world.scratchpads.values().map(|p| (p.number, p.brief, p.version)).collect::<Vec<_>>());
     assert_eq!(all_rows(conn, "links").len(), world.links.len());
+    let agents = agents::all(conn, None, 10_000).unwrap().into_iter().map(|agent| (agent.number, agent));
+    assert_eq!(agents.collect::<BTreeMap<_, _>>(), world.agents);
+    let waiting = world.permissions.values().filter(|permission| permission.allowed.is_none());
+    assert_eq!(agents::permissions(conn).unwrap(), waiting.cloned().collect::<Vec<_>>());
 }

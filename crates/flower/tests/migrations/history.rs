@@ -2,6 +2,7 @@
 
 use flower::store::Conn;
 use flower::store::log::{self, Tail};
+use flower_core::agent::{self, Author, Ending};
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
@@ -9,7 +10,8 @@ use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
-    Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease, token,
+    Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease,
+    permission, token,
 };
 use std::collections::HashMap;
 
@@ -27,6 +29,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
     history.worktrees();
     history.landings();
     history.dispatches();
+    history.agents();
     history.does(Command::RemoveProject { name: "docs".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
@@ -166,6 +169,50 @@ impl History<'_> {
             self.does(Command::RequestDispatch(dispatch::Request { brief, kind, ..dispatch::Request::default() }));
             self.does(Command::Dispatch { number, step: claim(40_000) });
             self.does(Command::Dispatch { number, step: last });
+        }
+    }
+
+    /// One that stays, and one that fails with what it holds; what they use, and ask for.
+    fn agents(&mut self) {
+        use agent::Step;
+        let brief = self.world.last_brief;
+        for number in [4, 5] {
+            let (kind, worktree) = (Some(DispatchKind::Fix), Some("fix".to_owned()));
+            let request = dispatch::Request { brief, kind, worktree, agents: 2, ..dispatch::Request::default() };
+            self.does(Command::RequestDispatch(request));
+            if number == 4 {
+                let why = Some("only one at a time".to_owned());
+                self.does(Command::Dispatch { number, step: dispatch::Step::Cancel { why } });
+            }
+        }
+        for (name, standing, dispatch, member) in
+            [(Some("night-shift"), true, None, 0), (None, false, Some(5), 1), (None, true, None, 0)]
+        {
+            let (name, profile, role) = (name.map(str::to_owned), "claude".to_owned(), Role::Worker);
+            let (project, worktree, most) = ("web".to_owned(), "fix".to_owned(), 3);
+            let request = agent::Request { name, profile, role, standing, project, worktree, dispatch, member, most };
+            self.does(Command::StartAgent(request));
+        }
+        let moment = Moment { boot: "m:a".into(), now: 50_000, since: 0 };
+        let claim = dispatch::Step::Claim { holder: Some("night-shift".into()), packet: None, seconds: 10, moment };
+        let mut step = |number, step| self.does(Command::Agent { number, step });
+        step(1, Step::Assign { dispatch: 5 });
+        step(1, Step::Restart { why: "its process ended with code 137".into() });
+        let (note, author) = ("# Where I am\n\nThe index is built.\n".to_owned(), Author::Agent);
+        step(1, Step::Refresh { note, author, used: Some(180_000), size: Some(200_000) });
+        step(1, Step::Spend { tokens: Some(48_000), cost: Some(310_000), currency: Some("USD".into()) });
+        step(2, Step::Spend { tokens: Some(1_200), cost: None, currency: None });
+        self.does(Command::Dispatch { number: 5, step: claim });
+        for (title, paths) in [("Publish", vec![]), ("Edit", vec!["ci.yml".to_owned()]), ("Read", vec![])] {
+            let (agent, title, sort) = (1, title.to_owned(), "edit".to_owned());
+            self.does(Command::AskPermission(permission::Request { agent, title, sort, paths, seconds: 300 }));
+        }
+        self.does(Command::DecidePermission { number: 1, allow: true, why: None });
+        self.does(Command::DecidePermission { number: 2, allow: false, why: Some("not there".into()) });
+        let output = Some("error: no such file\n".to_owned());
+        for (number, how, output) in [(2, Ending::Retired, None), (1, Ending::Failed, output)] {
+            let step = Step::Stop { how, why: "it is over".into(), output };
+            self.does(Command::Agent { number, step });
         }
     }
 

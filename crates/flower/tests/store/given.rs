@@ -1,13 +1,14 @@
 //! What tests begin with: callers, and commands in short.
 
 use crate::ledger::Ledger;
+use flower_core::agent::{self, Ending};
 use flower_core::event::LeaseBreached;
 use flower_core::landing::{self, Priority, Source};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
     Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
-    lease, main_branch,
+    lease, main_branch, permission,
 };
 
 pub use crate::commands::operator;
@@ -54,6 +55,13 @@ pub fn link(brief: u64, kind: LinkKind, target: &str) -> Command {
 
 pub fn scratchpad(title: &str, brief: Option<u64>, text: &str) -> Command {
     Command::CreateScratchpad { title: title.to_owned(), brief, text: Some(text.to_owned()) }
+}
+
+/// It works on web, in the worktree of [`a_life`].
+pub fn start_agent(name: &str, dispatch: Option<u64>, member: u64) -> Command {
+    let (name, profile, role) = (Some(name.to_owned()), "claude".to_owned(), Role::Worker);
+    let (project, worktree, standing, most) = ("web".to_owned(), "fix".to_owned(), dispatch.is_none(), 8);
+    Command::StartAgent(agent::Request { name, profile, role, standing, project, worktree, dispatch, member, most })
 }
 
 pub fn project(name: &str) -> Command {
@@ -129,7 +137,8 @@ pub fn a_life(ledger: &Ledger) {
     ledger.done(Command::Main { project: "web".into(), step: main });
     ledger.done(landing("web", Some("fix"), &[4]));
     ledger.done(plan(1, "# Plan\n"));
-    let request = dispatch::Request { brief: 2, kind: Some(DispatchKind::Fix), ..dispatch::Request::default() };
+    let (kind, place) = (Some(DispatchKind::Fix), Some("fix".to_owned()));
+    let request = dispatch::Request { brief: 2, kind, worktree: place, agents: 2, ..dispatch::Request::default() };
     ledger.done(Command::RequestDispatch(request));
     let run = Some(Binding { dispatch: 1, member: false });
     let mut packet = token("packet", Some(2));
@@ -155,5 +164,16 @@ pub fn a_life(ledger: &Ledger) {
         paths: vec!["src/a.rs".into()],
     }));
     ledger.submit(&agent, &Command::SendMessage { to: "operator".into(), text: "begun".into() }).expect("a message");
+    for (name, dispatch, member) in [("worker-2", None, 0), ("night-shift", Some(1), 1)] {
+        ledger.done(start_agent(name, dispatch, member));
+    }
+    let step = |number, step| Command::Agent { number, step };
+    let (tokens, cost, currency) = (Some(48_000), Some(310_000), Some("USD".to_owned()));
+    ledger.done(step(2, agent::Step::Spend { tokens, cost, currency }));
+    let (title, sort, paths) = ("Publish it".to_owned(), "execute".to_owned(), vec!["ci.yml".to_owned()]);
+    ledger.done(Command::AskPermission(permission::Request { agent: 2, title, sort, paths, seconds: 300 }));
+    ledger.done(Command::DecidePermission { number: 1, allow: true, why: None });
+    let (how, why, output) = (Ending::Failed, "it ended 3 times".to_owned(), Some("no such file\n".to_owned()));
+    ledger.done(step(2, agent::Step::Stop { how, why, output }));
     ledger.done(note(1, "„Grüße“ aus dem 世界 🌱 \\ 'quoted' \"twice\""));
 }

@@ -3,10 +3,12 @@
 
 use crate::commands;
 use crate::databases::{self, Database};
+use crate::given::{a_life, start_agent};
 use crate::ledger::Ledger;
 use flower::store::briefs::{self, Filter};
-use flower::store::{StoreError, dispatches, tables, worktrees};
-use flower_core::{Brief, Caller, Command, Recorded, World, decide};
+use flower::store::{StoreError, agents, dispatches, tables, worktrees};
+use flower_core::agent::{self, Ending};
+use flower_core::{Brief, Caller, Command, Moment, Recorded, World, decide, lease};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
@@ -20,6 +22,24 @@ fn the_slice_is_enough_on_sqlite() {
 fn the_slice_is_enough_on_postgres() {
     check_all(8, databases::postgres);
 }
+
+// It was started in another worktree than the one of its dispatch.
+on_both!(what_an_agent_has_reserved_is_found_wherever_it_is, |db: Database| {
+    let ledger = Ledger::open(&db);
+    a_life(&ledger);
+    let mut start = start_agent("ada", Some(1), 1);
+    if let Command::StartAgent(request) = &mut start {
+        request.worktree = "elsewhere".into();
+    }
+    ledger.done(start);
+    let (project, worktree, holder) = ("web".to_owned(), "fix".to_owned(), Some("ada".to_owned()));
+    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let patterns = vec!["docs/".to_owned()];
+    ledger.done(Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds: 60, moment }));
+    let (how, why, output) = (Ending::Stopped, "enough".to_owned(), None);
+    let events = ledger.done(Command::Agent { number: 3, step: agent::Step::Stop { how, why, output } });
+    assert!(events.iter().any(|event| event.kind == "lease_released"), "{events:?}");
+});
 
 fn check_all(cases: u32, database: fn() -> Option<Database>) {
     let cases = if std::env::var_os("FLOWER_SOAK").is_some() { cases * 40 } else { cases };
@@ -73,6 +93,16 @@ fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     prop_assert_eq!(open, expected);
     let leases = ledger.read(|conn| dispatches::leases(conn, None));
     prop_assert_eq!(leases, world.leases.values().filter(|lease| lease.live).cloned().collect::<Vec<_>>());
+    let all = ledger.read(|conn| agents::all(conn, None, 1_000)).into_iter().map(|agent| (agent.number, agent));
+    prop_assert_eq!(all.collect::<BTreeMap<_, _>>(), world.agents.clone());
+    let live = ledger.read(|conn| agents::live(conn, None));
+    prop_assert_eq!(live, world.agents.values().filter(|agent| agent.is_live()).cloned().collect::<Vec<_>>());
+    let waiting = ledger.read(agents::permissions);
+    let expected = world.permissions.values().filter(|permission| permission.allowed.is_none());
+    prop_assert_eq!(waiting, expected.cloned().collect::<Vec<_>>());
+    for (number, permission) in world.permissions.clone() {
+        prop_assert_eq!(ledger.read(move |conn| agents::permission(conn, number)), Some(permission));
+    }
     let live = ledger.read(|conn| worktrees::live(conn, None)).into_iter().map(|w| (w.number, w));
     let expected = world.worktrees.clone().into_iter().filter(|(_, w)| w.is_live());
     prop_assert_eq!(live.collect::<BTreeMap<_, _>>(), expected.collect::<BTreeMap<_, _>>());
