@@ -3,9 +3,10 @@
 use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::Ledger;
+use flower::store::agents::{self, Spent, SpentOn};
 use flower::store::briefs::{self, Filter};
 use flower::store::tables;
-use flower_core::{BriefKind, Command, LinkKind, Role, Status, chain};
+use flower_core::{Agent, BriefKind, Command, LinkKind, Role, Status, agent, chain};
 
 fn listed(ledger: &Ledger, filter: Filter) -> Vec<u64> {
     let briefs = ledger.read(move |conn| briefs::list(conn, &filter, 0, 100));
@@ -187,4 +188,53 @@ on_both!(the_same_thing_is_linked_once, |db: Database| {
     assert_eq!(ledger.done(link(1, LinkKind::Commit, "abcdef1")), []);
     ledger.done(link(1, LinkKind::Execution, "scratchpad/1"));
     assert_eq!(ledger.done(scratchpad("Findings", Some(1), "x")).len(), 2, "its link was there before it");
+});
+
+on_both!(what_agents_have_used_adds_up, |db: Database| {
+    let ledger = Ledger::open(&db);
+    a_life(&ledger);
+    let spend = |number, tokens, cost, currency: Option<&str>| {
+        let currency = currency.map(str::to_owned);
+        Command::Agent { number, step: agent::Step::Spend { tokens, cost, currency } }
+    };
+    // Agent 1 works on nothing; agent 2 has ended, on brief 2, and used 48 000 tokens for 310 000 before.
+    ledger.done(spend(1, Some(7), None, None));
+    ledger.done(spend(2, Some(2_000), None, None));
+    ledger.done(spend(2, None, Some(5), Some("USD")));
+    let spent = |tokens, cost, currency: Option<&str>| Spent { tokens, cost, currency: currency.map(str::to_owned) };
+    let of_two = || spent(Some(50_000), Some(310_005), Some("USD"));
+    let cases = [
+        (SpentOn::Agent(1), spent(Some(7), None, None)),
+        (SpentOn::Agent(2), of_two()),
+        (SpentOn::Brief(2), of_two()),
+        (SpentOn::Dispatch(1), of_two()),
+        (SpentOn::Day("2026-11-01"), spent(Some(50_007), Some(310_005), Some("USD"))),
+        (SpentOn::Day("2026-11-02"), Spent::default()),
+        (SpentOn::Agent(9), Spent::default()),
+    ];
+    for (on, expected) in cases {
+        assert_eq!(ledger.read(move |conn| agents::spent(conn, on)), expected, "{on:?}");
+    }
+    let days = ledger.read(|conn| agents::spent_by_day(conn, 5));
+    assert_eq!(days, [("2026-11-01".to_owned(), spent(Some(50_007), Some(310_005), Some("USD")))]);
+    assert_eq!(ledger.read(|conn| agents::spent_by_brief(conn, 5)), [(2, of_two())]);
+    // Whatever an agent says, it can be added up.
+    for _ in 0..3 {
+        ledger.done(spend(1, Some(u64::MAX), Some(u64::MAX), Some("USD")));
+    }
+    let sum = ledger.read(|conn| agents::spent(conn, SpentOn::Agent(1)));
+    assert_eq!(sum.cost, Some(3_000_000_000_000));
+});
+
+on_both!(the_newest_agent_of_a_name_is_found, |db: Database| {
+    let ledger = Ledger::open(&db);
+    a_life(&ledger);
+    ledger.done(start_agent("night-shift", Some(1), 1));
+    let named = |name: &'static str| ledger.read(move |conn| agents::named(conn, name)).map(|agent| agent.number);
+    assert_eq!((named("worker-2"), named("night-shift"), named("nobody")), (Some(1), Some(3), None));
+    let numbers = |all: Vec<Agent>| all.iter().map(|agent| agent.number).collect::<Vec<_>>();
+    assert_eq!(numbers(ledger.read(|conn| agents::of_dispatch(conn, 1))), [2, 3]);
+    assert_eq!(numbers(ledger.read(|conn| agents::live(conn, Some("web")))), [1, 3]);
+    assert_eq!(numbers(ledger.read(|conn| agents::live(conn, Some("api")))), [0; 0]);
+    assert_eq!(numbers(ledger.read(|conn| agents::all(conn, None, 2))), [3, 2]);
 });
