@@ -258,7 +258,7 @@ fn each_step_does_what_it_says() {
     assert!(matches!(refused(&mut world, &step(other, Step::Assign { dispatch: 9 })), Refusal::NoDispatch { .. }));
 }
 
-/// It was refused to look whether there is another member of that number, and so there were two.
+/// It kept its number as a member, and so two of one number could work on one dispatch.
 #[test]
 fn whoever_worked_beside_another_leads_the_work_it_is_given() {
     let mut world = asked();
