@@ -55,7 +55,8 @@ impl App {
     ) -> Result<Over, Problem> {
         let transcript = running.transcript.clone();
         let Equipment { launcher, command, dir, env, lent, .. } = equipment;
-        let authenticate = lent.as_ref().and(profile.authenticate.clone());
+        let keyless = !profile.env.iter().any(|name| self.agents.keys.has(name));
+        let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         self.agents.hold(running.number, lent);
         let started = Process::start(&launcher, &command, &dir, &env, transcript);
         let (process, stdin, stdout) = match started {

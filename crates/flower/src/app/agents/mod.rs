@@ -42,16 +42,19 @@ use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
 use keys::Keys;
-use profiles::Config;
+use profiles::{Config, Profile};
+use program::{Missing, Program};
 use running::{Body, Order};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// A stop that stops.
 const STOP: Duration = Duration::from_secs(5);
+/// So long a program that was found counts as found.
+const FOUND: Duration = Duration::from_secs(20);
 /// Of a transcript, at once.
 const PAGE: u64 = 256 << 10;
 
@@ -64,6 +67,8 @@ pub struct Agents {
     bell: Notify,
     /// What was lent to whom.
     lent: Mutex<HashMap<u64, Lent>>,
+    /// By profile: its program as it was last found, and when. Looking for it may start another program.
+    found: Mutex<HashMap<String, (Instant, Profile, Result<Program, Missing>)>>,
     /// Ended, and not recorded yet.
     to_end: Mutex<HashMap<u64, (Ending, String)>>,
 }
@@ -194,10 +199,36 @@ impl App {
         })
     }
 
-    pub async fn agent_profiles(&self) -> Result<Vec<ProfileView>, Problem> {
+    pub async fn agent_profiles(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {
         let config = Config::load(&self.home)?;
-        let home = user_home();
-        Ok(config.profiles.values().map(|profile| program::readiness(profile, &self.agents.keys, &home)).collect())
+        let app = self.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let home = user_home();
+            let all = config.profiles.values();
+            all.map(|profile| program::readiness(profile, &app.agents.keys, &home)).collect()
+        });
+        looking.await.map_err(|error| Problem::bug(error.to_string()))
+    }
+
+    /// The program of a profile, looked for again after a while.
+    async fn find_program(&self, profile: &Profile) -> Result<Program, Missing> {
+        {
+            let found = self.agents.found.lock().expect("no panic while held");
+            if let Some((at, of, program)) = found.get(&profile.name)
+                && at.elapsed() < FOUND
+                && of == profile
+            {
+                return program.clone();
+            }
+        }
+        let wanted = profile.clone();
+        let found = tokio::task::spawn_blocking(move || program::find(&wanted)).await;
+        let found = found.unwrap_or_else(|error| {
+            Err(Missing { what: error.to_string(), how: "try again".to_owned() })
+        });
+        let new = (Instant::now(), profile.clone(), found.clone());
+        self.agents.found.lock().expect("no panic while held").insert(profile.name.clone(), new);
+        found
     }
 
     /// Which variables profiles name.
@@ -224,7 +255,7 @@ impl App {
         require_steering(caller, "start agents")?;
         let config = Config::load(&self.home)?;
         let profile = config.profile(&spawn.profile)?;
-        program::find(profile).map_err(|missing| {
+        self.find_program(profile).await.map_err(|missing| {
             Problem::new(
                 ProblemKind::Refused,
                 format!("`{}` cannot run here: {}", profile.name, missing.what),

@@ -3,7 +3,7 @@
 use super::equip::user_home;
 use super::profiles::{Config, Protocol};
 use super::running::{Order, Running, State, Work};
-use super::{keys, program};
+use super::keys;
 use crate::app::App;
 use crate::app::dispatch::ClaimWish;
 use crate::error::{Problem, ProblemKind};
@@ -149,7 +149,7 @@ impl App {
         if let Some(why) = keys::missing(&profile, &self.agents.keys, &user_home()) {
             return Ok(Over::Wait(why));
         }
-        let program = match program::find(&profile) {
+        let program = match self.find_program(&profile).await {
             Ok(program) => program,
             Err(missing) => return Ok(Over::Failed(missing.to_string())),
         };

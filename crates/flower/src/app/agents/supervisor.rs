@@ -2,7 +2,6 @@
 //! it nothing.
 
 use super::profiles::Config;
-use super::program;
 use super::running::{Order, Running};
 use super::transcript::Transcript;
 use crate::app::App;
@@ -253,7 +252,7 @@ impl App {
                 return reason("no_profile", format!("{}: {hint}", problem.message));
             }
             Ok(profile) => {
-                if let Err(missing) = program::find(profile) {
+                if let Err(missing) = self.find_program(profile).await {
                     return reason("agent_missing", format!("`{name}` cannot run here: {missing}"));
                 }
             }
