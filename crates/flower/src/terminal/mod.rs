@@ -9,7 +9,6 @@ mod pump;
 mod scrollback;
 
 pub use output::Output;
-pub use scrollback::Place;
 
 use crate::jail::{Lifeline, lead_session, watched};
 use output::Shown;
@@ -17,7 +16,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
-pub use scrollback::Scrollback;
+use scrollback::Scrollback;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
