@@ -96,9 +96,19 @@ impl Client {
         decode(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await
     }
 
+    /// Bytes as they are; the answer has no content.
+    pub async fn send_bytes(&self, path: &str, bytes: Vec<u8>) -> Result<(), Problem> {
+        self.send(Method::POST, path, "application/octet-stream", bytes).await.map(drop)
+    }
+
+    /// An answer with its head, to be read piece by piece.
+    pub async fn open(&self, path: &str) -> Result<Response<Incoming>, Problem> {
+        self.send(Method::GET, path, "application/json", Vec::new()).await
+    }
+
     /// An answer that is read piece by piece.
     pub async fn stream(&self, path: &str) -> Result<Incoming, Problem> {
-        Ok(self.send(Method::GET, path, "application/json", Vec::new()).await?.into_body())
+        Ok(self.open(path).await?.into_body())
     }
 
     /// The live events at `path`, as they come.
@@ -129,6 +139,8 @@ impl Client {
             .header("content-type", kind)
             .header("x-flower-door", self.door)
             .header("connection", "close")
+            // What comes after a body says whether it was all of it.
+            .header("te", "trailers")
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| {
                 Problem::usage(format!("that cannot be sent: {error}"), "check FLOWER_TOKEN and FLOWER_URL")

@@ -303,3 +303,9 @@ pub struct Decide {
     #[serde(default)]
     pub why: Option<String>,
 }
+
+#[derive(Serialize, Deserialize, ToSchema)]
+pub struct TerminalSize {
+    pub columns: u16,
+    pub rows: u16,
+}

@@ -50,7 +50,7 @@ pub(super) async fn read_json(request: Request) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-/// Bytes as they are, for pictures.
+/// Bytes as they are: pictures, and what is typed.
 pub(super) struct Bytes<const MOST: usize>(pub(super) Vec<u8>);
 
 impl<S: Send + Sync, const MOST: usize> FromRequest<S> for Bytes<MOST> {
@@ -60,7 +60,7 @@ impl<S: Send + Sync, const MOST: usize> FromRequest<S> for Bytes<MOST> {
         if !is_picture(request.headers()) {
             return Err(Problem::new(
                 ProblemKind::UnsupportedType,
-                "the body is not declared as a picture",
+                "the body is not declared as bytes",
                 "send `Content-Type: application/octet-stream`",
             ));
         }

@@ -12,6 +12,7 @@ mod mcp;
 mod page;
 mod rest;
 mod serve;
+mod terminals;
 mod tools;
 mod worktrees;
 
@@ -97,6 +98,9 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(agents::list_permissions))
         .routes(routes!(agents::decide_permission))
         .routes(routes!(agents::spending))
+        .routes(routes!(terminals::show_terminal))
+        .routes(routes!(terminals::type_keys))
+        .routes(routes!(terminals::resize_terminal))
         .routes(routes!(briefs::list, briefs::create))
         .routes(routes!(briefs::show, briefs::edit))
         .routes(routes!(briefs::plan))

@@ -1,5 +1,6 @@
 //! `flower agent`
 
+mod attach;
 mod decide;
 mod list;
 mod log;
@@ -30,6 +31,7 @@ enum Verb {
     Spawn(spawn::SpawnArgs),
     Show(show::ShowArgs),
     Log(log::LogArgs),
+    Attach(attach::AttachArgs),
     Tell(tell::TellArgs),
     Refresh(refresh::RefreshArgs),
     Stop(stop::StopArgs),
@@ -45,6 +47,7 @@ pub(crate) async fn run(context: &Context, args: AgentArgs) -> Result<(), Proble
         Some(Verb::Spawn(args)) => spawn::run(context, args).await,
         Some(Verb::Show(args)) => show::run(context, &args).await,
         Some(Verb::Log(args)) => log::run(context, &args).await,
+        Some(Verb::Attach(args)) => attach::run(context, &args).await,
         Some(Verb::Tell(args)) => tell::run(context, args).await,
         Some(Verb::Refresh(args)) => refresh::run(context, &args).await,
         Some(Verb::Stop(args)) => stop::run(context, args).await,
