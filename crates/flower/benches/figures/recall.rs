@@ -3,6 +3,7 @@
 use crate::scratch::{Words, fill, home, new_brief, note, open, runtime};
 use crate::{Figure, ms, quantile};
 use flower::app::App;
+use flower::app::agents::terminals::Terminals;
 use flower::app::clock::BootClock;
 use flower::app::dispatch::Dispatching;
 use flower::app::identity::{Failures, Refused};
@@ -188,6 +189,7 @@ fn app(store: Store, home: &Path, clock: BootClock) -> App {
         worktrees: Worktrees::default(),
         landings: Landings::default(),
         dispatching: Dispatching::default(),
+        terminals: Terminals::default(),
         clock,
         url: String::new(),
         started_at: flower::app::now(),

@@ -13,8 +13,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+/// Of whoever attaches.
+pub const TOKEN: &str = "0123456789012345678901234567890123456789";
+
 /// The program at a terminal of its own.
-struct Screen {
+pub struct Screen {
     keyboard: File,
     shown: Arc<Mutex<Vec<u8>>>,
     child: Child,
@@ -54,15 +57,15 @@ impl Screen {
         Screen { keyboard, shown, child, before }
     }
 
-    fn attach(flower: &Flower, daemon: &FakeDaemon) -> Screen {
+    pub fn attach(flower: &Flower, port: u16) -> Screen {
         let mut command = flower.command(&["agent", "attach", "rose"]);
-        command.env("FLOWER_URL", format!("http://127.0.0.1:{}", daemon.port)).env("FLOWER_TOKEN", "t");
+        command.env("FLOWER_URL", format!("http://127.0.0.1:{port}")).env("FLOWER_TOKEN", TOKEN);
         let screen = Screen::start(command);
         screen.sees(b"attached to rose; Ctrl-] leaves it running");
         screen
     }
 
-    fn types(&mut self, keys: &[u8]) {
+    pub fn types(&mut self, keys: &[u8]) {
         self.keyboard.write_all(keys).expect("typed");
     }
 
@@ -74,7 +77,7 @@ impl Screen {
         String::from_utf8_lossy(&self.shown.lock().expect("whole")).into_owned()
     }
 
-    fn sees(&self, text: &[u8]) {
+    pub fn sees(&self, text: &[u8]) {
         let start = Instant::now();
         while !self.has(text) {
             let shown = self.text();
@@ -88,7 +91,7 @@ impl Screen {
     }
 
     /// Its exit code; the terminal is as it was.
-    fn ends(&mut self) -> Option<i32> {
+    pub fn ends(&mut self) -> Option<i32> {
         let start = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("asked") {
@@ -168,7 +171,7 @@ fn only_who_steers_reaches_terminals() {
 #[test]
 fn keys_go_in_and_what_draws_comes_out() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
-    let mut screen = Screen::attach(&flower, &daemon);
+    let mut screen = Screen::attach(&flower, daemon.port);
     let mut stream = daemon.stream();
     assert_eq!(stream.path, "/api/agents/rose/terminal");
     stream.show(b"\x1b[?1049h\x1b[1mhello\x1b]52;c;ZXZpbA");
@@ -199,7 +202,7 @@ fn keys_go_in_and_what_draws_comes_out() {
 #[test]
 fn it_says_how_the_agent_has_ended() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
-    let mut screen = Screen::attach(&flower, &daemon);
+    let mut screen = Screen::attach(&flower, daemon.port);
     let mut stream = daemon.stream();
     stream.show(b"bye\r\n");
     stream.end(3);
@@ -211,7 +214,7 @@ fn it_says_how_the_agent_has_ended() {
 fn signals_leave_the_terminal_as_it_was() {
     for (signal, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
         let (flower, daemon) = (Flower::new(), FakeDaemon::start());
-        let mut screen = Screen::attach(&flower, &daemon);
+        let mut screen = Screen::attach(&flower, daemon.port);
         let mut stream = daemon.stream();
         stream.show(b"here");
         screen.sees(b"here");
@@ -225,7 +228,7 @@ fn signals_leave_the_terminal_as_it_was() {
 #[test]
 fn it_waits_for_a_daemon_that_starts_again() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
-    let mut screen = Screen::attach(&flower, &daemon);
+    let mut screen = Screen::attach(&flower, daemon.port);
     let mut stream = daemon.stream();
     stream.show(b"12345");
     screen.sees(b"12345");
@@ -246,7 +249,7 @@ fn it_waits_for_a_daemon_that_starts_again() {
 #[test]
 fn it_can_be_left_while_the_daemon_is_away() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
-    let mut screen = Screen::attach(&flower, &daemon);
+    let mut screen = Screen::attach(&flower, daemon.port);
     let stream = daemon.stream();
     daemon.go_away(true);
     drop(stream);
