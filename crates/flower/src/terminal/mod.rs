@@ -9,6 +9,7 @@ mod pump;
 mod scrollback;
 
 pub use output::Output;
+pub use scrollback::{Place, Scrollback};
 
 use crate::jail::{Lifeline, lead_session, watched};
 use output::Shown;
@@ -16,7 +17,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
-use scrollback::Scrollback;
+
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Hours of a full-screen program, and an agent's worth of it does not fill a disk.
-pub(super) const MOST: u64 = 16 << 20;
+pub const MOST: u64 = 16 << 20;
 /// What is left of it then.
 const KEPT: u64 = MOST / 2;
 
@@ -17,24 +17,24 @@ const TITLE: &str = "flower terminal ";
 const HEADER: usize = TITLE.len() + 20 + 1;
 
 /// The file as it is being written. There is one of these for each file.
-pub(super) struct Scrollback {
+pub struct Scrollback {
     path: PathBuf,
     place: Place,
 }
 
 /// The file as it was at one moment. It can be read for as long as somebody has this, also when the file was cut since.
 #[derive(Clone)]
-pub(super) struct Place {
+pub struct Place {
     file: Arc<File>,
     /// Of the first byte that is still there.
-    pub(super) first: u64,
+    pub first: u64,
     /// Behind the last.
-    pub(super) end: u64,
+    pub end: u64,
 }
 
 impl Scrollback {
     /// Goes on after what is there.
-    pub(super) fn open(path: &Path) -> io::Result<Scrollback> {
+    pub fn open(path: &Path) -> io::Result<Scrollback> {
         let place = match OpenOptions::new().read(true).write(true).open(path) {
             Ok(file) => existing(file)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -44,11 +44,11 @@ impl Scrollback {
         Ok(Scrollback { path: path.to_owned(), place })
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub fn place(&self) -> Place {
         self.place.clone()
     }
 
-    pub(super) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.place.end - self.place.first + bytes.len() as u64 > MOST {
             let first = self.place.end.saturating_sub(KEPT).max(self.place.first);
             let mut kept = &*self.place.file;
@@ -63,7 +63,7 @@ impl Scrollback {
 
 impl Place {
     /// At most `most` bytes from a position on, and the position of the first: that, or the oldest that is there.
-    pub(super) fn read(&self, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
+    pub fn read(&self, from: u64, most: u64) -> io::Result<(u64, Vec<u8>)> {
         let from = from.clamp(self.first, self.end);
         let mut bytes = vec![0; usize::try_from(most.min(self.end - from)).map_err(io::Error::other)?];
         self.file.read_exact_at(&mut bytes, self.in_file(from))?;

@@ -223,9 +223,7 @@ impl App {
         }
         let wanted = profile.clone();
         let found = tokio::task::spawn_blocking(move || program::find(&wanted)).await;
-        let found = found.unwrap_or_else(|error| {
-            Err(Missing { what: error.to_string(), how: "try again".to_owned() })
-        });
+        let found = found.unwrap_or_else(|error| Err(Missing { what: error.to_string(), how: "try again".to_owned() }));
         let new = (Instant::now(), profile.clone(), found.clone());
         self.agents.found.lock().expect("no panic while held").insert(profile.name.clone(), new);
         found

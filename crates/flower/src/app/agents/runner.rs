@@ -1,9 +1,9 @@
 //! The life of one agent: its processes, one after the other, until its work is done or somebody ends it.
 
 use super::equip::user_home;
+use super::keys;
 use super::profiles::{Config, Protocol};
 use super::running::{Order, Running, State, Work};
-use super::keys;
 use crate::app::App;
 use crate::app::dispatch::ClaimWish;
 use crate::error::{Problem, ProblemKind};
