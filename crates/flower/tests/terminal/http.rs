@@ -31,7 +31,7 @@ struct Served {
 }
 
 async fn served(world: &World) -> Served {
-    let home = Home::at(&world.path("home"));
+    let home = Home::at(world.path("home"));
     home.create().expect("a home");
     let now: Arc<dyn Fn() -> String + Send + Sync> = Arc::new(flower::app::now);
     let store = Store::open(&Location::Sqlite(home.database()), home.dir(), now, &mut |_| ()).expect("a store");
