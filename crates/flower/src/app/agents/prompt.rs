@@ -2,6 +2,9 @@
 
 use flower_core::{Agent, Dispatch};
 
+/// A hand-over note is shorter.
+const MOST_QUOTED: usize = 64 << 10;
+
 /// Its first line, which also programs can read.
 fn title(agent: &Agent, dispatch: &Dispatch) -> String {
     let role = if agent.member == 0 { "lead" } else { "member" };
@@ -84,5 +87,5 @@ pub(super) fn heard(inbox: &str) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    flower_core::recall::quoted(text, usize::MAX).0
+    flower_core::recall::quoted(text, MOST_QUOTED).0
 }

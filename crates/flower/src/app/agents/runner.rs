@@ -67,8 +67,20 @@ impl App {
             () = self.live(&running) => {}
         }
         self.end_process(&running).await;
+        self.leave(&running);
+    }
+
+    /// What is left of an agent whose life ended by a bug of flower's: it counts as one that died.
+    pub(super) async fn after_bug(self: &Arc<Self>, running: &Arc<Running>, what: &str) {
+        tracing::error!("bug: agent {}: {what}", running.name);
+        self.end_process(running).await;
+        self.after_death(running, format!("flower made a mistake ({what})")).await;
+        self.leave(running);
+    }
+
+    fn leave(&self, running: &Running) {
         running.transcript.settle();
-        self.agents.forget(&running);
+        self.agents.forget(running);
         running.over.send_replace(true);
         self.agents.look();
     }
@@ -84,18 +96,9 @@ impl App {
                 Over::Gone => return,
                 Over::Fresh => running.see(State::Starting, "the next process begins"),
                 Over::Died(why) => {
-                    running.transcript.flower(format!("it ended: {why}"));
-                    let Ok(agent) = self.agent(number).await else { return };
-                    if agent.restarts >= MOST_RESTARTS {
-                        let times = MOST_RESTARTS + 1;
-                        return self
-                            .give_up_agent(running, format!("it ended {times} times, the last time because {why}"))
-                            .await;
+                    if !self.after_death(running, why).await {
+                        return;
                     }
-                    running.see(State::Starting, &format!("it ended ({why}) and is started again"));
-                    let step = Step::Restart { why };
-                    self.insist(Command::Agent { number, step }).await;
-                    tokio::time::sleep(PAUSE * 3_u32.pow(u32::try_from(agent.restarts).unwrap_or(0))).await;
                 }
                 Over::Wait(why) => {
                     running.see(State::Waiting, &why);
@@ -103,6 +106,22 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Whether it is started again.
+    async fn after_death(self: &Arc<Self>, running: &Arc<Running>, why: String) -> bool {
+        let number = running.number;
+        running.transcript.flower(format!("it ended: {why}"));
+        let Ok(agent) = self.agent(number).await else { return false };
+        if agent.restarts >= MOST_RESTARTS {
+            let times = MOST_RESTARTS + 1;
+            self.give_up_agent(running, format!("it ended {times} times, the last time because {why}")).await;
+            return false;
+        }
+        running.see(State::Starting, &format!("it ended ({why}) and is started again"));
+        self.insist(Command::Agent { number, step: Step::Restart { why } }).await;
+        tokio::time::sleep(PAUSE * 3_u32.pow(u32::try_from(agent.restarts).unwrap_or(0))).await;
+        true
     }
 
     /// What was lent is taken back once nothing of it runs.

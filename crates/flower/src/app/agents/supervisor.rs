@@ -147,7 +147,14 @@ impl App {
             all.insert(agent.number, running.clone());
             running
         };
-        tokio::spawn(self.clone().run_agent(running));
+        let app = self.clone();
+        tokio::spawn(async move {
+            let living = tokio::spawn(app.clone().run_agent(running.clone()));
+            // A bug of ours must not look like an agent that works.
+            if let Err(error) = living.await {
+                app.after_bug(&running, &error.to_string()).await;
+            }
+        });
         Ok(())
     }
 
