@@ -331,7 +331,7 @@ fn stop(world: &World, agent: &Agent, how: Ending, why: &str, output: Option<&st
             drafts.push(dispatch::draft(dispatch, failed));
             drafts.extend(dispatch::release_all(world, dispatch, &agent.name, "its agent was given up"));
         }
-        Some(claim) => drafts.extend(dispatch::expire(world, dispatch, claim)),
+        Some(claim) => drafts.extend(dispatch::expire(world, dispatch, claim, Some(why))),
         None => drafts.extend(dispatch::release(world, dispatch, &agent.name, "its holder has ended")),
     }
     drafts

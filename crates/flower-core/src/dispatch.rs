@@ -281,7 +281,7 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
         },
         Step::HandBack(back) => hand_back::decide(world, dispatch, caller, back),
         Step::Expire { moment } => match &dispatch.claim {
-            Some(claim) if world.is_over(dispatch, claim, moment) => Ok(expire(world, dispatch, claim)),
+            Some(claim) if world.is_over(dispatch, claim, moment) => Ok(expire(world, dispatch, claim, None)),
             // Heard of in time, or gone already.
             _ => Ok(Vec::new()),
         },
@@ -317,10 +317,11 @@ pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal
 }
 
 /// The claim is over, and the work waits for the next one.
-pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim) -> Vec<Draft> {
+pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim, why: Option<String>) -> Vec<Draft> {
     let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
-    let mut drafts = vec![draft(dispatch, DispatchExpired { number, fence, holder })];
-    drafts.extend(release(world, dispatch, &claim.holder, "its holder was not heard of any more"));
+    let said = why.clone().unwrap_or_else(|| "its holder was not heard of any more".to_owned());
+    let mut drafts = vec![draft(dispatch, DispatchExpired { number, fence, holder, why })];
+    drafts.extend(release(world, dispatch, &claim.holder, &said));
     drafts
 }
 

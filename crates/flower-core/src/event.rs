@@ -239,7 +239,14 @@ events! {
     }
     /// The worktree is ready, at this commit.
     DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
-    DispatchExpired = "dispatch_expired" { number: u64, fence: u64, holder: String }
+    DispatchExpired = "dispatch_expired" {
+        number: u64,
+        fence: u64,
+        holder: String,
+        /// Absent where nobody was heard of any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    }
     DispatchHandedBack = "dispatch_handed_back" {
         number: u64,
         fence: u64,

@@ -303,6 +303,9 @@ pub struct StatusView {
     pub at_work: u64,
     #[serde(default)]
     pub unclaimed: u64,
+    /// How many agents flower runs, by what they do at this moment.
+    #[serde(default)]
+    pub agents: BTreeMap<String, u64>,
     /// How many things wait for the operator.
     pub inbox: u64,
     pub last_event: u64,

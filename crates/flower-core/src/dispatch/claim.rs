@@ -40,7 +40,7 @@ pub(super) fn decide(
         // Whoever asks twice, perhaps after a crash, has it already.
         (Some(_), _) if own.is_some_and(|token| dispatch.is_run_by(token)) => return Ok(Vec::new()),
         (Some(claim), _) if world.is_over(dispatch, claim, wish.moment) => {
-            drafts.extend(expire(world, dispatch, claim));
+            drafts.extend(expire(world, dispatch, claim, None));
         }
         (Some(claim), _) => {
             let left = wish.moment.left(&world.heard(dispatch, claim), claim.seconds);

@@ -1,12 +1,13 @@
 //! Everything at a glance.
 
-use super::App;
 use super::projects::ProjectChoice;
+use super::{App, PAGE};
 use crate::error::Problem;
 use crate::store::{briefs, dispatches, landings, worktrees};
 use crate::view::{NextLanding, StatusView};
 use flower_core::Landing;
 use flower_core::queue::Standing;
+use std::collections::BTreeMap;
 
 impl App {
     pub async fn status(&self, choice: &ProjectChoice) -> Result<StatusView, Problem> {
@@ -27,6 +28,10 @@ impl App {
         let mut dispatches = self.store.read(dispatches::open).await?;
         dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
         let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
+        let mut agents = BTreeMap::new();
+        for agent in self.agents(choice, false, PAGE).await? {
+            *agents.entry(agent.state.as_str().to_owned()).or_insert(0) += 1;
+        }
         let next_landing = match &project {
             Some(project) if !open.is_empty() => self.next_landing(project, &open).await?,
             _ => None,
@@ -47,6 +52,7 @@ impl App {
             worktrees,
             at_work: at_work as u64,
             unclaimed: (dispatches.len() - at_work) as u64,
+            agents,
             inbox: self.inbox().await?.len() as u64,
             last_event: self.store.live().head(),
         })

@@ -75,7 +75,7 @@ impl App {
             }
             Err(AcpError::Ended) => {
                 let code = tokio::time::timeout(Duration::from_secs(2), body.ended()).await;
-                let how = code.map_or_else(|_| "it closed its output".to_owned(), |code| ended_with(code));
+                let how = code.map_or_else(|_| "it closed its output".to_owned(), ended_with);
                 Ok(Over::Died(how))
             }
             Err(error) => Ok(Over::Died(error.to_string())),

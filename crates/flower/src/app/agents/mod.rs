@@ -40,7 +40,7 @@ use credentials::{Lent, Taken};
 use equip::user_home;
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
+use flower_core::{Agent, Caller, Command, Refusal, Role, Worktree, dispatch};
 use keys::Keys;
 use profiles::{Config, Profile};
 use program::{Missing, Program};
@@ -58,6 +58,9 @@ const FOUND: Duration = Duration::from_secs(20);
 /// Of a transcript, at once.
 const PAGE: u64 = 256 << 10;
 
+/// What was looked for, when, and what was found.
+type Found = (Instant, Profile, Result<Program, Missing>);
+
 /// What the daemon remembers about agents beside the log.
 #[derive(Default)]
 pub struct Agents {
@@ -68,7 +71,7 @@ pub struct Agents {
     /// What was lent to whom.
     lent: Mutex<HashMap<u64, Lent>>,
     /// By profile: its program as it was last found, and when. Looking for it may start another program.
-    found: Mutex<HashMap<String, (Instant, Profile, Result<Program, Missing>)>>,
+    found: Mutex<HashMap<String, Found>>,
     /// Ended, and not recorded yet.
     to_end: Mutex<HashMap<u64, (Ending, String)>>,
 }
@@ -143,6 +146,13 @@ impl App {
             views.push(self.view_agent(agent).await?);
         }
         Ok(views)
+    }
+
+    /// Names of those that run in a worktree.
+    pub(in crate::app) async fn agents_in(&self, worktree: &Worktree) -> Vec<String> {
+        let project = worktree.project.clone();
+        let live = self.store.read(move |conn| table::live(conn, Some(&project))).await.unwrap_or_default();
+        live.into_iter().filter(|agent| agent.worktree == worktree.name).map(|agent| agent.name).collect()
     }
 
     pub async fn show_agent(&self, name: &str) -> Result<AgentView, Problem> {
@@ -272,14 +282,12 @@ impl App {
         let project = project.ok_or_else(|| {
             Problem::usage("which project is it for?", "run it in the project's folder, or say `--project NAME`")
         })?;
-        let worktree = match dispatch.as_ref().and_then(|dispatch| dispatch.worktree.clone()).or(spawn.worktree) {
-            Some(worktree) => worktree,
-            None => {
-                return Err(Problem::usage(
-                    "an agent works in a worktree, or on a brief",
-                    "say `--worktree NAME` or `--brief N`",
-                ));
-            }
+        let chosen = dispatch.as_ref().and_then(|dispatch| dispatch.worktree.clone()).or(spawn.worktree);
+        let Some(worktree) = chosen else {
+            return Err(Problem::usage(
+                "an agent works in a worktree, or on a brief",
+                "say `--worktree NAME` or `--brief N`",
+            ));
         };
         let most = self.agent_settings(&project).await.max;
         let request = Request {
@@ -420,7 +428,7 @@ impl App {
         match taken {
             Ok(Taken::Refreshed) => running.transcript.flower("its login was refreshed, and yours with it"),
             Ok(Taken::Left(why)) => {
-                running.transcript.flower(format!("its login has changed and yours has not: {why}"))
+                running.transcript.flower(format!("its login has changed and yours has not: {why}"));
             }
             Ok(Taken::Unchanged) => {}
             Err(error) => tracing::warn!("agent {}: {error}", running.name),

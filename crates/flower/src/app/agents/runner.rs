@@ -293,7 +293,8 @@ impl App {
             Ok(dispatch) if work.lead => {
                 // Handed back by itself, it may still say a last word.
                 let by_itself = dispatch.state == DispatchState::HandedBack && dispatch.is_run_by(&work.token);
-                !by_itself && !(dispatch.claim.is_some() && dispatch.is_run_by(&work.token))
+                let holds = dispatch.claim.is_some() && dispatch.is_run_by(&work.token);
+                !(by_itself || holds)
             }
             Ok(dispatch) => !dispatch.is_open(),
             Err(_) => false,

@@ -188,7 +188,7 @@ impl Session {
         if let Some(said) = self.incoming.recv().await {
             self.take(said).await;
         } else {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

@@ -168,18 +168,16 @@ impl App {
                 standings.insert(project.clone(), self.standing(project, &live).await?);
             }
             let Some(standing) = standings.get_mut(project) else { continue };
-            if dispatch.state == DispatchState::Requested {
-                if let Some(idle) = idle_in(&live, open, dispatch) {
-                    let assigned = Step::Assign { dispatch: dispatch.number };
-                    let done = self.submit(&Caller::system(), Command::Agent { number: idle, step: assigned }).await;
-                    if done.is_ok() {
-                        live.iter_mut()
-                            .filter(|agent| agent.number == idle)
-                            .for_each(|a| a.dispatch = Some(dispatch.number));
-                        self.agents.wake_all();
-                    }
-                    continue;
+            if dispatch.state == DispatchState::Requested
+                && let Some(idle) = idle_in(&live, open, dispatch)
+            {
+                let step = Step::Assign { dispatch: dispatch.number };
+                if self.submit(&Caller::system(), Command::Agent { number: idle, step }).await.is_ok() {
+                    let assigned = live.iter_mut().filter(|agent| agent.number == idle);
+                    assigned.for_each(|agent| agent.dispatch = Some(dispatch.number));
+                    self.agents.wake_all();
                 }
+                continue;
             }
             for member in wanted(dispatch, &live) {
                 let blocked = self.blocked(&config, dispatch, member, standing).await?;

@@ -194,9 +194,13 @@ impl Inner {
     fn write(&mut self, mut entry: Entry) {
         let mask = self.mask.clone();
         let clean = |text: &mut String| {
-            let masked = mask.text(text).into_owned();
-            let end = masked.floor_char_boundary(LONGEST);
-            *text = if end < masked.len() { format!("{}…", &masked[..end]) } else { masked };
+            let mut masked = mask.text(text).into_owned();
+            if masked.len() > LONGEST {
+                let end = (0..=LONGEST).rev().find(|at| masked.is_char_boundary(*at)).unwrap_or(0);
+                masked.truncate(end);
+                masked.push('…');
+            }
+            *text = masked;
         };
         clean(&mut entry.text);
         entry.paths.iter_mut().for_each(&clean);

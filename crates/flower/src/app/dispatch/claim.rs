@@ -208,7 +208,7 @@ impl App {
         }
     }
 
-    /// The live worktree of this name; made, or brought back, if there is none.
+    /// The live worktree of this name; made, or brought back, if there is none. Without a brief it is made to stay.
     pub(in crate::app) async fn ensure_worktree(
         &self,
         project: &str,
@@ -234,7 +234,7 @@ impl App {
         } else {
             let new = NewWorktree {
                 name: name.to_owned(),
-                sort: Sort::Ephemeral,
+                sort: if brief.is_some() { Sort::Ephemeral } else { Sort::Lane },
                 seal: Seal::Sealed,
                 from: None,
                 brief,

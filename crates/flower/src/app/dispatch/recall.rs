@@ -213,7 +213,10 @@ fn happening(recorded: &Recorded) -> Option<Happening> {
         }
         Event::DispatchRequested(new) => format!("dispatch {}, {}", new.number, new.kind),
         Event::DispatchClaimed(claim) => format!("dispatch {} by {}", claim.number, claim.holder),
-        Event::DispatchExpired(over) => format!("dispatch {}: {} was not heard of any more", over.number, over.holder),
+        Event::DispatchExpired(over) => match &over.why {
+            Some(why) => format!("dispatch {}: {} let go of it, {why}", over.number, over.holder),
+            None => format!("dispatch {}: {} was not heard of any more", over.number, over.holder),
+        },
         Event::DispatchHandedBack(back) => match back.not_done {
             Some(not_done) => format!("{}\nNot done: {not_done}", back.summary),
             None => back.summary,

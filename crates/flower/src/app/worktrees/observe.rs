@@ -155,6 +155,9 @@ impl App {
         view.briefs.sort_unstable();
         view.briefs.dedup();
         view.agents.extend(open.into_iter().filter_map(|dispatch| dispatch.claim).map(|claim| claim.holder));
+        view.agents.extend(self.agents_in(worktree).await);
+        view.agents.sort_unstable();
+        view.agents.dedup();
         view.protection = protection.into();
         view.protection_reason = reason;
         view.setup = setup::last(place);

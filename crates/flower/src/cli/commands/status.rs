@@ -76,6 +76,10 @@ fn page(context: &Context, status: &StatusView) -> String {
             (n, waiting) => format!("{n} at work, {waiting} waiting to be claimed; `flower dispatch`"),
         },
     );
+    if !status.agents.is_empty() {
+        let states: Vec<String> = status.agents.iter().map(|(state, n)| format!("{n} {state}")).collect();
+        say("", format!("flower runs {}; `flower agent`", states.join(", ")));
+    }
     say("queue", queue(status));
     say(
         "inbox",
