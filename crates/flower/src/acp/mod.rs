@@ -37,6 +37,8 @@ pub enum AcpError {
     Refused { method: String, code: i64, message: String },
     #[error("its answer to `{method}` cannot be read: {why}")]
     Unreadable { method: String, why: String },
+    #[error("{0}")]
+    Slow(String),
     #[error("it says too much that is no ACP ({MOST_NOISE} lines)")]
     Noise,
     #[error("it sent a line of more than {} MB", lines::LONGEST >> 20)]

@@ -216,6 +216,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
             app.drop_expired().await;
             app.tidy_repositories().await;
             app.tidy_beside().await;
+            app.tidy_agents().await;
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.

@@ -18,7 +18,7 @@ use crate::store::tables;
 use agent_client_protocol_schema::ProtocolVersion;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Command, Dispatch};
+use flower_core::{Agent, Command, Dispatch};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -210,7 +210,7 @@ impl App {
         if !agent.is_live() {
             return Ok(Now::Over(Over::Gone));
         }
-        if agent.dispatch != run.agent.dispatch && agent.dispatch != run.dispatch.as_ref().map(|d| d.number) {
+        if self.has_other_work(&agent, run).await? {
             return Ok(Now::Over(Over::Fresh));
         }
         let dispatch = match &run.dispatch {
@@ -246,9 +246,20 @@ impl App {
         Ok(Now::Say(prompt::nudge(&dispatch)))
     }
 
-    fn without_work(&self, agent: &flower_core::Agent, dispatch: &Dispatch) -> Now {
+    /// Whether a standing agent got work that this process does not know of.
+    pub(super) async fn has_other_work(&self, agent: &Agent, run: &Run) -> Result<bool, Problem> {
+        match agent.dispatch {
+            Some(number) if run.dispatch.as_ref().is_none_or(|dispatch| dispatch.number != number) => {
+                Ok(self.dispatch(number).await?.is_open())
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn without_work(&self, agent: &Agent, dispatch: &Dispatch) -> Now {
+        // A standing one waits for more, with an empty context and an identity without work.
         if agent.standing {
-            return Now::Wait(State::Idle, format!("dispatch {} is {}", dispatch.number, dispatch.state));
+            return Now::Over(Over::Fresh);
         }
         let why = match dispatch.state {
             DispatchState::HandedBack | DispatchState::Landed => "its work is handed back".to_owned(),

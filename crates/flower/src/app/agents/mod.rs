@@ -47,6 +47,7 @@ use program::{Missing, Program};
 use running::{Body, Order};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -72,6 +73,8 @@ pub struct Agents {
     lent: Mutex<HashMap<u64, Lent>>,
     /// By profile: its program as it was last found, and when. Looking for it may start another program.
     found: Mutex<HashMap<String, Found>>,
+    /// The daemon ends: none begins any more.
+    ending: AtomicBool,
     /// Ended, and not recorded yet.
     to_end: Mutex<HashMap<u64, (Ending, String)>>,
 }
@@ -362,6 +365,7 @@ impl App {
 
     /// The daemon ends: nothing is recorded, and they go on after the next start.
     pub async fn leave_agents(&self) {
+        self.agents.ending.store(true, Ordering::Relaxed);
         let all = self.agents.all();
         for running in &all {
             running.order.send_replace(Some(Order::Leave));

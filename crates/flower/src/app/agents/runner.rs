@@ -67,7 +67,7 @@ impl App {
             () = self.live(&running) => {}
         }
         self.end_process(&running).await;
-        self.leave(&running);
+        self.leave(&running).await;
     }
 
     /// What is left of an agent whose life ended by a bug of flower's: it counts as one that died.
@@ -75,11 +75,24 @@ impl App {
         tracing::error!("bug: agent {}: {what}", running.name);
         self.end_process(running).await;
         self.after_death(running, format!("flower made a mistake ({what})")).await;
-        self.leave(running);
+        self.leave(running).await;
     }
 
-    fn leave(&self, running: &Running) {
+    /// Nothing of it runs any more. If it has ended for good, nobody can speak in its name either.
+    async fn leave(&self, running: &Running) {
         running.transcript.settle();
+        if self.agent(running.number).await.is_ok_and(|agent| !agent.is_live()) {
+            let file = self.home.agent(running.number).join("run.json");
+            let kept: Option<Kept> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+            if let Some(kept) = kept
+                && let Ok(caller) = self.identify(&kept.token, Door::Daemon).await
+                && let Some(id) = caller.token
+                && let Err(problem) = self.submit(&Caller::system(), Command::RevokeToken { id }).await
+            {
+                tracing::debug!("agent {}: {}", running.name, problem.message);
+            }
+            let _ = std::fs::remove_file(&file);
+        }
         self.agents.forget(running);
         running.over.send_replace(true);
         self.agents.look();

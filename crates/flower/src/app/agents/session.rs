@@ -133,9 +133,22 @@ impl Session {
         let prompting = async move { connection.call::<_, PromptResponse>("session/prompt", &request, most).await };
         tokio::pin!(prompting);
         let begun = Instant::now();
-        let mut ticks = tokio::time::interval(TICK);
+        let mut looked = Instant::now();
         let mut cancelled: Option<(Instant, Cancel)> = None;
         loop {
+            // By the clock, not in turn: whoever floods keeps nobody from looking at deadlines.
+            if looked.elapsed() >= TICK {
+                looked = Instant::now();
+                let why = match &cancelled {
+                    Some((at, _)) if at.elapsed() > CANCEL => {
+                        return Err(AcpError::Slow("it did not stop when it was asked to".to_owned()));
+                    }
+                    cancelled => self.look(begun, deadline, cancelled.is_some()).await,
+                };
+                if let Some(why) = why {
+                    cancelled = Some(self.cancel(why).await?);
+                }
+            }
             tokio::select! {
                 biased;
                 answer = &mut prompting => {
@@ -147,7 +160,7 @@ impl Session {
                     return match cancelled {
                         Some((_, Cancel::Full)) => Ok(Turn::Full),
                         Some((_, Cancel::Unwanted)) => Ok(Turn::Unwanted),
-                        Some((_, Cancel::Slow(why))) => Err(AcpError::Deadline { method: why, seconds: deadline.as_secs() }),
+                        Some((_, Cancel::Slow(why))) => Err(AcpError::Slow(why)),
                         None => Ok(Turn::Ended(answer.stop_reason)),
                     };
                 }
@@ -163,23 +176,20 @@ impl Session {
                         cancelled = Some(self.cancel(Cancel::Unwanted).await?);
                     }
                 }
-                _ = ticks.tick() => {
-                    self.running.transcript.tick();
-                    self.look_at_asked().await;
-                    self.app.beat_for(&self.running).await;
-                    let why = match &cancelled {
-                        Some((at, _)) if at.elapsed() > CANCEL => {
-                            return Err(AcpError::Deadline { method: "session/cancel".into(), seconds: CANCEL.as_secs() });
-                        }
-                        Some(_) => None,
-                        None if self.running.refresh_wanted() => Some(Cancel::Full),
-                        None => self.is_slow(begun, deadline).map(Cancel::Slow),
-                    };
-                    if let Some(why) = why {
-                        cancelled = Some(self.cancel(why).await?);
-                    }
-                }
+                () = tokio::time::sleep(TICK) => {}
             }
+        }
+    }
+
+    /// What the clock brings: whether the turn is to be cancelled, and why.
+    async fn look(&mut self, begun: Instant, deadline: Duration, cancelled: bool) -> Option<Cancel> {
+        self.running.transcript.tick();
+        self.look_at_asked().await;
+        self.app.beat_for(&self.running).await;
+        match cancelled {
+            true => None,
+            false if self.running.refresh_wanted() => Some(Cancel::Full),
+            false => self.is_slow(begun, deadline).map(Cancel::Slow),
         }
     }
 

@@ -106,11 +106,14 @@ impl App {
             if !agent.is_live() {
                 return Ok(Over::Gone);
             }
-            if agent.dispatch.is_some() && agent.dispatch != run.dispatch.as_ref().map(|d| d.number) {
+            if self.has_other_work(&agent, run).await? {
                 return Ok(Over::Fresh);
             }
-            if !agent.standing && self.is_over(running).await {
-                return Ok(Over::Retire("its work has ended".to_owned()));
+            if self.is_over(running).await {
+                return Ok(match agent.standing {
+                    true => Over::Fresh,
+                    false => Over::Retire("its work has ended".to_owned()),
+                });
             }
             if running.refresh_wanted() {
                 return self.start_afresh(running, terminal).await;

@@ -15,10 +15,15 @@ use flower_core::readiness::Reason;
 use flower_core::{Agent, Caller, Command, Dispatch, Role};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 const EVERY: Duration = Duration::from_secs(5);
-const SETTLE: Duration = Duration::from_millis(20);
+/// What comes together is looked at together.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// Transcripts of agents that have ended: 30 days, as archives.
+const KEPT_SECONDS: i64 = 30 * 24 * 3_600;
 
 /// Kinds of events after which there may be something to do.
 const CONCERNS: &[&str] = &[
@@ -102,6 +107,19 @@ impl App {
         }
     }
 
+    /// Deletes what was kept of agents that ended long ago.
+    pub async fn tidy_agents(&self) {
+        let all = self.store.read(|conn| agents::all(conn, None, u64::MAX >> 1)).await.unwrap_or_default();
+        let now = jiff::Timestamp::now();
+        for agent in all {
+            let ended = agent.ended_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
+            let folder = self.home.agent(agent.number);
+            if ended.is_some_and(|at| now.duration_since(at).as_secs() > KEPT_SECONDS) && folder.exists() {
+                crate::app::worktrees::reclaim(&self.home, &folder);
+            }
+        }
+    }
+
     async fn supervise(self: &Arc<Self>) -> Result<(), Problem> {
         self.end_unrecorded().await;
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
@@ -140,7 +158,8 @@ impl App {
         let running = {
             let mut all = self.agents.running.lock().expect("no panic while held");
             let doomed = self.agents.to_end.lock().expect("no panic while held").contains_key(&agent.number);
-            if doomed || all.contains_key(&agent.number) {
+            let ending = self.agents.ending.load(Ordering::Relaxed);
+            if doomed || ending || all.contains_key(&agent.number) {
                 return Ok(());
             }
             let running = Arc::new(Running::new(agent.number, agent.name.clone(), transcript));
@@ -164,6 +183,10 @@ impl App {
         let mut standings: HashMap<String, Standing> = HashMap::new();
         for dispatch in open {
             let (Some(project), Some(worktree)) = (&dispatch.project, &dispatch.worktree) else { continue };
+            let wanted = wanted(dispatch, &live);
+            if wanted.is_empty() {
+                continue;
+            }
             if !standings.contains_key(project) {
                 standings.insert(project.clone(), self.standing(project, &live).await?);
             }
@@ -179,7 +202,7 @@ impl App {
                 }
                 continue;
             }
-            for member in wanted(dispatch, &live) {
+            for member in wanted {
                 let blocked = self.blocked(&config, dispatch, member, standing).await?;
                 if blocked.is_some() {
                     break;
