@@ -1,0 +1,1 @@
+//! The daemon dies, and its agents go on.
