@@ -1,7 +1,7 @@
 //! A flower with scripted agents, and what there is to be seen of them.
 
 use crate::common::http::Answer;
-use crate::common::work::{prepare, put};
+use crate::common::work::{prepare, put, tree};
 use crate::common::{Flower, PATIENCE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -25,6 +25,9 @@ pub fn profile(name: &str, flags: &[&str], more: &str) -> String {
 pub fn plan(script: &str) -> String {
     format!("```play\n{}\n```\n", script.trim())
 }
+
+/// A step that ends when somebody opens it: see [`Stage::open`].
+pub const GATE: &str = "run n=0; while [ ! -e go ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done; rm go";
 
 pub struct Stage {
     pub flower: Flower,
@@ -50,9 +53,15 @@ impl Stage {
         }
         flower.git(&flower.repo, &["commit", "--quiet", "--message", "files"]);
         prepare(&flower);
-        put(&flower, &flower.home.join("config.toml"), profiles);
         flower.ok(&["project", "approve", "--yes"]);
-        Stage { flower }
+        let stage = Stage { flower };
+        stage.set_profiles(profiles);
+        stage
+    }
+
+    /// Other profiles from here on.
+    pub fn set_profiles(&self, profiles: &str) {
+        put(&self.flower, &self.flower.home.join("config.toml"), profiles);
     }
 
     pub fn get(&self, path: &str) -> Value {
@@ -213,9 +222,15 @@ impl Stage {
         })
     }
 
+    /// Lets whoever stands at a gate in the worktree of this dispatch go on.
+    pub fn open(&self, dispatch: u64) {
+        let tree = tree(&self.flower, &text(&self.show(dispatch)["worktree"]));
+        self.until("its worktree is there", || fs::write(tree.join("go"), "").ok());
+    }
+
     /// A file in a worktree, if it is there.
     pub fn file(&self, worktree: &str, path: &str) -> Option<String> {
-        fs::read_to_string(crate::common::work::tree(&self.flower, worktree).join(path)).ok()
+        fs::read_to_string(tree(&self.flower, worktree).join(path)).ok()
     }
 
     /// A file in MAIN.
@@ -236,6 +251,25 @@ impl Stage {
             is_it && (has(&command, &place) || has(&environment, &place))
         };
         pids.filter(ours).collect()
+    }
+
+    /// Those of them that a process has started, and what these have.
+    pub fn processes_below(&self, above: u32, word: &str) -> Vec<i32> {
+        let parent = |pid: i32| -> Option<i32> {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+        };
+        let is_below = |pid: &i32| {
+            let mut at = *pid;
+            while let Some(next) = parent(at).filter(|next| *next > 1) {
+                if u32::try_from(next) == Ok(above) {
+                    return true;
+                }
+                at = next;
+            }
+            false
+        };
+        self.processes(word).into_iter().filter(is_below).collect()
     }
 
     /// Waits until no process has this word in its command.
