@@ -11,11 +11,48 @@ use crate::run::{Program, minutes, repository_root, seconds};
 /// Tells the tests where the agents are.
 pub(crate) const VARIABLE: &str = "FLOWER_REAL_AGENTS";
 
-/// Each agent: its command, its package and version, and what node runs. Without install scripts Claude Code is started by
-/// the script that its package has for this.
-const AGENTS: [(&str, &str, &str, &str); 2] = [
-    ("claude", "@anthropic-ai/claude-code", "2.1.325", "cli-wrapper.cjs"),
-    ("codex", "@openai/codex", "0.166.0", "bin/codex.js"),
+struct Agent {
+    command: &'static str,
+    package: &'static str,
+    version: &'static str,
+    /// What node runs.
+    script: &'static str,
+    /// The package after which those are named that hold its program for one machine each.
+    program: &'static str,
+}
+
+const AGENTS: [Agent; 4] = [
+    Agent {
+        command: "claude",
+        package: "@anthropic-ai/claude-code",
+        version: "2.1.325",
+        // The package has it for whoever installs without scripts.
+        script: "cli-wrapper.cjs",
+        program: "@anthropic-ai/claude-code",
+    },
+    Agent {
+        command: "codex",
+        package: "@openai/codex",
+        version: "0.166.0",
+        script: "bin/codex.js",
+        program: "@openai/codex",
+    },
+    // Brings a Claude Code of its own.
+    Agent {
+        command: "claude-agent-acp",
+        package: "@agentclientprotocol/claude-agent-acp",
+        version: "0.99.1",
+        script: "dist/index.js",
+        program: "@anthropic-ai/claude-agent-sdk",
+    },
+    // Runs the codex above.
+    Agent {
+        command: "codex-acp",
+        package: "@agentclientprotocol/codex-acp",
+        version: "2.6.0",
+        script: "dist/index.js",
+        program: "@openai/codex",
+    },
 ];
 
 /// What the agents ask for, and what is brought along where the system's is older.
@@ -65,7 +102,7 @@ fn install(
     }
     let brought = Path::new("../node_modules").join(node_package().unwrap_or_default()).join("bin/node");
     std::os::unix::fs::symlink(system_node.unwrap_or(&brought), draft.join("bin/node")).map_err(io)?;
-    for (command, package, _, script) in AGENTS {
+    for Agent { command, package, script, .. } in AGENTS {
         let file = draft.join("bin").join(command);
         fs::write(&file, launcher(package, script)).map_err(io)?;
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).map_err(io)?;
@@ -87,7 +124,7 @@ fn download(draft: &Path) -> Result<(), String> {
         .directory(draft)
         .leftover(draft);
     npm.run().map_err(|error| {
-        format!("{error}\nthe real agents could not be installed: npm has to reach its registry, and needs about 1.5 GB below `target`")
+        format!("{error}\nthe real agents could not be installed: npm has to reach its registry, and needs about 2 GB below `target`")
     })
 }
 
@@ -103,22 +140,23 @@ fn require_version(folder: &Path, package: &str, version: &str) -> Result<(), St
         Some(found) => return Err(format!("npm installed `{package}` {found} instead of {version}")),
         None => return Err(format!("npm did not install `{package}` {version}")),
     }
-    // An agent's program is in a package beside it that is named after the machine.
-    let is_agent = AGENTS.iter().any(|(_, agent, ..)| *agent == package);
-    let (Some(beside), Some(name)) = (place.parent(), place.file_name().and_then(|name| name.to_str())) else {
+    let Some(agent) = AGENTS.iter().find(|agent| agent.package == package) else { return Ok(()) };
+    let named_after = folder.join("node_modules").join(agent.program);
+    let (Some(beside), Some(name)) = (named_after.parent(), named_after.file_name().and_then(|name| name.to_str()))
+    else {
         return Ok(());
     };
     let for_a_machine = format!("{name}-");
     let mut others = fs::read_dir(beside).into_iter().flatten().flatten();
-    if is_agent && !others.any(|other| other.file_name().to_string_lossy().starts_with(&for_a_machine)) {
-        return Err(format!("npm did not install the program of `{package}` {version} for this machine"));
+    match others.any(|other| other.file_name().to_string_lossy().starts_with(&for_a_machine)) {
+        true => Ok(()),
+        false => Err(format!("npm did not install the program of `{package}` {version} for this machine")),
     }
-    Ok(())
 }
 
 /// What is installed; with a node unless there is one that will do.
 fn packages(node_will_do: bool) -> Result<Vec<(String, &'static str)>, String> {
-    let mut all: Vec<_> = AGENTS.iter().map(|(_, package, version, _)| ((*package).to_owned(), *version)).collect();
+    let mut all: Vec<_> = AGENTS.iter().map(|agent| (agent.package.to_owned(), agent.version)).collect();
     if !node_will_do {
         all.push((node_package()?, NODE));
     }
@@ -175,7 +213,7 @@ mod tests {
     #[test]
     fn another_version_than_asked_for_and_an_agent_without_its_program_are_refused() {
         let scratch = crate::scratch::Scratch::new("flower-agents-test").unwrap();
-        let (_, package, ..) = AGENTS[0];
+        let package = AGENTS[0].package;
         let place = scratch.path().join("node_modules").join(package);
         fs::create_dir_all(&place).unwrap();
         let refusal = |version| require_version(scratch.path(), package, version).unwrap_err();
