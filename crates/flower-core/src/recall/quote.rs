@@ -57,7 +57,7 @@ pub(super) fn origin(origin: &Origin) -> String {
 /// between two lines, or inside one where that would waste more than half of the place.
 pub fn block(text: &str, most: usize) -> (String, usize) {
     // No quotation is shorter than its text, so what comes later is not even looked at.
-    let mut end = text.len().min(most + MOST_CHAR_BYTES);
+    let mut end = text.len().min(most.saturating_add(MOST_CHAR_BYTES));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -133,6 +133,7 @@ mod tests {
         let shown = "> one\n>\n> ## Next\\u{000D}two\\u{2028}## Next\\u{0085}\\u{000B}\\u{001B}[2J\\u{E0041}\t.\n";
         assert_eq!(block(text, 1_000), (shown.to_owned(), text.len()));
         assert_eq!(block("", 1_000), (String::new(), 0));
+        assert_eq!(block("all of it", usize::MAX), ("> all of it\n".to_owned(), 9));
     }
 
     #[test]
