@@ -220,6 +220,11 @@ impl App {
         if let Some(dispatch) = &dispatch {
             let ours = agent.member > 0 || run.caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token));
             if !dispatch.is_open() || !ours || (agent.member == 0 && dispatch.claim.is_none()) {
+                if agent.standing
+                    && let Some(text) = self.news_for(&run.caller).await?
+                {
+                    return Ok(Now::Say(prompt::heard(&text)));
+                }
                 return Ok(self.without_work(&agent, dispatch));
             }
         }
@@ -257,9 +262,12 @@ impl App {
     }
 
     fn without_work(&self, agent: &Agent, dispatch: &Dispatch) -> Now {
-        // A standing one waits for more, with an empty context and an identity without work.
         if agent.standing {
-            return Now::Over(Over::Fresh);
+            // Its token ends with its work, so it waits for the next with another; what nobody holds it takes up again.
+            return match !dispatch.is_open() || dispatch.state == DispatchState::Requested {
+                true => Now::Over(Over::Fresh),
+                false => Now::Wait(State::Idle, format!("dispatch {} is {}", dispatch.number, dispatch.state)),
+            };
         }
         let why = match dispatch.state {
             DispatchState::HandedBack | DispatchState::Landed => "its work is handed back".to_owned(),

@@ -214,12 +214,13 @@ impl App {
             return Ok(Ok(Run { agent, caller, kept, worktree, dispatch: None }));
         };
         let dispatch = self.dispatch(number).await?;
+        let others = dispatch.claim.as_ref().is_some_and(|claim| claim.holder != agent.name && agent.member == 0);
+        if agent.standing && (!dispatch.is_open() || others) {
+            // It waits for the next.
+            let agent = Agent { dispatch: None, brief: None, ..agent };
+            return Box::pin(self.take_up(agent, running)).await;
+        }
         if !dispatch.is_open() {
-            // A standing one waits for the next.
-            if agent.standing {
-                let agent = Agent { dispatch: None, brief: None, ..agent };
-                return Box::pin(self.take_up(agent, running)).await;
-            }
             return done("its work has ended");
         }
         let (mut kept, mut caller) = self.identity(&agent).await?;

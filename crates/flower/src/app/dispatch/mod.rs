@@ -139,6 +139,13 @@ impl App {
         Ok(open.iter().any(is_claimed))
     }
 
+    /// Whether an agent waits there for further work.
+    pub(in crate::app) async fn is_stayed_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+        let of = project.to_owned();
+        let live = self.store.read(move |conn| crate::store::agents::live(conn, Some(&of))).await?;
+        Ok(live.iter().any(|agent| agent.standing && agent.worktree == worktree))
+    }
+
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {
         let (number, brief, project) = (dispatch.number, dispatch.brief, dispatch.project.clone());
         let around = self.store.read(move |conn| {

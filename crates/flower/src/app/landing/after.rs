@@ -97,7 +97,9 @@ impl App {
         // Whoever claims something there from here on waits; whoever has done so is let be.
         let turn = self.dispatching.place(&worktree.project, &worktree.name);
         let turn = turn.try_lock();
-        let worked_in = turn.is_err() || self.is_worked_in(&worktree.project, &worktree.name).await?;
+        let worked_in = turn.is_err()
+            || self.is_worked_in(&worktree.project, &worktree.name).await?
+            || self.is_stayed_in(&worktree.project, &worktree.name).await?;
         if worktree.sort == Sort::Ephemeral && self.is_landed(worktree, branch.as_deref()).await? {
             return match worked_in {
                 true => Ok(Some(Note::stays(&main.tip, WORKED_IN))),
