@@ -69,6 +69,8 @@ pub struct Agents {
     pub keys: Keys,
     /// The supervisor is to look around.
     bell: Notify,
+    /// Held by whoever finds an agent for what waits, so that nobody else does meanwhile.
+    serving: tokio::sync::Mutex<()>,
     /// What was lent to whom.
     lent: Mutex<HashMap<u64, Lent>>,
     /// By profile: its program as it was last found, and when. Looking for it may start another program.
@@ -274,6 +276,7 @@ impl App {
             )
         })?;
         self.require_jail().await?;
+        let _alone = self.agents.serving.lock().await;
         let dispatch = match spawn.brief {
             Some(brief) => Some(self.dispatch_for(caller, brief, &spawn).await?),
             None => None,

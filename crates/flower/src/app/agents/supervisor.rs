@@ -122,6 +122,7 @@ impl App {
 
     async fn supervise(self: &Arc<Self>) -> Result<(), Problem> {
         self.end_unrecorded().await;
+        let _alone = self.agents.serving.lock().await;
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let (live, open) = read.await?;
         for running in self.agents.all() {
