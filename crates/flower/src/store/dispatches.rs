@@ -53,6 +53,27 @@ pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
     conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
 }
 
+/// Handed back with commits, the last of their briefs, and never on their way to MAIN.
+pub fn unqueued(conn: &mut Conn, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
+    let sql = "SELECT d.state FROM dispatches d JOIN briefs b ON b.number = d.brief
+         WHERE d.stage = 'handed_back' AND b.status NOT IN ('landed', 'done', 'cancelled', 'parked')
+             AND NOT EXISTS (SELECT 1 FROM dispatches n WHERE n.brief = d.brief AND n.number > d.number)
+         ORDER BY d.number LIMIT $1";
+    let all: Vec<Dispatch> = conn.rows(sql, params![limit])?.iter().map(Row::state).collect::<Result<_, _>>()?;
+    let mut unqueued = Vec::new();
+    for dispatch in all {
+        let Some(tip) = dispatch.result.as_ref().filter(|back| !back.commits.is_empty()).and_then(|b| b.tip.clone())
+        else {
+            continue;
+        };
+        let known = super::landings::of_brief(conn, dispatch.brief)?;
+        if !known.iter().any(|landing| landing.commit == tip) {
+            unqueued.push(dispatch);
+        }
+    }
+    Ok(unqueued)
+}
+
 /// Open ones that will never be worked on again, and why.
 pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, StoreError> {
     let sql = "SELECT d.number, 'its brief is ' || b.status FROM dispatches d JOIN briefs b ON b.number = d.brief

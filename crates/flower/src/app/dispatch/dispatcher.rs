@@ -46,6 +46,9 @@ impl App {
     pub async fn run_dispatcher(self: Arc<Self>) {
         let mut bell = self.store.live().subscribe();
         let mut seen = *bell.borrow_and_update();
+        if let Err(problem) = self.queue_handed_back().await {
+            tracing::warn!("dispatcher, handed back: {}", problem.message);
+        }
         self.look_around().await;
         loop {
             // Whatever happens while it looks rings again.
@@ -64,6 +67,16 @@ impl App {
             }
             self.look_around().await;
         }
+    }
+
+    /// What was handed back when the daemon ended, before it was on its way to MAIN.
+    async fn queue_handed_back(&self) -> Result<(), Problem> {
+        for dispatch in self.store.read(|conn| dispatches::unqueued(conn, MOST)).await? {
+            if let Err(problem) = self.queue_work(&dispatch).await {
+                tracing::warn!("dispatch {} is not in the queue: {}", dispatch.number, problem.message);
+            }
+        }
+        Ok(())
     }
 
     async fn concerns(&self, after: u64) -> bool {

@@ -105,7 +105,7 @@ impl App {
     }
 
     /// The landing that it is on its way with, unless the operator wants to say so each time.
-    async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<u64>, Problem> {
+    pub(super) async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<u64>, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(None) };
         if self.facts_of(project).await?.settings.land.queue == Queue::Operator {
             return Ok(None);
