@@ -33,7 +33,8 @@ fn script(file: &str) -> String {
 /// missing.
 fn played(stage: &Stage, file: &str) -> usize {
     let text = stage.landed(file).unwrap_or_default();
-    let steps: Vec<usize> = text.lines().map(|line| line.parse().unwrap_or_else(|_| panic!("{file}: {text}"))).collect();
+    let steps: Vec<usize> =
+        text.lines().map(|line| line.parse().unwrap_or_else(|_| panic!("{file}: {text}"))).collect();
     assert!(steps.is_sorted_by(|one, next| one < next), "{file}: {text}");
     steps.len()
 }
@@ -65,7 +66,8 @@ fn agents_go_on_after_the_daemon_is_killed() {
     let profiles = [profile("play", &[], ""), profile("resume", &["--resume"], "")].concat();
     let stage = Stage::with("max = 4", &profiles);
     let file = |n: usize| format!("{n}.txt");
-    let is_over = |dispatch: &Value| ["handed_back", "landed", "failed"].iter().any(|state| dispatch["state"] == *state);
+    let is_over =
+        |dispatch: &Value| ["handed_back", "landed", "failed"].iter().any(|state| dispatch["state"] == *state);
     let mut all: Vec<u64> = Vec::new();
     let mut claims = Claims::default();
     let mut slowest = Duration::ZERO;

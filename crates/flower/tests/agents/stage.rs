@@ -228,11 +228,6 @@ impl Stage {
         self.until("its worktree is there", || fs::write(tree.join("go"), "").ok());
     }
 
-    /// A file in a worktree, if it is there.
-    pub fn file(&self, worktree: &str, path: &str) -> Option<String> {
-        fs::read_to_string(tree(&self.flower, worktree).join(path)).ok()
-    }
-
     /// A file in MAIN.
     pub fn landed(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.flower.repo.join(path)).ok()
@@ -301,8 +296,16 @@ impl Stage {
         };
         let mut story = String::new();
         for agent in answer.iter().rev() {
-            let name = text(&agent["name"]);
-            story.push_str(&format!("== {agent}\n{}\n", self.log(&name)));
+            let log = self.log(&text(&agent["name"]));
+            // Of what it was told, the first lines are enough.
+            let said = log.lines().filter(|line| line.starts_with(|c: char| c.is_lowercase())).map(|line| {
+                let end = line.char_indices().nth(200).map_or(line.len(), |(at, _)| at);
+                &line[..end]
+            });
+            story.push_str(&format!("== {agent}\n{}\n", said.collect::<Vec<_>>().join("\n")));
+        }
+        for path in ["/api/dispatches?all=true", "/api/landings?project=repo&all=true", "/api/inbox"] {
+            story.push_str(&format!("== {path}\n{}\n", self.flower.api("GET", path).send().text()));
         }
         let log = fs::read_to_string(self.flower.home.join("daemon.log")).unwrap_or_default();
         let last: Vec<&str> = log.lines().rev().take(20).collect();

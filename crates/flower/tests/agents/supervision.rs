@@ -66,7 +66,7 @@ fn the_state_of_an_agent_is_seen_with_its_evidence() {
     for word in ["working", "waiting", "starting", "idle"] {
         assert!(list.contains(word), "{word}: {list}");
     }
-    stage.flower.ok(&["agent", "stop", "idle", "--why", "closing time"]);
+    stage.flower.ok(&["agent", "stop", "idle", "closing time"]);
     let stopped = stage.agent("idle");
     assert_eq!(
         (&stopped["state"], &stopped["evidence"], &stopped["pid"], &stopped["since"]),
@@ -106,7 +106,9 @@ fn a_killed_agent_is_replaced_and_goes_on() {
     for round in 0..rounds {
         let names: Vec<String> = (0..AT_ONCE).map(|n| format!("{round}-{n}")).collect();
         let script = |n: &str| {
-            format!("write {n}.txt before\nappend {n}.txt kept\nsay now\nhang\nappend {n}.txt after\ncommit {n}\nhand-back done")
+            format!(
+                "write {n}.txt before\nappend {n}.txt kept\nsay now\nhang\nappend {n}.txt after\ncommit {n}\nhand-back done"
+            )
         };
         let all: Vec<u64> = names.iter().map(|name| stage.play(name, &script(name))).collect();
         for (n, dispatch) in all.iter().enumerate() {
@@ -122,12 +124,13 @@ fn a_killed_agent_is_replaced_and_goes_on() {
             let after = stage.within(REPLACED, "another process works", || {
                 let agent = stage.agent(&name);
                 // It may be done with the rest before anybody looks.
-                let works = agent["state"] == "working" && agent["pid"].as_u64().is_some_and(|pid| pid != u64::from(old));
+                let works =
+                    agent["state"] == "working" && agent["pid"].as_u64().is_some_and(|pid| pid != u64::from(old));
                 (works || agent["ended_at"].is_string()).then_some(agent)
             });
             slowest = slowest.max(start.elapsed());
             let same = |key: &str| assert_eq!(before.0[key], after[key], "{key}: {after}");
-            ["id", "name", "worktree", "dispatch"].map(same);
+            ["id", "name", "worktree", "dispatch"].iter().for_each(|key| same(key));
             assert_eq!(after["restarts"], 1, "{after}");
             let claim = stage.show(*dispatch)["claim"].clone();
             if claim.is_object() {
@@ -189,7 +192,10 @@ fn whoever_is_stopped_is_stopped_at_once_and_goes_on_only_when_told_to() {
     // The supervisor serves what comes, and not them.
     stage.becomes(stage.play("Other", "write other.txt x\ncommit other\nhand-back done"), "landed");
     for (dispatch, name) in &all {
-        assert_eq!((stage.waits(*dispatch), stage.agent_of(*dispatch)), (vec!["agent_stopped".to_owned()], name.clone()));
+        assert_eq!(
+            (stage.waits(*dispatch), stage.agent_of(*dispatch)),
+            (vec!["agent_stopped".to_owned()], name.clone())
+        );
     }
     for ((dispatch, name), worktree) in all.iter().zip(&worktrees) {
         let brief = stage.show(*dispatch)["brief"].to_string();
@@ -213,7 +219,10 @@ fn a_halt_stops_everybody_and_after_a_thaw_they_go_on() {
     for (dispatch, name) in &all {
         let agent = stage.agent(name);
         assert_eq!((&agent["ended"]["how"], &agent["ended"]["why"]), (&json!("halted"), &json!("smoke")));
-        assert_eq!((stage.show(*dispatch)["state"].clone(), stage.waits(*dispatch)), (json!("requested"), vec!["main_frozen".to_owned()]));
+        assert_eq!(
+            (stage.show(*dispatch)["state"].clone(), stage.waits(*dispatch)),
+            (json!("requested"), vec!["main_frozen".to_owned()])
+        );
     }
     // What never answered does so from here on.
     stage.set_profiles(&[profile("play", &[], ""), profile("mute", &[], "")].concat());
