@@ -3,6 +3,7 @@
 use crate::scratch::{Words, fill, home, new_brief, note, open, runtime};
 use crate::{Figure, ms, quantile};
 use flower::app::App;
+use flower::app::agents::Agents;
 use flower::app::agents::terminals::Terminals;
 use flower::app::clock::BootClock;
 use flower::app::dispatch::Dispatching;
@@ -189,6 +190,7 @@ fn app(store: Store, home: &Path, clock: BootClock) -> App {
         worktrees: Worktrees::default(),
         landings: Landings::default(),
         dispatching: Dispatching::default(),
+        agents: Agents::default(),
         terminals: Terminals::default(),
         clock,
         url: String::new(),

@@ -1,5 +1,6 @@
 //! Reading requests, with our own errors instead of the framework's.
 
+use crate::app::agents::mask::Mask;
 use crate::error::{Problem, ProblemKind};
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
@@ -7,6 +8,7 @@ use axum::http::{HeaderMap, header};
 use flower_core::Caller;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Far more than the longest spec, so that one that is too long is told so by the rules, in their words.
@@ -38,9 +40,15 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// The bytes of a JSON body, which may still be anything but large or deep.
+/// The bytes of a JSON body, which may still be anything but large or deep. What an agent was lent is masked in it, so that it
+/// reaches neither the log nor anybody who reads there.
 pub(super) async fn read_json(request: Request) -> Result<Vec<u8>, Problem> {
+    let mask = request.extensions().get::<Arc<Mask>>().cloned();
     let bytes = read(request, MOST_JSON).await?;
+    let bytes = match mask {
+        Some(mask) => mask.bytes(&bytes).into_owned(),
+        None => bytes,
+    };
     if is_deeper(&bytes, MOST_LEVELS) {
         return Err(Problem::usage(
             format!("the body is nested deeper than {MOST_LEVELS} levels"),

@@ -70,6 +70,9 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
                 ));
             }
             gate.app.heard_of(&caller).await;
+            if let Some(mask) = gate.app.agents.mask_of(&caller) {
+                request.extensions_mut().insert(mask);
+            }
             request.extensions_mut().insert(caller);
             Ok(())
         }

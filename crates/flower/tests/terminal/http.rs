@@ -5,6 +5,7 @@ use crate::common::{Flower, PATIENCE};
 use crate::world::{World, with_world};
 use flower::api::{Listener, Shutdown, router, serve};
 use flower::app::App;
+use flower::app::agents::Agents;
 use flower::app::agents::terminals::Terminals;
 use flower::app::clock::BootClock;
 use flower::app::dispatch::Dispatching;
@@ -48,6 +49,7 @@ async fn served(world: &World) -> Served {
         worktrees: Worktrees::default(),
         landings: Landings::default(),
         dispatching: Dispatching::default(),
+        agents: Agents::default(),
         terminals: Terminals::default(),
         url: String::new(),
         started_at: flower::app::now(),

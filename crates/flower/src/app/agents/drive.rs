@@ -7,6 +7,7 @@ use super::prompt;
 use super::runner::{Over, Run};
 use super::running::{Body, Running, State};
 use super::session::{Session, Turn};
+use super::transcript::new_entry;
 use crate::acp::schema::{
     AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
     McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest, SessionId, StopReason,
@@ -15,6 +16,7 @@ use crate::acp::{AcpError, Connection, Incoming};
 use crate::app::App;
 use crate::error::Problem;
 use crate::store::tables;
+use crate::view::EntryKind;
 use agent_client_protocol_schema::ProtocolVersion;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
@@ -35,6 +37,8 @@ const MOST_NUDGES: u32 = 3;
 const BUDGET: u64 = 8_000;
 /// How an agent says that it wants to be logged in.
 const LOG_IN: i64 = -32000;
+/// Lines of noise before its first turn that are written down.
+const MOST_TOLD: usize = 20;
 const IDLE_TICK: Duration = Duration::from_secs(20);
 
 /// What comes after a turn.
@@ -91,23 +95,26 @@ impl App {
         authenticate: Option<String>,
         dir: std::path::PathBuf,
         connection: Arc<Connection>,
-        incoming: mpsc::Receiver<Incoming>,
+        mut incoming: mpsc::Receiver<Incoming>,
     ) -> Result<Result<Over, Problem>, AcpError> {
         let hello =
             InitializeRequest::new(ProtocolVersion::V1).client_info(Implementation::new("flower", crate::VERSION));
-        let met: InitializeResponse = connection.call("initialize", &hello, HELLO).await?;
+        let slow = profile.turn_timeout;
+        let saying = connection.call("initialize", &hello, HELLO.min(slow));
+        let met: InitializeResponse = meanwhile(running, &mut incoming, saying).await?;
         if met.protocol_version != ProtocolVersion::V1 {
             let why = format!("it speaks version {} of ACP, and flower version 1", met.protocol_version);
             return Ok(Ok(Over::Failed(why)));
         }
         if let Some(method) = authenticate {
             let request = AuthenticateRequest::new(method);
-            connection.call::<_, Value>("authenticate", &request, SETTING).await?;
+            let asking = connection.call::<_, Value>("authenticate", &request, SETTING.min(slow));
+            meanwhile(running, &mut incoming, asking).await?;
         }
         let refresh_at = self.agent_settings(&run.agent.project).await.refresh_at;
-        let (mut incoming, opened) = open(running, &run, &met, &dir, &connection, incoming, self).await?;
-        let Opened { id, resumed, settings } = opened;
-        choose(&connection, &id, &profile, &settings).await;
+        let opening = open(running, &run, &met, &dir, &connection, SESSION.min(slow), self);
+        let Opened { id, resumed, settings } = meanwhile(running, &mut incoming, opening).await?;
+        meanwhile(running, &mut incoming, choose(&connection, &id, &profile, &settings)).await;
         run.kept.session = Some(id.0.to_string());
         run.kept.refreshes = run.agent.refreshes;
         if let Err(problem) = self.keep(running.number, &run.kept) {
@@ -118,6 +125,7 @@ impl App {
         running.transcript.flower(if resumed { "it is back in its session" } else { "its session begins" });
         let mut session =
             Session::new(self.clone(), running.clone(), connection, incoming, profile, dir, id, refresh_at);
+        session.is_fresh = run.agent.refreshes > 0 && !resumed;
         let first = match self.first_words(&run, resumed).await {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
@@ -301,7 +309,7 @@ impl App {
         let context = running.context();
         let deadline = HAND_OVER.min(session.profile.turn_timeout);
         let asked = session.turn(prompt::HAND_OVER, deadline).await;
-        let said = session.said.trim().to_owned();
+        let said = running.transcript.masked(session.said.trim());
         let (note, author) = match asked {
             Ok(Turn::Ended(StopReason::EndTurn)) if !said.is_empty() => (said, Author::Agent),
             _ => {
@@ -330,9 +338,9 @@ async fn open(
     met: &InitializeResponse,
     dir: &std::path::Path,
     connection: &Connection,
-    mut incoming: mpsc::Receiver<Incoming>,
+    deadline: Duration,
     app: &App,
-) -> Result<(mpsc::Receiver<Incoming>, Opened), AcpError> {
+) -> Result<Opened, AcpError> {
     let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
     let env =
         vec![EnvVariable::new("FLOWER_URL", app.url.clone()), EnvVariable::new("FLOWER_TOKEN", run.kept.token.clone())];
@@ -347,24 +355,16 @@ async fn open(
         let asked = async {
             if can_resume {
                 let request = ResumeSessionRequest::new(session, dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/resume", &request, SESSION).await
+                connection.call::<_, Value>("session/resume", &request, deadline).await
             } else {
                 let request = LoadSessionRequest::new(session, dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/load", &request, SESSION).await
+                connection.call::<_, Value>("session/load", &request, deadline).await
             }
         };
         if can_resume || met.agent_capabilities.load_session {
             running.see(State::Starting, "it goes back into its session");
-            tokio::pin!(asked);
-            // A loaded session tells everything again, which is known.
-            let back = loop {
-                tokio::select! {
-                    back = &mut asked => break back,
-                    Some(_) = incoming.recv() => {}
-                }
-            };
-            match back {
-                Ok(settings) => return Ok((incoming, Opened { id: before.into(), resumed: true, settings })),
+            match asked.await {
+                Ok(settings) => return Ok(Opened { id: before.into(), resumed: true, settings }),
                 Err(error @ AcpError::Ended) => return Err(error),
                 Err(error) => running.transcript.flower(format!("its session cannot be resumed: {error}")),
             }
@@ -372,18 +372,37 @@ async fn open(
     }
     running.see(State::Starting, "its session begins");
     let request = NewSessionRequest::new(dir).mcp_servers(tools);
-    let asked = connection.call::<_, Value>("session/new", &request, SESSION);
-    tokio::pin!(asked);
-    let new = loop {
-        tokio::select! {
-            new = &mut asked => break new?,
-            Some(_) = incoming.recv() => {}
-        }
-    };
+    let new = connection.call::<_, Value>("session/new", &request, deadline).await?;
     let id = serde_json::from_value::<NewSessionResponse>(new.clone())
         .map_err(|error| AcpError::Unreadable { method: "session/new".into(), why: error.to_string() })?
         .session_id;
-    Ok((incoming, Opened { id, resumed: false, settings: new }))
+    Ok(Opened { id, resumed: false, settings: new })
+}
+
+/// Before its first turn: whatever it says is taken from it, or it would wait for us and we for it. A loaded session tells
+/// everything again, which is known; the first lines that are no protocol may say what is wrong with it.
+async fn meanwhile<T>(
+    running: &Running,
+    incoming: &mut mpsc::Receiver<Incoming>,
+    asking: impl Future<Output = T>,
+) -> T {
+    tokio::pin!(asking);
+    let mut told = 0;
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut asking => return answer,
+            Some(said) = incoming.recv() => {
+                if let Incoming::Noise(line) = said
+                    && told < MOST_TOLD
+                {
+                    told += 1;
+                    let line = flower_core::text::head(&line, 2_000);
+                    running.transcript.add(new_entry(EntryKind::Noise, line));
+                }
+            }
+        }
+    }
 }
 
 /// The mode and the model of the profile. One that cannot be chosen is said, and no reason not to work.

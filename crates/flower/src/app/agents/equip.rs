@@ -19,6 +19,8 @@ pub(super) struct Equipment {
     pub(super) launcher: Vec<OsString>,
     pub(super) command: Vec<OsString>,
     pub(super) dir: PathBuf,
+    /// What is [`user_home`] inside.
+    pub(super) home: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) mask: Arc<Mask>,
     pub(super) lent: Option<Lent>,
@@ -77,6 +79,6 @@ impl App {
         let launcher = private::launcher(place, &spec, &format!("agent-{}", agent.number)).map_err(io)?;
         let mut command = vec![program.path.clone().into_os_string()];
         command.extend(profile.command.iter().skip(1).map(OsString::from));
-        Ok(Equipment { launcher, command, dir: place.tree.clone(), env, mask: Arc::new(mask), lent })
+        Ok(Equipment { launcher, command, dir: place.tree.clone(), home, env, mask: Arc::new(mask), lent })
     }
 }

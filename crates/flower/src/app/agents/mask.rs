@@ -13,7 +13,7 @@ use std::sync::Arc;
 const MARK: &str = "[masked]";
 
 /// Shorter ones occur by chance.
-const LEAST: usize = 8;
+pub(super) const LEAST: usize = 8;
 
 /// Finds secrets by their values, and some by their form.
 #[derive(Clone)]

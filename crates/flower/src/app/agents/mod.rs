@@ -42,6 +42,7 @@ use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, Caller, Command, Refusal, Role, Worktree, dispatch};
 use keys::Keys;
+use mask::Mask;
 use profiles::{Config, Profile};
 use program::{Missing, Program};
 use running::{Body, Order};
@@ -98,6 +99,12 @@ impl Agents {
         if let Some(lent) = lent {
             self.lent.lock().expect("no panic while held").insert(number, lent);
         }
+    }
+
+    /// What must not be seen of what this agent was lent, if it is one of ours.
+    pub fn mask_of(&self, caller: &Caller) -> Option<Arc<Mask>> {
+        let all = self.running.lock().expect("no panic while held");
+        all.values().find(|running| running.name == caller.actor.name).map(|running| running.transcript.masking())
     }
 
     /// The supervisor looks around.
@@ -247,6 +254,21 @@ impl App {
     /// Which variables profiles name.
     pub fn wanted_keys(&self) -> Result<Vec<String>, Problem> {
         Ok(keys::wanted(&Config::load(&self.home)?))
+    }
+
+    /// Whatever agents may be lent: none of it lands.
+    pub(in crate::app) fn lent_secrets(&self) -> Vec<Vec<u8>> {
+        let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
+        let home = user_home();
+        let mut secrets = Vec::new();
+        for profile in profiles.values() {
+            secrets.extend(self.agents.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
+            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
+            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
+            secrets.extend(texts.flat_map(|text| known::in_credentials(&text)));
+        }
+        secrets.retain(|secret| secret.len() >= mask::LEAST);
+        secrets.into_iter().map(String::into_bytes).collect()
     }
 
     /// Values of the operator's environment, for agents; in memory only.

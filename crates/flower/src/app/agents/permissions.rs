@@ -1,6 +1,7 @@
 //! Permissions: what an agent may do by itself, what a person is asked for, and what is denied.
 
 use super::profiles::Permissions;
+use super::running::Running;
 use crate::acp::schema::{
     PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
     SelectedPermissionOutcome, ToolCallContent, ToolKind,
@@ -88,7 +89,7 @@ pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> Request
 impl App {
     pub(super) async fn ask_permission(
         &self,
-        agent: u64,
+        running: &Running,
         request: &RequestPermissionRequest,
         seconds: u64,
     ) -> Result<u64, Problem> {
@@ -96,8 +97,14 @@ impl App {
         let sort = serde_json::to_value(call.kind.unwrap_or_default());
         let sort = sort.ok().and_then(|sort| sort.as_str().map(str::to_owned)).unwrap_or_else(|| "other".to_owned());
         let title = call.title.clone().or_else(|| call.name.clone()).unwrap_or_else(|| "something".to_owned());
-        let paths = paths(request).iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        let asked = flower_core::permission::Request { agent, title, sort, paths, seconds };
+        let masked = |text: &str| running.transcript.masked(text);
+        let asked = flower_core::permission::Request {
+            agent: running.number,
+            title: masked(&title),
+            sort,
+            paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
+            seconds,
+        };
         let events = self.submit(&Caller::system(), Command::AskPermission(asked)).await?;
         let number = events.iter().find_map(|event| Some(Permission::asked(&event.event().ok()?, None, "")?.number));
         number.ok_or_else(|| Problem::bug("a permission was asked for and no event says so"))

@@ -124,6 +124,7 @@ impl App {
     /// Whether it is started again.
     async fn after_death(self: &Arc<Self>, running: &Arc<Running>, why: String) -> bool {
         let number = running.number;
+        let why = running.transcript.masked(&why);
         running.transcript.flower(format!("it ended: {why}"));
         let Ok(agent) = self.agent(number).await else { return false };
         if agent.restarts >= MOST_RESTARTS {
@@ -148,7 +149,7 @@ impl App {
         running.transcript.flower(format!("it is given up: {why}"));
         running.transcript.settle();
         let words = running.transcript.last_words();
-        self.record_end(running.number, Ending::Failed, why, words).await;
+        self.record_end(running.number, Ending::Failed, running.transcript.masked(&why), words).await;
     }
 
     pub(super) async fn record_end(&self, number: u64, how: Ending, why: String, output: Option<String>) {

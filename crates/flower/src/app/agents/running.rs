@@ -105,12 +105,12 @@ impl Running {
     }
 
     pub(super) fn see(&self, state: State, evidence: &str) {
+        let evidence = self.transcript.masked(evidence);
         let mut observed = self.observed.lock().expect("no panic while held");
         if observed.state != state {
             observed.since = crate::app::now();
         }
-        observed.state = state;
-        evidence.clone_into(&mut observed.evidence);
+        (observed.state, observed.evidence) = (state, evidence);
     }
 
     pub(super) fn observed(&self) -> Observed {

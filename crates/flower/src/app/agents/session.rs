@@ -69,8 +69,10 @@ pub(super) struct Session {
     pub(super) refresh_at: f64,
     /// What was said in the last turn.
     pub(super) said: String,
-    /// Tools in the whole session: a fresh one that has done nothing is not refreshed again.
+    /// Tools in the whole session: one that has done nothing is not refreshed.
     pub(super) tools: u64,
+    /// It goes on for another and has not told yet how full it is. If it is full at once, no fresh one would be less so.
+    pub(super) is_fresh: bool,
     pub(super) spent: Spent,
     pub(super) calls: HashMap<String, String>,
     asked: Option<Asked>,
@@ -110,6 +112,7 @@ impl Session {
             refresh_at,
             said: String::new(),
             tools: 0,
+            is_fresh: false,
             spent: Spent::default(),
             calls: HashMap::new(),
             asked: None,
@@ -320,9 +323,13 @@ impl Session {
             }
             SessionUpdate::UsageUpdate(usage) => {
                 self.running.fills(usage.used, usage.size);
+                if std::mem::take(&mut self.is_fresh) && self.is_full() {
+                    self.refresh_at = f64::INFINITY;
+                    transcript.flower("it is full from the beginning, so no fresh one goes on");
+                }
                 if let Some(cost) = usage.cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
                     self.spent.cost = Some(cost.amount);
-                    self.spent.currency = Some(cost.currency);
+                    self.spent.currency = Some(transcript.masked(&cost.currency));
                 }
             }
             _ => {}
@@ -382,7 +389,7 @@ impl Session {
         {
             let title = request.tool_call.fields.title.clone().unwrap_or_else(|| "something".to_owned());
             let patience = self.profile.ask_timeout;
-            match self.app.ask_permission(self.running.number, &request, patience.as_secs()).await {
+            match self.app.ask_permission(&self.running, &request, patience.as_secs()).await {
                 Ok(number) => {
                     let text = format!("permission {number}: it asks for {title}");
                     self.running.transcript.add(new_entry(EntryKind::Permission, text));

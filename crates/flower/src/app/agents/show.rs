@@ -2,7 +2,8 @@
 //! line, or by ending well.
 
 use super::drive::ended_with;
-use super::equip::Equipment;
+use super::equip::{Equipment, user_home};
+use super::folder::Folder;
 use super::profiles::Profile;
 use super::prompt;
 use super::runner::{Over, Run};
@@ -10,11 +11,11 @@ use super::running::{Body, Running, State};
 use crate::app::App;
 use crate::app::dispatch::Back;
 use crate::error::Problem;
-use crate::home::write_private;
 use crate::terminal::{Size, Start, Terminal};
 use flower_core::agent::{Author, Step};
 use flower_core::{Caller, Command};
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,8 +39,11 @@ impl App {
     ) -> Result<Over, Problem> {
         let folder = self.home.agent(running.number);
         let text = self.words_for(&run).await?;
-        let file = folder.join("prompt.md");
-        write_private(&file, &text).map_err(|error| self.home.problem(&file, &error))?;
+        // Inside there is nothing of flower's home.
+        let below = PathBuf::from(format!(".flower/prompt-{}.md", running.number));
+        let file = user_home().join(&below);
+        let written = Folder::make(&equipment.home, &below).and_then(|folder| folder.write(text.as_bytes()));
+        written.map_err(|error| self.home.problem(&equipment.home.join(&below), &error))?;
         let command: Vec<OsString> = equipment
             .command
             .iter()

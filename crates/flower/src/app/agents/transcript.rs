@@ -53,6 +53,15 @@ impl Transcript {
         self.with(|inner| inner.mask = mask);
     }
 
+    /// As it may be seen and recorded.
+    pub fn masked(&self, text: &str) -> String {
+        self.masking().text(text).into_owned()
+    }
+
+    pub fn masking(&self) -> Arc<Mask> {
+        self.inner.lock().expect("no panic while held").mask.clone()
+    }
+
     pub fn add(&self, new: Entry) {
         self.with(|inner| {
             inner.flush(true);

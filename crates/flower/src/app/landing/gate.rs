@@ -132,7 +132,8 @@ impl App {
 
     /// What a landing would add to MAIN's repository, object by object.
     pub(super) async fn inspect(&self, repository: &Repository, onto: &str, commit: &str) -> Result<Found, Problem> {
-        let secrets = objects::secrets(&self.home, repository).await?;
+        let mut secrets = objects::secrets(&self.home, repository).await?;
+        secrets.extend(self.lent_secrets());
         objects::inspect(repository, onto, commit, &secrets).await
     }
 
