@@ -1,20 +1,26 @@
-//! `cargo xtask demo`: builds flower and plays its main job on a scratch repository, as a user and an agent would.
+//! `cargo xtask demo`: builds flower and plays its main job on a scratch repository. The operator is played by this program;
+//! the agents are started by flower, each in its own jail, and speak ACP and MCP as real ones do.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
+use serde_json::Value;
+
+use crate::news::shortened;
+use crate::probe::{Probe, Seen};
 use crate::run::{Program, minutes, repository_root, seconds};
 use crate::scratch::Scratch;
+use crate::shop::{GUESTS, HISTORY, PRICES, SALE, SEASONS, SUMMER, WANTED};
 use crate::stage::{Stage, refuse};
-use crate::{dispatch_story, landing_story, worktree_story};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask demo [--no-wait]
 
-Builds flower and plays its main job on a scratch repository: briefs, plans, questions, an agent with a token of its own,
-a killed daemon, sealed worktrees, attacks on MAIN, four landings with one broken and one in conflict, and agents that are
-dispatched, speak MCP, share a worktree, hand back and mend what failed its check. Every command is shown with its answer.
+Builds flower and plays its main job on a scratch repository, a small flower shop: eight briefs, and agents that flower
+starts for them, each in a sealed worktree. One dies, one runs out of context, one breaks the check, two want the same
+lines, one asks a question, one asks for a permission, two share a worktree, and one attacks MAIN. The daemon is killed
+on the way. All eight land, and MAIN's page, which is looked at all the time, never fails.
 At the end the daemon stays up until you press Enter, so that you can look around; afterwards nothing is left behind.
 
   --no-wait    end at once instead";
@@ -29,13 +35,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let start = Instant::now();
     let scratch = Scratch::new("flower-demo")?;
     let mut stage = Stage::new(&flower, scratch.path())?;
+    let mut page = Probe::start(stage.repository().join("site"))?;
     story(&mut stage)?;
+    ending(&stage, &page.end())?;
     eprintln!("\nThe story took {:.1} s.", start.elapsed().as_secs_f32());
     if wait {
-        stage.wait_for_enter()?;
+        stage.wait_for_enter(&page.url())?;
     }
     stage.close()?;
-    eprintln!("The daemon has ended and the scratch directory is gone.");
+    eprintln!("The daemon has ended with all its agents, and the scratch directory is gone.");
     Ok(())
 }
 
@@ -47,102 +55,201 @@ fn build() -> Result<PathBuf, String> {
 }
 
 fn story(stage: &mut Stage) -> Result<(), String> {
-    stage.scene("A repository becomes a project");
+    stage
+        .scene("A repository becomes a project", "Its checks decide what lands. They run once somebody has read them.");
     stage.start_daemon()?;
-    stage.flower("operator", &["init"])?;
+    require_jail(stage)?;
+    stage.flower(&["project", "approve", "--yes"])?;
 
-    stage.scene("Work is written down as briefs");
-    stage.flower("operator", &["brief", "new", "Flower shop", "--kind", "epic"])?;
-    let plan = stage.file("price.md", "# Show the price\n\n- every flower has one\n- in euros\n")?;
-    stage.flower("operator", &["brief", "new", "Show the price", "--epic", "1", "--spec", &plan])?;
-    let cart = stage.file("cart.md", "# A cart\n\nNeeds prices.\n")?;
-    stage.flower("operator", &["brief", "new", "A cart", "--epic", "1", "--needs", "2", "--spec", &cart])?;
-    stage.flower("operator", &["brief", "accept", "2"])?;
-    stage.flower("operator", &["brief", "accept", "3"])?;
-    stage.refused("operator", 1, &["brief", "needs", "2", "3"])?;
-    stage.flower("operator", &["brief"])?;
+    stage.scene(
+        "Work is written down as briefs",
+        "A brief that needs another waits for it. The rest needs no hand at all.",
+    );
+    for wanted in &WANTED {
+        let spec = wanted.spec.replace("MAIN", &stage.repository().display().to_string());
+        let file = stage.file(wanted.file, &spec)?;
+        stage.brief(&[&["brief", "new", wanted.title], wanted.options, &["--spec", &file]].concat())?;
+    }
+    eprintln!("\nThe agents of this story are scripted, in the specs. This is `cart.md`:\n");
+    let [_, cart, ..] = &WANTED;
+    for line in cart.spec.lines() {
+        eprintln!("    {}", shortened(line));
+    }
 
-    stage.scene("An agent joins with a token of its own, bound to brief 2");
-    stage.agent("rose", 2)?;
-    stage.flower("operator", &["brief", "status", "2", "in_progress"])?;
-    let pad = stage.file("pad.md", "Prices are in prices.json; the template shows them.\n")?;
-    stage.flower("rose", &["scratchpad", "new", "Where prices come from", "--brief", "2", "--text", &pad])?;
-    stage.flower("rose", &["brief", "ask", "2", "With or without tax?"])?;
-    stage.flower("operator", &["inbox"])?;
-    stage.flower("operator", &["brief", "answer", "2", "1", "With tax, always."])?;
-    let better = stage.file("price2.md", "# Show the price\n\n- every flower has one\n- in euros, with tax\n")?;
-    stage.flower("rose", &["brief", "refine", "2", "--spec", &better, "--base", "1", "--why", "tax decided"])?;
-    stage.flower("operator", &["brief", "diff", "2"])?;
-    stage.refused("rose", 4, &["brief", "refine", "2", "--spec", &plan, "--base", "1"])?;
-    stage.refused("rose", 1, &["brief", "accept", "2"])?;
-    stage.refused("rose", 1, &["brief", "note", "3", "not my brief"])?;
-    let shot = stage.picture("shot.gif")?;
-    stage.flower("rose", &["brief", "note", "2", "This is how it looks.", "--image", &shot])?;
+    stage.scene(
+        "Four plans are accepted, and flower starts agents",
+        "Each gets a sealed worktree. One will die, one will forget, one will break the check.",
+    );
+    for brief in ["1", "2", "3", "4"] {
+        stage.brief(&["brief", "accept", brief])?;
+    }
+    stage.until_landed(&[PRICES, 2, 3])?;
+    stage.until("the history goes on with a fresh agent", || {
+        let agents = stage.json(&["agent", "--json"])?;
+        let mut all = agents.as_array().into_iter().flatten();
+        Ok(all.any(|a| a["brief"] == HISTORY && a["refreshes"] == 1 && a["state"] == "working"))
+    })?;
+    stage.flower(&["agent"])?;
 
-    stage.scene("The daemon is killed in the middle; nothing is lost");
-    let before = stage.quiet(&["trace", "--json"])?;
+    stage.scene(
+        "The daemon is killed with an agent at work",
+        "Nothing that was recorded is lost, and the agent goes on.",
+    );
+    let before = stage.json(&["trace", "--json", "--limit", "1000"])?;
     stage.kill_daemon()?;
     stage.start_daemon()?;
-    let after = stage.quiet(&["trace", "--json"])?;
-    refuse(before != after, "the trace is not what it was before the kill")?;
-    stage.flower("operator", &["log", "verify"])?;
+    stage.until_landed(&[HISTORY])?;
+    let after = stage.json(&["trace", "--json", "--limit", "1000"])?;
+    let recorded = before.as_array().map_or(&[][..], Vec::as_slice);
+    let is_kept = after.as_array().is_some_and(|after| after.starts_with(recorded));
+    refuse(!is_kept, "the trace is not what it was before the kill")?;
+    stage.flower(&["log", "verify"])?;
 
-    let sealed = worktree_story::play(stage)?;
-    if sealed {
-        landing_story::play(stage)?;
-        dispatch_story::play(stage)?;
-        stage.scene("Brief 2 has landed; what waited for it can begin");
-    } else {
-        stage.scene("The result is reviewed; what waited for it can begin");
-        stage.flower("operator", &["brief", "status", "2", "in_review"])?;
-        stage.flower("operator", &["brief", "accept", "2"])?;
+    stage.scene(
+        "Two want the front page, and each waits for you",
+        "A question and a permission are for a person to decide.",
+    );
+    for brief in ["6", "7"] {
+        stage.brief(&["brief", "accept", brief])?;
     }
-    stage.flower("operator", &["brief", "--ready"])?;
-    stage.flower("operator", &["brief", "show", "2"])?;
-    stage.flower("operator", &["search", "euors"])?;
+    stage.until("a question and a permission", || {
+        let waiting = stage.json(&["inbox", "--json"])?;
+        let has = |kind: &str| waiting.as_array().into_iter().flatten().any(|item| item["kind"] == kind);
+        Ok(has("question") && has("permission"))
+    })?;
+    stage.flower(&["inbox"])?;
+    eprintln!("\nNothing lands while you decide, so that both are written against the same front page.");
+    stage.flower(&["freeze", "I look at the front page"])?;
+    stage.flower(&["agent", "deny", "1", "it is summer anyway"])?;
+    until_handed_back(stage, SUMMER)?;
+    stage.flower(&["brief", "answer", &SALE.to_string(), "1", "Ten, and not one more."])?;
+    until_handed_back(stage, SALE)?;
+    stage.flower(&["queue"])?;
+    stage.flower(&["thaw"])?;
+    stage.until_landed(&[SUMMER, SALE])?;
 
-    stage.scene("The log can be taken elsewhere, and a change in it is found");
-    let export = stage.quiet(&["log", "export"])?;
-    let file = stage.file("log.jsonl", &export)?;
-    stage.flower("operator", &["log", "verify", "--file", &file])?;
-    let forged = stage.file("forged.jsonl", &export.replace("With tax, always.", "Without tax."))?;
-    stage.refused("operator", 1, &["log", "verify", "--file", &forged])?;
-    stage.flower("operator", &["log", "rebuild"])?;
-    stage.flower("operator", &["status"])?;
-    check(stage, sealed)
-}
-
-/// What the story must have led to, whatever was printed.
-fn check(stage: &Stage, sealed: bool) -> Result<(), String> {
-    let briefs = stage.json(&["brief", "--json"])?;
-    let statuses: Vec<&str> = briefs.as_array().into_iter().flatten().filter_map(|b| b["status"].as_str()).collect();
-    let expected: &[&str] =
-        if sealed { &["draft", "landed", "planned", "landed", "landed"] } else { &["draft", "done", "planned"] };
-    refuse(statuses != expected, &format!("the briefs ended as {statuses:?}"))?;
-    refuse(briefs[2]["dispatchable"]["ok"] != true, "brief 3 cannot be dispatched, although brief 2 is met")
-}
-
-/// The scratch repository that everything is played on.
-pub(crate) fn scratch_repository(root: &Path) -> Result<PathBuf, String> {
-    let repository = root.join("shop");
-    fs::create_dir(&repository).map_err(|error| format!("no scratch repository: {error}"))?;
-    let git = |args: &[&str]| {
-        Program::new("git", seconds(20))
-            .directory(&repository)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .args(["-c", "user.name=Demo", "-c", "user.email=demo@localhost"])
-            .args(args)
-            .output()
-            .map_err(|error| format!("{error}\nThe demo needs git: install it and try again."))
+    stage.scene(
+        "Two agents in one worktree, and one that attacks MAIN",
+        "What one has reserved the other cannot commit. What is MAIN's nobody in a seal can reach.",
+    );
+    let main = stage.git(&["rev-parse", "HEAD"])?;
+    let seasons = SEASONS.to_string();
+    stage.brief(&["brief", "accept", &seasons])?;
+    stage.brief(&["dispatch", &seasons, "--agent", "play", "--agents", "2"])?;
+    stage.brief(&["brief", "accept", &GUESTS.to_string()])?;
+    stage.until_landed(&[SEASONS, GUESTS])?;
+    let short = |text: &str| text.replace(&format!("{}/", stage.root().display()), "");
+    let show = |refused: &[(String, String)]| {
+        for (what, said) in refused {
+            eprintln!("  {:40} {}", cut(&short(what), 40), cut(&short(said), 56));
+        }
     };
-    git(&["init", "--quiet", "--initial-branch=main"])?;
-    git(&["config", "user.name", "Demo"])?;
-    git(&["config", "user.email", "demo@localhost"])?;
-    fs::write(repository.join("index.html"), "<h1>Flowers</h1>\n").map_err(|error| error.to_string())?;
-    fs::write(repository.join("check.sh"), landing_story::CHECK).map_err(|error| error.to_string())?;
-    fs::write(repository.join("flower.toml"), landing_story::SETTINGS).map_err(|error| error.to_string())?;
-    git(&["add", "."])?;
-    git(&["commit", "--quiet", "--message", "A shop"])?;
-    Ok(repository)
+    let beside = agent_of(stage, SEASONS, 1)?;
+    let refused = refusals(stage, &beside)?;
+    eprintln!("\nWhat {beside} was told when it went for the other's page:");
+    show(&refused);
+    refuse(refused.len() != 2, &format!("two refusals were expected: {refused:?}"))?;
+    let attacker = agent_of(stage, GUESTS, 0)?;
+    let attacks = refusals(stage, &attacker)?;
+    eprintln!("\nWhat {attacker} was told when it went for MAIN; its honest work landed:");
+    show(&attacks);
+    refuse(attacks.len() != 10, &format!("{} of ten attacks were refused", attacks.len()))?;
+    let moved = stage.git(&["rev-list", "--first-parent", "--count", &format!("{}..main", main.trim())])?;
+    refuse(moved.trim() != "2", "somebody but two landings has moved MAIN")
+}
+
+/// What it all led to.
+fn ending(stage: &Stage, seen: &Seen) -> Result<(), String> {
+    stage.scene("What it came to", "Nobody typed `land`.");
+    stage.flower(&["brief"])?;
+    stage.flower(&["agent", "--all"])?;
+    stage.flower(&["agent", "spend"])?;
+    stage.flower(&["main", "log"])?;
+    stage.flower(&["main", "verify"])?;
+    let briefs = stage.json(&["brief", "--json"])?;
+    let landed = briefs.as_array().into_iter().flatten().filter(|brief| brief["status"] == "landed").count();
+    refuse(landed != WANTED.len(), "not everything has landed")?;
+    refuse(!stage.git(&["status", "--porcelain"])?.is_empty(), "MAIN's files have changed")?;
+
+    eprintln!("\nEvery commit on MAIN passes its check, taken from git alone:");
+    prove(stage)?;
+    let Seen { looks, answers, gaps, mixed, editions, failures, slowest } = seen;
+    refuse(!failures.is_empty(), &format!("MAIN's page failed: {failures:?}"))?;
+    refuse(editions.last() != Some(&4), &format!("MAIN's page ended at another edition: {editions:?}"))?;
+    eprintln!(
+        "\nMAIN's page was looked at {looks} times meanwhile: {answers} answers, the slowest after {slowest:.0?}."
+    );
+    eprintln!(
+        "git writes file after file: {mixed} looks met two editions, {gaps} a file on its way, whole at the next look."
+    );
+    eprintln!("\nSeen: eight briefs that landed by themselves. An agent that died and one that ran out of context,");
+    eprintln!("both replaced. A broken branch and a conflict, both mended by agents that flower asked for.");
+    eprintln!("A killed daemon, and ten attacks that came to nothing.");
+    Ok(())
+}
+
+fn until_handed_back(stage: &Stage, brief: u64) -> Result<(), String> {
+    stage.until(&format!("brief {brief} is handed back"), || {
+        let queue = stage.json(&["queue", "--json"])?;
+        let mut waiting = queue.as_array().into_iter().flatten();
+        Ok(waiting.any(|landing| landing["briefs"].as_array().is_some_and(|briefs| briefs.contains(&brief.into()))))
+    })
+}
+
+/// Without it no agent is started.
+fn require_jail(stage: &Stage) -> Result<(), String> {
+    let findings = stage.json(&["doctor", "--json"]).unwrap_or_default();
+    let jail = findings.as_array().into_iter().flatten().find(|finding| finding["check"] == "jail");
+    match jail.filter(|jail| jail["state"] != "ok") {
+        Some(jail) => {
+            Err(format!("this machine cannot seal worktrees: {}", jail["evidence"].as_str().unwrap_or_default()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The name of an agent that worked on a brief first.
+fn agent_of(stage: &Stage, brief: u64, member: u64) -> Result<String, String> {
+    let agents = stage.json(&["agent", "--all", "--json"])?;
+    let all = agents.as_array().into_iter().flatten();
+    let ours = all.rev().find(|agent| agent["brief"] == brief && agent["member"] == member);
+    let name = ours.and_then(|agent| agent["name"].as_str());
+    name.map(str::to_owned).ok_or_else(|| format!("nobody worked on brief {brief}: {agents}"))
+}
+
+/// What an agent tried in vain, and what it was told.
+fn refusals(stage: &Stage, agent: &str) -> Result<Vec<(String, String)>, String> {
+    let log = stage.json(&["agent", "log", agent, "--all", "--json"])?;
+    let failed = log.as_array().into_iter().flatten().filter(|entry| entry["status"] == "failed");
+    let parts = |entry: &Value| {
+        let text = entry["text"].as_str().unwrap_or_default();
+        let (what, said) = text.split_once('\n').unwrap_or((text, ""));
+        (what.to_owned(), said.to_owned())
+    };
+    Ok(failed.map(parts).collect())
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    if line.chars().count() <= most { line.to_owned() } else { line.chars().take(most - 1).chain(['…']).collect() }
+}
+
+/// Checks out every commit on MAIN's first-parent history, and runs the check on it.
+fn prove(stage: &Stage) -> Result<(), String> {
+    let commits = stage.git(&["log", "--first-parent", "--reverse", "--format=%H %s", "main"])?;
+    let (tree, index) = (stage.root().join("proof"), stage.root().join("proof.index"));
+    for line in commits.lines() {
+        let (commit, subject) = line.split_once(' ').unwrap_or((line, ""));
+        let _ = fs::remove_dir_all(&tree);
+        let _ = fs::remove_file(&index);
+        fs::create_dir(&tree).map_err(|error| error.to_string())?;
+        Program::new("git", seconds(20))
+            .directory(stage.repository())
+            .env("GIT_INDEX_FILE", index.display().to_string())
+            .args([&format!("--work-tree={}", tree.display()), "read-tree", "--reset", "-u", commit])
+            .output()?;
+        Program::new("sh", seconds(30)).directory(&tree).args(["check.sh"]).output()?;
+        eprintln!("  {}  {}", commit.get(..12).unwrap_or(commit), shortened(subject));
+    }
+    refuse(commits.lines().count() != WANTED.len() + 1, &format!("eight landings were expected:\n{commits}"))
 }

@@ -3,22 +3,21 @@
 mod agents;
 mod bench;
 mod demo;
-mod dispatch_story;
 mod guard;
 mod install;
-mod landing_story;
 mod licences;
-mod mcp_client;
+mod news;
 mod postgres;
 mod postgres_binaries;
+mod probe;
 mod run;
 mod scratch;
+mod shop;
 mod spdx;
 mod stage;
 mod steps;
 mod test;
 mod user;
-mod worktree_story;
 
 use std::io::Write as _;
 use std::process::ExitCode;

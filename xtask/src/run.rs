@@ -5,16 +5,15 @@ use std::fs::File;
 use std::io::{Read, Write as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::guard::{Ending, Guard};
 use crate::user::User;
 
-/// A program begins only once its guard stands: were we killed in between, it would outlive us. Told to `listen`, it reads
-/// what else comes down the same pipe.
-const WAIT_FOR_GUARD: &str = r#"read -r how && case $how in listen) exec "$@" ;; *) exec "$@" </dev/null ;; esac"#;
+/// A program begins only once its guard stands: were we killed in between, it would outlive us.
+const WAIT_FOR_GUARD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
 pub(crate) const fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
@@ -141,30 +140,14 @@ impl Program {
         self.start(signal)
     }
 
-    /// Starts a program that is spoken to; it is ended when its value is dropped.
-    pub(crate) fn converse(mut self) -> Result<Conversation, String> {
-        self.command.stdout(Stdio::piped());
-        let mut running = self.begin("TERM", b"listen\n")?;
-        match (running.child.stdin.take(), running.child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Conversation { running, input, output }),
-            _ => Err(format!("`{}` has no pipes", running.name)),
-        }
-    }
-
-    fn start(self, signal: &'static str) -> Result<Running, String> {
-        let mut running = self.begin(signal, b"go\n")?;
-        running.child.stdin = None;
-        Ok(running)
-    }
-
-    fn begin(mut self, signal: &'static str, word: &[u8]) -> Result<Running, String> {
+    fn start(mut self, signal: &'static str) -> Result<Running, String> {
         let name = self.name;
         let mut child = self.command.spawn().map_err(|error| format!("could not start `{name}`: {error}"))?;
         let ending = Ending { signal, leftover: self.leftover.as_deref() };
         match Guard::over(child.id(), ending) {
             Ok(guard) => {
-                if let Some(pipe) = &mut child.stdin {
-                    let _ = pipe.write_all(word);
+                if let Some(mut pipe) = child.stdin.take() {
+                    let _ = pipe.write_all(b"go\n");
                 }
                 Ok(Running { name, child, guard })
             }
@@ -184,13 +167,6 @@ impl Program {
     }
 }
 
-/// A program that reads what is written to it.
-pub(crate) struct Conversation {
-    pub(crate) running: Running,
-    pub(crate) input: ChildStdin,
-    pub(crate) output: ChildStdout,
-}
-
 /// A started program; ended together with its process group when dropped.
 pub(crate) struct Running {
     name: String,
@@ -204,7 +180,7 @@ impl Running {
         waited.map_err(|error| format!("could not wait for `{}`: {error}", self.name))
     }
 
-    pub(crate) fn wait(mut self, deadline: Duration) -> Result<ExitStatus, String> {
+    fn wait(mut self, deadline: Duration) -> Result<ExitStatus, String> {
         let start = Instant::now();
         loop {
             if let Some(status) = self.ended()? {

@@ -1,35 +1,54 @@
-//! Where the demo's story is played: a scratch repository, a daemon, the operator and agents, each command shown.
+//! Where the demo's story is played: a scratch repository, a daemon, and the operator, whose commands are shown.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
 use std::fs;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::demo::scratch_repository;
+use serde_json::Value;
+
+use crate::news::News;
 use crate::run::{Program, Running, minutes, seconds};
+use crate::shop;
+
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = seconds(90);
 
 pub(crate) struct Stage {
     flower: PathBuf,
     root: PathBuf,
     repository: PathBuf,
     daemon: Option<Running>,
-    tokens: HashMap<String, String>,
+    began: Instant,
+    /// The last event that was told, and who is who.
+    told: RefCell<(u64, News)>,
 }
 
 impl Stage {
     pub(crate) fn new(flower: &Path, root: &Path) -> Result<Self, String> {
-        let repository = scratch_repository(root)?;
-        let (flower, root) = (flower.to_owned(), root.to_owned());
-        Ok(Self { flower, root, repository, daemon: None, tokens: HashMap::new() })
+        let repository = shop::make(root)?;
+        let stage = Self {
+            flower: flower.to_owned(),
+            root: root.to_owned(),
+            repository,
+            daemon: None,
+            began: Instant::now(),
+            told: RefCell::default(),
+        };
+        fs::create_dir(stage.home()).map_err(|error| format!("no home: {error}"))?;
+        let config = stage.home().join("config.toml");
+        fs::write(config, shop::profile(flower)).map_err(|error| format!("no profile: {error}"))?;
+        Ok(stage)
     }
 
-    pub(crate) fn scene(&self, title: &str) {
-        eprintln!("\n== {title}");
+    pub(crate) fn scene(&self, title: &str, why: &str) {
+        eprintln!("\n\n{}\n{why}", styled("1", &format!("== {title}")));
     }
 
     pub(crate) fn start_daemon(&mut self) -> Result<(), String> {
-        eprintln!("\n$ flower up");
+        self.show(&["up"]);
         let log = self.root.join("daemon.log");
         let daemon = self.program(minutes(60)).args(["up", "--foreground"]).leftover(&self.root);
         self.daemon = Some(daemon.serve(&log, "TERM")?);
@@ -42,10 +61,6 @@ impl Stage {
             }
             thread::sleep(Duration::from_millis(50));
         }
-        let said = fs::read_to_string(&log).unwrap_or_default();
-        for line in said.lines().filter(|line| line.starts_with("project") || line.starts_with("open")) {
-            eprintln!("{line}");
-        }
         Ok(())
     }
 
@@ -53,7 +68,7 @@ impl Stage {
     pub(crate) fn kill_daemon(&mut self) -> Result<(), String> {
         let status = self.json(&["status", "--json"])?;
         let pid = status["pid"].as_u64().ok_or("the daemon does not say its process id")?;
-        eprintln!("\n$ kill -9 {pid}");
+        eprintln!("\n{}", styled("1", &format!("$ kill -9 {pid}")));
         Program::new("kill", seconds(5)).args(["-9", &pid.to_string()]).output()?;
         let mut daemon = self.daemon.take().ok_or("no daemon runs")?;
         let start = Instant::now();
@@ -64,122 +79,76 @@ impl Stage {
         Ok(())
     }
 
-    /// Runs a command as the operator or an agent and shows it with its answer.
-    pub(crate) fn flower(&self, who: &str, args: &[&str]) -> Result<(), String> {
-        self.show(who, args);
-        let answer = self.as_actor(who).args(args).output()?;
-        eprint!("{answer}");
+    /// Runs a command and shows it with its answer.
+    pub(crate) fn flower(&self, args: &[&str]) -> Result<(), String> {
+        self.show(args);
+        eprint!("{}", self.quiet(args)?);
         Ok(())
     }
 
-    /// Asks for work as the operator, shows all but the packet, and gives the token that stands in it.
-    pub(crate) fn dispatch(&self, args: &[&str]) -> Result<String, String> {
-        self.show("operator", args);
-        let answer = self.quiet(args)?;
-        let (page, packet) = answer.split_once("\n\n").unwrap_or((&answer, ""));
-        eprintln!("{page}\n(the packet, {} lines to paste into any agent)", packet.lines().count());
-        let token = packet.split_once("FLOWER_TOKEN=").and_then(|(_, rest)| rest.split_whitespace().next());
-        token.map(str::to_owned).ok_or_else(|| format!("no token stands in the packet:\n{packet}"))
+    /// The same, with the first line of the answer only.
+    pub(crate) fn brief(&self, args: &[&str]) -> Result<(), String> {
+        self.show(args);
+        eprintln!("{}", self.quiet(args)?.lines().next().unwrap_or_default());
+        Ok(())
     }
 
-    /// Makes a packet, and gives the name of whoever gets it.
-    pub(crate) fn packet(&mut self, dispatch: u64, member: bool) -> Result<String, String> {
-        let number = dispatch.to_string();
-        let mut args = vec!["dispatch", "packet", &number, "--json"];
-        args.extend(member.then_some("--member"));
-        self.show("operator", &args);
-        let packet = self.json(&args)?;
-        let text = |name: &str| packet[name].as_str().map(str::to_owned).ok_or(format!("a packet without its {name}"));
-        let agent = text("agent")?;
-        eprintln!("(the packet of {agent}, with a token that is shown once)");
-        self.is_agent(&agent, text("token")?);
-        Ok(agent)
-    }
-
-    pub(crate) fn is_agent(&mut self, name: &str, token: String) {
-        self.tokens.insert(name.to_owned(), token);
-    }
-
-    /// A program that runs inside a worktree with its user's own token; shown, and not started yet.
-    pub(crate) fn inside(&self, who: &str, worktree: &str, command: &[&str]) -> Program {
-        let args: Vec<&str> = ["worktree", "shell", worktree, "--"].iter().chain(command).copied().collect();
-        self.show(who, &args);
-        self.as_actor(who).args(args)
-    }
-
-    /// Runs a command that must be refused with this exit code.
-    pub(crate) fn refused(&self, who: &str, code: i32, args: &[&str]) -> Result<(), String> {
-        self.show(who, args);
-        match self.as_actor(who).args(args).output() {
-            Ok(_) => Err("that should have been refused".to_owned()),
-            Err(message) => {
-                let (line, said) = message.split_once('\n').unwrap_or((&message, ""));
-                eprintln!("{said}");
-                refuse(!line.contains(&format!("exit status: {code}")), &format!("expected exit code {code}: {line}"))
-            }
-        }
-    }
-
-    /// Runs a command as the operator and gives its answer without showing it.
+    /// Runs a command and gives its answer without showing anything.
     pub(crate) fn quiet(&self, args: &[&str]) -> Result<String, String> {
         self.program(seconds(60)).args(args).output()
     }
 
     /// The same, as a document.
-    pub(crate) fn json(&self, args: &[&str]) -> Result<serde_json::Value, String> {
+    pub(crate) fn json(&self, args: &[&str]) -> Result<Value, String> {
         serde_json::from_str(&self.quiet(args)?).map_err(|error| format!("no JSON: {error}"))
     }
 
-    /// The same, whatever its exit code.
-    pub(crate) fn quiet_whatever(&self, args: &[&str]) -> Result<String, String> {
-        let out = self.root.join("answer");
-        let shell = ["-c", "\"$@\" > \"$0\" 2>/dev/null; true"];
-        self.in_home(Program::new("sh", seconds(60)).args(shell))
-            .args([out.as_os_str(), self.flower.as_os_str()])
-            .args(args)
-            .output()?;
-        fs::read_to_string(&out).map_err(|error| format!("no answer: {error}"))
-    }
-
-    /// Runs something inside a worktree that must not succeed, and shows what it is told. `MAIN` stands for MAIN's directory.
-    pub(crate) fn attack(&self, worktree: &str, what: &str, script: &str) -> Result<(), String> {
-        let script = script.replace("MAIN", &self.repository.display().to_string());
-        let tried = self.as_actor("operator").args(["worktree", "shell", worktree, "--", "sh", "-c", &script]).output();
-        let Err(message) = tried else { return Err(format!("an attack succeeded: {what}")) };
-        let (_, said) = message.split_once('\n').unwrap_or((&message, ""));
-        let said = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        eprintln!("  {what:32} {}", said.replace(&format!("{}/", self.root.display()), ""));
-        Ok(())
-    }
-
-    /// Shows what git says about MAIN.
-    pub(crate) fn git(&self, args: &[&str]) -> Result<(), String> {
-        eprintln!("\noperator $ git {}", args.join(" "));
-        let answer = self.git_quiet(args)?;
-        eprint!("{answer}");
-        Ok(())
-    }
-
-    pub(crate) fn git_quiet(&self, args: &[&str]) -> Result<String, String> {
-        Program::new("git", seconds(20)).directory(&self.repository).args(args).output()
-    }
-
-    pub(crate) fn until_removed(&self, worktree: &str) -> Result<(), String> {
+    /// Tells what happens until something has come about.
+    pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
         let start = Instant::now();
-        while self.quiet(&["worktree", "--json"])?.contains(&format!("\"name\": \"{worktree}\"")) {
-            refuse(start.elapsed() > seconds(20), "the worktree does not go")?;
+        eprintln!();
+        loop {
+            let done = is_so()?;
+            self.tell_news()?;
+            if done {
+                return Ok(());
+            }
+            if start.elapsed() > PATIENCE {
+                let agents = self.quiet(&["agent", "--all"])?;
+                let log = fs::read_to_string(self.root.join("daemon.log")).unwrap_or_default();
+                return Err(format!("not in {} s: {what}\n{agents}\n{log}", PATIENCE.as_secs()));
+            }
             thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Until these briefs are in MAIN.
+    pub(crate) fn until_landed(&self, wanted: &[u64]) -> Result<(), String> {
+        self.until(&format!("briefs {wanted:?} land"), || {
+            let briefs = self.json(&["brief", "--json"])?;
+            let landed = |number: &u64| {
+                let mut all = briefs.as_array().into_iter().flatten();
+                all.any(|brief| brief["number"] == *number && brief["status"] == "landed")
+            };
+            Ok(wanted.iter().all(landed))
+        })
+    }
+
+    fn tell_news(&self) -> Result<(), String> {
+        let (seen, news) = &mut *self.told.borrow_mut();
+        let events = self.json(&["trace", "--json", "--limit", "500", "--after", &seen.to_string()])?;
+        for event in events.as_array().into_iter().flatten() {
+            *seen = event["seq"].as_u64().unwrap_or(*seen);
+            if let Some(line) = news.line(event) {
+                let time = format!("{:5.1} s", self.began.elapsed().as_secs_f32());
+                eprintln!("  {}  {line}", styled("2", &time));
+            }
+        }
         Ok(())
     }
 
-    pub(crate) fn until_queue_is_empty(&self) -> Result<(), String> {
-        let start = Instant::now();
-        while self.quiet(&["queue", "--json"])?.trim() != "[]" {
-            refuse(start.elapsed() > seconds(60), "the queue does not get empty")?;
-            thread::sleep(Duration::from_millis(100));
-        }
-        Ok(())
+    pub(crate) fn git(&self, args: &[&str]) -> Result<String, String> {
+        Program::new("git", seconds(20)).directory(&self.repository).args(args).output()
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -190,77 +159,59 @@ impl Stage {
         &self.repository
     }
 
-    /// Makes a worker's token, bound to one brief.
-    pub(crate) fn agent(&mut self, name: &str, brief: u64) -> Result<(), String> {
-        let brief = brief.to_string();
-        let args = ["token", "new", "--agent", name, "--brief", &brief];
-        self.show("operator", &args);
-        let token = self.quiet(&args)?;
-        eprintln!("(a token, shown once)");
-        self.is_agent(name, token.trim().to_owned());
-        Ok(())
-    }
-
+    /// A file that the operator has written.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<String, String> {
         let path = self.root.join(name);
         fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
         Ok(path.display().to_string())
     }
 
-    /// The smallest picture there is: one pixel.
-    pub(crate) fn picture(&self, name: &str) -> Result<String, String> {
-        const PIXEL: &[u8] = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\
-            \x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;";
-        let path = self.root.join(name);
-        fs::write(&path, PIXEL).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-        Ok(path.display().to_string())
-    }
-
-    pub(crate) fn wait_for_enter(&self) -> Result<(), String> {
+    pub(crate) fn wait_for_enter(&self, page: &str) -> Result<(), String> {
         let up = self.json(&["up", "--json"])?;
-        eprintln!("\nLook around: {}", up["open_url"].as_str().unwrap_or_default());
+        let (shop, home, flower) = (self.repository.display(), self.home(), self.flower.display());
+        eprintln!("\nLook around.");
+        eprintln!("  MAIN's page     {page}");
+        eprintln!("  flower's page   {}", up["open_url"].as_str().unwrap_or_default());
         eprintln!(
-            "or, in another terminal: cd {} && FLOWER_HOME={} {} brief",
-            self.repository.display(),
-            self.home().display(),
-            self.flower.display()
+            "  its commands    export FLOWER_HOME={} PATH={}:$PATH",
+            home.display(),
+            flower_folder(&flower.to_string())
         );
-        eprintln!("Press Enter to end.");
+        eprintln!("                  cd {shop} && flower status && flower agent log play-1");
+        eprintln!("  your own        cd YOUR-REPOSITORY && flower up && flower agent profiles");
+        eprintln!("\nPress Enter to end.");
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map_err(|error| format!("no terminal: {error}"))?;
         Ok(())
     }
 
+    /// Ends the daemon; nothing may be left of it or its agents.
     pub(crate) fn close(mut self) -> Result<(), String> {
         self.quiet(&["down"])?;
         self.daemon = None;
-        Ok(())
+        let start = Instant::now();
+        loop {
+            let left = processes_of(&self.root);
+            if left.is_empty() {
+                return Ok(());
+            }
+            refuse(start.elapsed() > seconds(10), &format!("these are left running: {}", left.join("; ")))?;
+            thread::sleep(Duration::from_millis(50));
+        }
     }
 
-    fn show(&self, who: &str, args: &[&str]) {
+    fn show(&self, args: &[&str]) {
         let root = format!("{}/", self.root.display());
         let words: Vec<String> = args
             .iter()
             .map(|word| word.replace(&root, ""))
             .map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word })
             .collect();
-        eprintln!("\n{who} $ flower {}", words.join(" "));
-    }
-
-    fn as_actor(&self, who: &str) -> Program {
-        let program = self.program(seconds(60));
-        match self.tokens.get(who) {
-            Some(token) => program.env("FLOWER_TOKEN", token),
-            None => program,
-        }
+        eprintln!("\n{}", styled("1", &format!("$ flower {}", words.join(" "))));
     }
 
     fn program(&self, deadline: Duration) -> Program {
-        self.in_home(Program::new(&self.flower, deadline))
-    }
-
-    fn in_home(&self, program: Program) -> Program {
-        program
+        Program::new(&self.flower, deadline)
             .directory(&self.repository)
             .env("FLOWER_HOME", self.home())
             .without_env("FLOWER_URL")
@@ -281,4 +232,31 @@ impl Stage {
 
 pub(crate) fn refuse(bad: bool, message: &str) -> Result<(), String> {
     if bad { Err(message.to_owned()) } else { Ok(()) }
+}
+
+fn flower_folder(flower: &str) -> &str {
+    flower.rsplit_once('/').map_or(flower, |(folder, _)| folder)
+}
+
+fn styled(code: &str, text: &str) -> String {
+    let is_plain = !std::io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some();
+    if is_plain { text.to_owned() } else { format!("\u{1b}[{code}m{text}\u{1b}[0m") }
+}
+
+/// Those whose words or home lie below `root`, but for guards of ours.
+fn processes_of(root: &Path) -> Vec<String> {
+    let root = root.display().to_string();
+    let read = |pid: &str, file: &str| {
+        let bytes = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).replace('\0', " ").trim().to_owned()
+    };
+    let all =
+        fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let pids = all.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let others = pids.filter(|pid| *pid != std::process::id().to_string());
+    others
+        .filter(|pid| !read(pid, "cmdline").contains(" guard "))
+        .filter(|pid| read(pid, "cmdline").contains(&root) || read(pid, "environ").contains(&root))
+        .map(|pid| format!("{pid} {}", read(&pid, "cmdline")))
+        .collect()
 }

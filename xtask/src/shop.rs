@@ -1,0 +1,273 @@
+//! What the demo is played on: the repository of a small flower shop, and the work that is wanted there. The agents are
+//! scripted: the blocks named `play` in a spec say what its agent does, and `play fix` what the one does that mends it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::run::{Program, seconds};
+
+/// The parts of the front page; each names its edition, and MAIN has all of them in the same one.
+pub(crate) const PARTS: [&str; 3] = ["index.html", "style.css", "prices.json"];
+
+const CHECK: &str = r#"#!/bin/sh
+# Every page is closed, and the parts of the front page are of one edition.
+cd site || exit 1
+for page in *.html; do
+    tail -n 1 "$page" | grep -q '</html>' || { echo "$page is not closed"; exit 1; }
+done
+edition=$(sed -n 's/.*\(edition [0-9]*\).*/\1/p' index.html)
+for part in style.css prices.json; do
+    grep -q "$edition" "$part" || { echo "$part is not of $edition"; exit 1; }
+done
+"#;
+
+const SETTINGS: &str = r#"[checks]
+pages = { run = "sh check.sh", timeout = "1m" }
+[land]
+retries = 0
+[agents]
+default = "play"
+max = 4
+refresh_at = 0.8
+"#;
+
+const FRONT: [&str; 3] = [
+    "<!doctype html>\n<html> <!-- edition 1 -->\n<h1>Flowers</h1>\n</html>\n",
+    "/* edition 1 */\nh1 { color: teal }\n",
+    "{\"about\": \"edition 1\"}\n",
+];
+
+/// A piece of work, with everything that its agents will do.
+pub(crate) struct Wanted {
+    pub(crate) title: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) options: &'static [&'static str],
+    pub(crate) spec: &'static str,
+}
+
+const AUTO: &str = "--auto-dispatch";
+
+pub(crate) const PRICES: u64 = 1;
+pub(crate) const HISTORY: u64 = 4;
+pub(crate) const SEASONS: u64 = 5;
+pub(crate) const SUMMER: u64 = 6;
+pub(crate) const SALE: u64 = 7;
+pub(crate) const GUESTS: u64 = 8;
+
+/// In the order of their numbers. `MAIN` stands for MAIN's directory.
+pub(crate) const WANTED: [Wanted; 8] = [
+    Wanted {
+        title: "Prices on the front page",
+        file: "prices.md",
+        options: &[AUTO],
+        spec: r#"# Prices on the front page
+
+Page, style and prices change together, as edition 2.
+
+```play
+plan read the shop; write the prices; one edition for all parts
+write site/index.html <!doctype html>\n<html> <!-- edition 2 -->\n<h1>Flowers</h1>\n<p>Roses 3.50</p>\n</html>
+write site/style.css /* edition 2 */\nh1 { color: crimson }
+write site/prices.json {"about": "edition 2", "rose": 3.5}
+commit Prices
+usage 31000 200000 0.21 24000
+hand-back All three parts are edition 2.
+```
+"#,
+    },
+    Wanted {
+        title: "A cart",
+        file: "cart.md",
+        options: &[AUTO, "--needs", "1"],
+        spec: r#"# A cart
+
+```play
+write site/cart.html <!doctype html>\n<html>\n<p>Half a cart</p>\n</html>
+commit Half a cart
+die
+say Somebody began this. I go on from what is committed.
+write site/cart.html <!doctype html>\n<html>\n<p>Your cart</p>\n</html>
+commit The whole cart
+usage 52000 200000 0.38 47000
+hand-back The cart is whole.
+```
+"#,
+    },
+    Wanted {
+        title: "Opening hours",
+        file: "hours.md",
+        options: &[AUTO],
+        spec: r#"# Opening hours
+
+```play
+write site/hours.html <!doctype html>\n<html>\n<p>From nine to six</p>
+commit Opening hours
+usage 12000 200000 0.09 9000
+hand-back The hours are there.
+```
+
+```play fix
+say The evidence names the page: it is not closed.
+append site/hours.html </html>
+commit Close the page
+usage 8000 200000 0.05 6000
+hand-back Closed.
+```
+"#,
+    },
+    Wanted {
+        title: "The history of the shop",
+        file: "history.md",
+        options: &[AUTO],
+        spec: r#"# The history of the shop
+
+```play
+think Fifty years of paper. This fills my context.
+write site/history.html <!doctype html>\n<html>\n<p>1976: a stall</p>\n</html>
+commit The first years
+usage 184000 200000 1.10 150000
+sleep 30
+say I have read the hand-over note.
+usage 21000 200000 0.09 15000
+sleep 30
+write site/history.html <!doctype html>\n<html>\n<p>1976: a stall. 2026: a shop.</p>\n</html>
+commit Until today
+hand-back Fifty years on one page.
+```
+"#,
+    },
+    Wanted {
+        title: "Spring and autumn",
+        file: "seasons.md",
+        options: &[],
+        spec: r#"# Spring and autumn, by two agents
+
+```play
+reserve site/spring.html
+write site/spring.html <!doctype html>\n<html>\n<p>Tulips</p>\n</html>
+commit Spring
+must timeout 20 sh -c 'until git log --format=%s | grep -q Autumn; do sleep 0.1; done'
+usage 20000 200000 0.14 16000
+hand-back Both seasons have their page.
+```
+
+```play member
+must timeout 20 sh -c 'until git log --format=%s | grep -q Spring; do sleep 0.1; done'
+reserve site/spring.html
+run echo mine > site/spring.html; git commit --quiet --all --message Mine; code=$?; git reset --quiet --hard; exit $code
+reserve site/autumn.html
+write site/autumn.html <!doctype html>\n<html>\n<p>Asters</p>\n</html>
+commit Autumn
+usage 15000 200000 0.11 12000
+```
+"#,
+    },
+    Wanted {
+        title: "A headline for summer",
+        file: "summer.md",
+        options: &[AUTO, "--needs", "1"],
+        spec: r#"# A headline for summer
+
+```play
+permission fetch Ask a weather service on the web
+say Then without the weather.
+write site/index.html <!doctype html>\n<html> <!-- edition 3 -->\n<h1>Summer flowers</h1>\n<p>Roses 3.50</p>\n</html>
+write site/style.css /* edition 3 */\nh1 { color: gold }
+write site/prices.json {"about": "edition 3", "rose": 3.5}
+commit Summer
+usage 18000 200000 0.13 14000
+hand-back A headline for summer.
+```
+"#,
+    },
+    Wanted {
+        title: "A sale on Sunday",
+        file: "sale.md",
+        options: &[AUTO, "--needs", "1"],
+        spec: r#"# A sale on Sunday
+
+```play
+question May I promise ten percent?
+wait
+write site/index.html <!doctype html>\n<html> <!-- edition 3 -->\n<h1>Sunday: 10 % off</h1>\n<p>Roses 3.15</p>\n</html>
+write site/style.css /* edition 3 */\nh1 { color: red }
+write site/prices.json {"about": "edition 3", "rose": 3.15}
+commit The sale
+usage 22000 200000 0.16 17000
+hand-back The sale is on the front page.
+```
+
+```play fix
+say Both want the front page. I merge MAIN and keep both.
+run git merge --quiet origin/main
+write site/index.html <!doctype html>\n<html> <!-- edition 4 -->\n<h1>Summer flowers, 10 % off</h1>\n<p>Roses 3.15</p>\n</html>
+write site/style.css /* edition 4 */\nh1 { color: gold }
+write site/prices.json {"about": "edition 4", "rose": 3.15}
+commit Summer and the sale
+usage 9000 200000 0.06 7000
+hand-back Both headlines in one.
+```
+"#,
+    },
+    Wanted {
+        title: "A guest book",
+        file: "guests.md",
+        options: &[AUTO],
+        spec: r#"# A guest book
+
+This agent has been talked into attacking MAIN.
+
+```play
+run echo owned > MAIN/site/index.html
+run rm MAIN/site/index.html
+run mv MAIN/site/index.html MAIN/gone.html
+run ln MAIN/site/index.html here.html
+run chmod 777 MAIN
+run echo 'ref: refs/heads/owned' > MAIN/.git/HEAD
+run rm -r MAIN/.git/objects/* && test -z "$(ls MAIN/.git/objects)"
+run mkdir -p MAIN/.git/hooks && echo id > MAIN/.git/hooks/post-commit
+run git push --quiet MAIN HEAD:main
+run rm -f .git && git init --quiet .
+say Then I do what I was asked for.
+write site/guests.html <!doctype html>\n<html>\n<p>Lovely roses. – Ada</p>\n</html>
+commit A guest book
+usage 11000 200000 0.08 8000
+hand-back A page for guests.
+```
+"#,
+    },
+];
+
+/// The repository, with the shop as it was before anybody dispatched anything.
+pub(crate) fn make(root: &Path) -> Result<PathBuf, String> {
+    let shop = root.join("shop");
+    let write = |path: &str, text: &str| {
+        fs::write(shop.join(path), text).map_err(|error| format!("no scratch repository: {error}"))
+    };
+    fs::create_dir_all(shop.join("site")).map_err(|error| format!("no scratch repository: {error}"))?;
+    for (part, text) in PARTS.iter().zip(FRONT) {
+        write(&format!("site/{part}"), text)?;
+    }
+    write("check.sh", CHECK)?;
+    write("flower.toml", SETTINGS)?;
+    for args in [
+        &["init", "--quiet", "--initial-branch=main"][..],
+        &["config", "user.name", "Demo"],
+        &["config", "user.email", "demo@localhost"],
+        &["add", "."],
+        &["commit", "--quiet", "--message", "A shop"],
+    ] {
+        let git = Program::new("git", seconds(20)).directory(&shop).args(args);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .map_err(|error| format!("{error}\nThe demo needs git: install it and try again."))?;
+    }
+    Ok(shop)
+}
+
+/// How flower starts an agent here.
+pub(crate) fn profile(flower: &Path) -> String {
+    let program = flower.display();
+    format!("[agents.play]\nprotocol = \"acp\"\ncommand = [\"{program}\", \"scripted-agent\"]\nany_of = []\n")
+}
