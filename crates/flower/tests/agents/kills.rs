@@ -128,7 +128,7 @@ fn agents_go_on_after_the_daemon_was_sent_home() {
     let file = |n: usize| format!("{n}.txt");
     let all: Vec<u64> = (0..AT_ONCE)
         .map(|n| {
-            let brief = stage.brief(&format!("Part {n}"), &format!("fork\nsay now\n{}", script(&file(n))));
+            let brief = stage.brief(&format!("Part {n}"), &format!("fork\nsay now then\n{}", script(&file(n))));
             stage.dispatch_with(brief, &json!({ "agent": PROFILES[n % 2] }))
         })
         .collect();

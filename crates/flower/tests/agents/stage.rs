@@ -154,14 +154,25 @@ impl Stage {
     /// Everything in the transcript of an agent, with the kind of each entry before it.
     pub fn log(&self, name: &str) -> String {
         let mut said = String::new();
+        self.read_log(name, |page| {
+            said.push_str(page);
+            false
+        });
+        said
+    }
+
+    /// Page by page, until somebody has read enough.
+    fn read_log(&self, name: &str, mut is_enough: impl FnMut(&str) -> bool) -> bool {
         let mut after = 0;
         loop {
             let page = self.get(&format!("/api/agents/{name}/log?after={after}"));
-            for entry in list(&page["entries"]) {
-                said.push_str(&format!("{}: {}\n", text(&entry["kind"]), entry["text"].as_str().unwrap_or_default()));
+            let lines = list(&page["entries"]);
+            let lines = lines.iter().map(|entry| format!("{}: {}\n", text(&entry["kind"]), text(&entry["text"])));
+            if is_enough(&lines.collect::<String>()) {
+                return true;
             }
             if page["more"] != true {
-                return said;
+                return false;
             }
             after = number(&page["next"]);
         }
@@ -212,7 +223,9 @@ impl Stage {
 
     /// Waits until the transcript of an agent has these words.
     pub fn hears(&self, name: &str, words: &str) {
-        self.until(&format!("agent {name}: `{words}`"), || self.log(name).contains(words).then_some(()));
+        self.until(&format!("agent {name}: `{words}`"), || {
+            self.read_log(name, |page| page.contains(words)).then_some(())
+        });
     }
 
     /// Waits until an agent has ended and nothing of it runs.

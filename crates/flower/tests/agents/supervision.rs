@@ -19,34 +19,46 @@ fn profiles() -> String {
 /// Agents that are hard to stop, each as far as it comes: their dispatches and names.
 fn stubborn(stage: &Stage) -> Vec<(u64, String)> {
     let kinds = [
-        ("hang-hard", "play", "say now\nhang-hard\n", "working"),
-        ("flood", "play", "say now\nflood 1000000\n", "working"),
+        ("hang-hard", "play", "say now then\nhang-hard\n", "working"),
         ("permission", "play", "permission fetch Look /etc/passwd\n", "waiting"),
         ("mute", "mute", "", "starting"),
+        // The others begin while it is still quiet.
+        ("flood", "play", "say now then\nflood 1000000\n", "working"),
     ];
     let begin = |(title, agent, script, _): &(&str, &str, &str, &str)| {
         let brief = stage.brief(title, &format!("{script}{}", THE_REST.replace('$', title)));
         stage.dispatch_with(brief, &json!({ "agent": agent }))
     };
-    let dispatches: Vec<u64> = kinds.iter().map(begin).collect();
-    let names: Vec<String> = dispatches.iter().map(|dispatch| stage.agent_of(*dispatch)).collect();
-    for ((title, _, script, state), name) in kinds.iter().zip(&names) {
-        if script.starts_with("say now") {
-            stage.hears(name, "now");
+    let is_there = |name: &str, state: &str| {
+        let agent = stage.agent(name);
+        (agent["state"] == state && agent["pid"].is_u64()).then_some(())
+    };
+    let mut all: Vec<(u64, String)> = Vec::new();
+    let (last, first) = kinds.split_last().expect("some");
+    for some in [first, std::slice::from_ref(last)] {
+        let dispatches: Vec<u64> = some.iter().map(begin).collect();
+        for ((title, _, script, state), dispatch) in some.iter().zip(dispatches) {
+            let name = stage.agent_of(dispatch);
+            if script.starts_with("say now then") {
+                stage.hears(&name, "said: now");
+            }
+            stage.until(&format!("{title} is {state}"), || is_there(&name, state));
+            all.push((dispatch, name));
         }
-        stage.until(&format!("{title} is {state}"), || {
-            let agent = stage.agent(name);
-            (agent["state"] == *state && agent["pid"].is_u64()).then_some(())
-        });
     }
-    dispatches.into_iter().zip(names).collect()
+    all.reverse();
+    all
 }
 
 #[test]
 fn the_state_of_an_agent_is_seen_with_its_evidence() {
-    let profiles = [profiles(), profile("dying", &["--exit-at-once"], "")].concat();
+    let dead = profile("dead", &["--exit-at-once", "3"], "");
+    let profiles = [profiles(), dead, profile("dying", &["--forget"], "")].concat();
     let stage = Stage::with("max = 8", &profiles);
-    let dying = stage.dispatch_with(stage.brief("Dying", "say never"), &json!({ "agent": "dying" }));
+    let dying = ["dead", "dying"].map(|agent| {
+        let brief = stage.brief(agent, "say these are its last words\ndie 3");
+        stage.dispatch_with(brief, &json!({ "agent": agent }))
+    });
     stage.flower.ok(&["agent", "spawn", "play", "--worktree", "porch", "--standing", "--name", "idle"]);
     let asking = stage.play("Asking", "question really?\nwait\nhand-back done");
     let asking = stage.agent_of(asking);
@@ -58,8 +70,10 @@ fn the_state_of_an_agent_is_seen_with_its_evidence() {
         assert!(text(&agent["since"]) >= text(&agent["started_at"]), "{agent}");
     };
     seen(&all[0].1, "working", "turn");
+    stage.flower.ok(&["agent", "stop", &all[0].1]);
+    seen(&all[1].1, "starting", "process begins");
     seen(&all[2].1, "waiting", "permission");
-    seen(&all[3].1, "starting", "process begins");
+    seen(&all[3].1, "working", "turn");
     seen("idle", "idle", "nothing to do");
     seen(&asking, "waiting", "question 1 of brief");
     let list = stage.flower.ok(&["agent"]);
@@ -73,27 +87,30 @@ fn the_state_of_an_agent_is_seen_with_its_evidence() {
         (&json!("stopped"), &json!("closing time"), &json!(null), &stopped["ended_at"])
     );
     // Beside the others, because it takes its time.
-    given_up(&stage, dying);
+    let ended = dying.map(|dispatch| given_up(&stage, dispatch));
+    assert!(text(&ended[1]["ended"]["output"]).contains("these are its last words"), "{}", ended[1]);
 }
 
 /// An agent that dies at every start.
-fn given_up(stage: &Stage, dispatch: u64) {
+fn given_up(stage: &Stage, dispatch: u64) -> Value {
     let failed = stage.becomes(dispatch, "failed");
     let name = stage.agent_of(dispatch);
     let agent = stage.agent_ends(&name);
     assert_eq!((&agent["state"], &agent["restarts"]), (&json!("failed"), &json!(3)), "{agent}");
     assert!(text(&agent["evidence"]).contains("4 times"), "{agent}");
-    assert!(agent["ended"]["output"].is_string(), "its last words: {agent}");
+    assert!(text(&agent["evidence"]).contains("exit code 3"), "{agent}");
     assert!(text(&failed["result"]["summary"]).contains(&name), "{failed}");
     let restarts = stage.events("agent_restarted");
     assert_eq!(restarts.iter().filter(|event| event["body"]["number"] == agent["id"]).count(), 3);
     let alarms = stage.inbox("alarm");
-    assert!(alarms.len() == 1 && alarms[0]["title"].as_str().is_some_and(|title| title.contains(&name)), "{alarms:?}");
+    let title = json!(format!("{name} was given up"));
+    assert_eq!(alarms.iter().filter(|alarm| alarm["title"] == title).count(), 1, "{alarms:?}");
     // Something else is served meanwhile, and it is not tried again.
     let other = stage.play("Other", "hand-back nothing to do");
     stage.agent_ends(&stage.agent_of(other));
     let of_it = stage.all_agents().into_iter().filter(|agent| agent["dispatch"] == dispatch).count();
     assert_eq!((of_it, stage.show(dispatch)["state"].clone()), (1, json!("failed")));
+    agent
 }
 
 /// R13: an agent whose process is killed is replaced within ten seconds, with its name, its worktree and its claim.
@@ -107,13 +124,13 @@ fn a_killed_agent_is_replaced_and_goes_on() {
         let names: Vec<String> = (0..AT_ONCE).map(|n| format!("{round}-{n}")).collect();
         let script = |n: &str| {
             format!(
-                "write {n}.txt before\nappend {n}.txt kept\nsay now\nhang\nappend {n}.txt after\ncommit {n}\nhand-back done"
+                "write {n}.txt before\nappend {n}.txt kept\nsay now then\nhang\nappend {n}.txt after\ncommit {n}\nhand-back done"
             )
         };
         let all: Vec<u64> = names.iter().map(|name| stage.play(name, &script(name))).collect();
         for (n, dispatch) in all.iter().enumerate() {
             let name = stage.agent_of(*dispatch);
-            stage.hears(&name, "now");
+            stage.hears(&name, "said: now");
             let before = (stage.agent(&name), stage.show(*dispatch));
             let old = pid(&before.0);
             // Its jail, or what runs inside.
@@ -151,10 +168,10 @@ fn a_killed_agent_is_replaced_and_goes_on() {
 #[test]
 fn whatever_an_agent_forks_ends_with_it() {
     let stage = Stage::new();
-    let script = "fork\nsay now\nhang\nwrite a.txt x\ncommit a\nhand-back done";
+    let script = "fork\nsay now then\nhang\nwrite a.txt x\ncommit a\nhand-back done";
     let forks = |dispatch: u64| {
         let name = stage.agent_of(dispatch);
-        stage.hears(&name, "now");
+        stage.hears(&name, "said: now");
         stage.until("it forks", || (!stage.processes("scripted-fork").is_empty()).then_some(()));
         name
     };
@@ -206,6 +223,31 @@ fn whoever_is_stopped_is_stopped_at_once_and_goes_on_only_when_told_to() {
     for (dispatch, _) in &all {
         stage.becomes(*dispatch, "landed");
     }
+}
+
+/// At any moment between its dispatch and its work.
+#[test]
+fn whoever_is_stopped_early_never_begins() {
+    let stage = Stage::new();
+    let mut left = 0;
+    for n in 0..count(10, 100) {
+        let dispatch = stage.play(&format!("Early {n}"), "hang");
+        let name = stage.agent_of(dispatch);
+        std::thread::sleep(Duration::from_millis(n as u64 * 37 % 400));
+        stage.post(&format!("/api/agents/{name}/stop"), &json!({}));
+        let free = stage.until("its work is free again", || {
+            Some(stage.show(dispatch)).filter(|dispatch| dispatch["state"] == "requested")
+        });
+        assert_eq!((stage.waits(dispatch), &free["claim"]), (vec!["agent_stopped".to_owned()], &json!(null)));
+        assert_eq!((stage.agents(), stage.processes("scripted-agent")), (vec![], vec![]));
+        left += 1;
+    }
+    // Nothing that was under way has come after it.
+    let waiting = stage.until("a look at all", || {
+        let all = list(&stage.get("/api/dispatches?project=repo&all=true"));
+        Some(all.iter().filter(|dispatch| dispatch["state"] == "requested" && dispatch["claim"].is_null()).count())
+    });
+    assert_eq!((waiting, stage.processes("scripted-agent")), (left, vec![]));
 }
 
 #[test]
