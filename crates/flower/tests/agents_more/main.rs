@@ -1,0 +1,18 @@
+//! Agents that flower runs, with a real daemon, real git and a real jail: what they ask for, what they use up, what is written
+//! down of them, what they try, and whatever else may go wrong with them. Each is the scripted one, or a shell.
+
+mod attacks;
+mod bad_input;
+#[path = "../common/mod.rs"]
+mod common;
+mod context;
+mod full_disk;
+mod logs;
+mod masking;
+#[path = "../reliability/namespace.rs"]
+#[expect(dead_code, reason = "another test program uses the rest")]
+mod namespace;
+mod permissions;
+mod spend;
+mod stage;
+mod terminal;
