@@ -64,15 +64,13 @@ const TRIES: &[&str] = &[
     "FLOWER_TOKEN=$(printf %040d 0) flower status",
 ];
 
-fn attacker(values: &[(&str, String)]) -> String {
-    let set: String = values.iter().map(|(name, value)| format!("export {name}='{value}'; ")).collect();
-    let mut steps = String::new();
-    for (number, attempt) in TRIES.iter().enumerate() {
-        steps.push_str(&format!(
-            "run {set} if ( {attempt} ) > out-{number} 2>&1 < /dev/null; then echo BR''OKEN {number}; tail -2 out-{number}; fi; echo tried {number}\n"
-        ));
-    }
-    steps
+/// A script that tries all of them and says which of them succeeded.
+fn tries() -> String {
+    let each = TRIES.iter().enumerate().map(|(number, attempt)| {
+        format!("if ( {attempt} ) > ../out 2>&1 < /dev/null; then echo BROKEN {number}; tail -2 ../out; fi\n")
+    });
+    let all: String = each.collect();
+    format!("{}echo tried {}\n", all.replace("../out", "$HOME/out"), TRIES.len())
 }
 
 const LENDS: &str = "credentials = [\"~/.play/credentials.json\"]";
@@ -82,6 +80,7 @@ fn guarded(more: &str) -> Stage {
     let secret = json!({ "access": "aCredential-12345678" }).to_string();
     put(&flower, &flower.dir().join("user/.play/credentials.json"), &secret);
     put(&flower, &flower.dir().join("user/.aws/credentials"), &secret);
+    put(&flower, &flower.repo.join("tries.sh"), tries());
     Stage::of(flower, &(play("play", &[], "") + &play("rich", &[], LENDS) + more))
 }
 
@@ -109,12 +108,12 @@ fn rows_38_to_46_whatever_an_agent_tries_fails() {
     let attacks: String = ["README.md", ".git/HEAD", ".git/config", ".git/refs/heads/main", "planted"]
         .map(|path| format!("attack {}\n", stage.repo.join(path).display()))
         .concat();
-    let work = stage.plays("play", "Evil", &format!("{attacks}{}say over\n sleep 60", attacker(&values)));
+    let values: String = values.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
+    let work = stage.plays("play", "Evil", &format!("{attacks}run {values} sh tries.sh\n run sleep 60"));
     let name = stage.agent_of(work);
-    let log = stage.hears(&name, "\"said\": over");
+    let log = stage.hears(&name, &format!("\ntried {}\n", TRIES.len()));
     assert_eq!(log.matches("attack: refused").count(), 5, "{log}");
     for (number, attempt) in TRIES.iter().enumerate() {
-        assert!(log.contains(&format!("\ntried {number}\n")), "{attempt} was not tried:\n{log}");
         let at = log.find(&format!("\nBROKEN {number}\n"));
         assert!(at.is_none(), "`{attempt}`: {}", &log[at.unwrap_or(0)..]);
     }

@@ -56,7 +56,7 @@ fn past_the_mark_a_fresh_one_goes_on_from_a_note() {
     assert_eq!(stage.events_of("agent_restarted").len(), 0, "that is no failure");
     let events = refreshed(&stage, work);
     assert_eq!(events.len(), 1);
-    let payload = &events[0]["payload"];
+    let payload = &events[0]["body"];
     assert_eq!(
         (&payload["author"], &payload["used"], &payload["size"]),
         (&json!("agent"), &json!(85_000), &json!(100_000))
@@ -84,8 +84,8 @@ fn somebody_may_ask_for_a_fresh_one() {
     stage.ok(&["agent", "refresh", &name]);
     stage.lands(work);
     let events = refreshed(&stage, work);
-    assert_eq!((events.len(), &events[0]["payload"]["author"]), (1, &json!("agent")), "{events:?}");
-    assert_eq!(events[0]["payload"]["used"], Value::Null, "it never said");
+    assert_eq!((events.len(), &events[0]["body"]["author"]), (1, &json!("agent")), "{events:?}");
+    assert_eq!(events[0]["body"]["used"], Value::Null, "it never said");
     says(&stage.fails(&["agent", "refresh", &name], 1), "has ended");
     assert_eq!(stage.run(&["agent", "refresh", "nobody"]).code, 3);
 }
@@ -98,9 +98,9 @@ fn whoever_leaves_no_note_has_one_written() {
     let name = stage.agent_of(work);
     stage.lands(work);
     let events = refreshed(&stage, work);
-    assert_eq!((events.len(), &events[0]["payload"]["author"]), (1, &json!("flower")), "{events:?}");
+    assert_eq!((events.len(), &events[0]["body"]["author"]), (1, &json!("flower")), "{events:?}");
     for words in ["It left no note in time", "Do two", "Write one.txt (completed)", "I did the first half"] {
-        says(&events[0]["payload"]["note"], words);
+        says(&events[0]["body"]["note"], words);
     }
     let prompts = stage.texts(&name, "prompt");
     assert!(prompts.last().expect("a prompt").contains("I did the first half"), "{prompts:?}");

@@ -18,7 +18,7 @@ fn every_kind_of_entry_is_there_to_be_read() {
         think about it
         say good morning
         plan First; Then
-        permission edit Change-it a.txt
+        permission edit Change-it src/a.txt
         write a.txt one\\ntwo
         run echo seen; echo also >&2; exit 3
         garbage 2

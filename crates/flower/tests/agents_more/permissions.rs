@@ -128,11 +128,7 @@ fn after_a_restart_of_the_daemon_it_asks_anew() {
         item["permission"].as_u64().filter(|number| *number != first)
     });
     let decided = &stage.events_of("permission_decided")[0];
-    assert_eq!(
-        (&decided["payload"]["number"], &decided["payload"]["allow"]),
-        (&json!(first), &json!(false)),
-        "{decided}"
-    );
+    assert_eq!((&decided["body"]["number"], &decided["body"]["allow"]), (&json!(first), &json!(false)), "{decided}");
     says(&stage.fails(&["agent", "allow", &first.to_string()], 4), "was denied already");
     stage.ok(&["agent", "allow", &second.to_string()]);
     stage.lands(work);

@@ -26,11 +26,8 @@ impl Deref for Stage {
 pub fn play(name: &str, flags: &[&str], fields: &str) -> String {
     let program = env!("CARGO_BIN_EXE_flower");
     let words: Vec<String> = [program, "scripted-agent"].iter().chain(flags).map(|word| format!("{word:?}")).collect();
-    format!(
-        "[agents.{name}]\nprotocol = \"acp\"\ncommand = [{}]\nany_of = []\nturn_timeout = \"60s\"\n{fields}\n",
-        words.join(", ")
-    )
-    .replace("turn_timeout = \"60s\"\nturn_timeout", "turn_timeout")
+    let patience = if fields.contains("turn_timeout") { "" } else { "turn_timeout = \"60s\"\n" };
+    format!("[agents.{name}]\nprotocol = \"acp\"\ncommand = [{}]\nany_of = []\n{patience}{fields}\n", words.join(", "))
 }
 
 /// A profile of a shell script that speaks for itself.
@@ -187,12 +184,18 @@ impl Stage {
         last
     }
 
-    /// What a file in MAIN has once the brief has landed.
+    /// Waits until the brief is part of MAIN.
     pub fn lands(&self, work: Work) {
-        eventually(&format!("brief {} lands", work.brief), || {
-            let brief = self.get(&format!("/api/briefs/{}", work.brief));
-            (brief["status"] == "landed").then_some(())
-        });
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(&format!("brief {} lands", work.brief), || {
+                let brief = self.get(&format!("/api/briefs/{}", work.brief));
+                (brief["status"] == "landed").then_some(())
+            });
+        }));
+        if found.is_err() {
+            let name = self.agent_of(work);
+            panic!("it does not land: {:#}\n{:#}\n{}", self.shown_dispatch(work), self.agent(&name), self.said(&name));
+        }
     }
 
     pub fn shown_dispatch(&self, work: Work) -> Value {

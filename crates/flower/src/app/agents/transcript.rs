@@ -79,8 +79,11 @@ impl Transcript {
             if inner.open.as_ref().is_some_and(|(open, _)| *open != kind) {
                 inner.flush(true);
             }
-            inner.open.get_or_insert_with(|| (kind, String::new())).1.push_str(text);
-            if inner.open.as_ref().is_some_and(|(_, held)| held.len() > PARAGRAPH) {
+            let held = &mut inner.open.get_or_insert_with(|| (kind, String::new())).1;
+            held.push_str(text);
+            // Looked through only where it may end: a word without an end comes in very many pieces.
+            let ends = text.contains([' ', '\n']) || held.len() > LONGEST;
+            if held.len() > PARAGRAPH && ends {
                 inner.flush(false);
             }
         });
