@@ -13,6 +13,9 @@ pub(super) const LEAST: u32 = 22;
 /// Some packages carry long lists.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// How far above a launcher its modules are.
+const NEAR: usize = 3;
+
 /// Node starts in a twentieth of a second.
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -25,20 +28,29 @@ pub(super) struct Package {
 
 /// The nearest package above a file: the one of this name, if it is known.
 pub(super) fn package_of(real: &Path, name: Option<&str>) -> Option<Package> {
-    real.ancestors().skip(1).find_map(|folder| {
-        let about = folder.join("package.json");
-        let small = about.metadata().is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
-        let mut text = String::new();
-        small.then(|| File::open(about).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()).flatten()?;
-        let about: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let named = about.get("name")?.as_str()?;
-        let version = about.get("version").and_then(|version| version.as_str());
-        let engine = about.pointer("/engines/node").and_then(|engine| engine.as_str());
-        (name.is_none_or(|name| name == named)).then(|| Package {
-            folder: folder.to_owned(),
-            version: version.map(|version| flower_core::text::visible(version, 64)),
-            node: engine.and_then(|engine| major(engine.trim_start_matches(['>', '=', '^', '~', ' ', 'v']))),
-        })
+    real.ancestors().skip(1).find_map(|folder| read(folder, name))
+}
+
+/// The one that a launcher starts, such as pnpm writes them: in the modules of a folder around it.
+pub(super) fn package_beside(launcher: &Path, name: &str) -> Option<Package> {
+    let around = launcher.ancestors().skip(1).take(NEAR);
+    let places = around.flat_map(|folder| ["node_modules", "lib/node_modules"].map(|modules| folder.join(modules)));
+    places.into_iter().find_map(|modules| read(&modules.join(name), Some(name)))
+}
+
+fn read(folder: &Path, name: Option<&str>) -> Option<Package> {
+    let about = folder.join("package.json");
+    let small = about.metadata().is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES);
+    let mut text = String::new();
+    small.then(|| File::open(about).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok()).flatten()?;
+    let about: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let named = about.get("name")?.as_str()?;
+    let version = about.get("version").and_then(|version| version.as_str());
+    let engine = about.pointer("/engines/node").and_then(|engine| engine.as_str());
+    (name.is_none_or(|name| name == named)).then(|| Package {
+        folder: folder.to_owned(),
+        version: version.map(|version| flower_core::text::visible(version, 64)),
+        node: engine.and_then(|engine| major(engine.trim_start_matches(['>', '=', '^', '~', ' ', 'v']))),
     })
 }
 

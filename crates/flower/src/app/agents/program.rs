@@ -88,7 +88,8 @@ pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
     };
     let path = places.find(name).ok_or_else(absent)?;
     let real = path.canonicalize().map_err(|_| absent())?;
-    let package = node::package_of(&real, profile.package.as_deref());
+    let above = node::package_of(&real, profile.package.as_deref());
+    let package = above.or_else(|| node::package_beside(&real, profile.package.as_deref()?));
     let mut program = Program {
         path: path.clone(),
         real: real.clone(),
@@ -97,9 +98,13 @@ pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
         version: package.as_ref().and_then(|package| package.version.clone()),
     };
     program.show_with_folder(&path, places);
-    match node::outermost_modules(&real, places).or(package.as_ref().map(|package| package.folder.clone())) {
+    let folder = package.as_ref().map_or(&*real, |package| &package.folder);
+    match node::outermost_modules(folder, places).or(package.as_ref().map(|package| package.folder.clone())) {
         Some(folder) if places.may_show(&folder) => program.show(folder),
         _ => program.show_with_folder(&real, places),
+    }
+    if package.as_ref().is_some_and(|package| !real.starts_with(&package.folder)) {
+        program.show_with_folder(&real, places);
     }
     program.folders.extend(path.parent().map(Path::to_owned));
     for interpreter in interpreters(&real) {
@@ -263,6 +268,19 @@ mod tests {
         assert_eq!(below, ["tools/bin", "tools/lib/node_modules", ".nvm/versions/node/x"].map(Path::new));
         assert!(program.read.iter().all(|path| !machine.home.starts_with(path)), "{:?}", program.read);
         assert_eq!(program.folders, [machine.home.join("tools/bin")]);
+    }
+
+    #[test]
+    fn a_launcher_is_shown_with_the_modules_around_it() {
+        let machine = Machine::new();
+        machine.claude("v22.4.0");
+        fs::remove_file(machine.home.join("tools/bin/claude-agent-acp")).unwrap();
+        machine.program("tools/bin/claude-agent-acp", "#!/bin/sh\nexec node \"$0\"/../x \"$@\"\n");
+        let config = Config::parse("").unwrap();
+        let program = find_in(config.profile("claude").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.version.as_deref(), Some("0.99.1"));
+        let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
+        assert_eq!(below, ["tools/bin", "tools/lib/node_modules"].map(Path::new));
     }
 
     #[test]
