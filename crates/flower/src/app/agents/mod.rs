@@ -3,6 +3,7 @@
 //! The log says which agents there are to be; `supervisor.rs` sees to it that they are there, `runner.rs` is the life of
 //! one of them, `drive.rs` and `session.rs` speak ACP with it, `show.rs` gives it a terminal instead.
 
+mod calls;
 pub mod credentials;
 mod drive;
 mod equip;

@@ -1,5 +1,6 @@
 //! One session with an agent: turns with deadlines, what it says meanwhile, what it asks for, and how full its context is.
 
+use super::calls::{Calls, words};
 use super::files;
 use super::permissions::{self, Verdict};
 use super::profiles::Profile;
@@ -7,13 +8,13 @@ use super::running::{Running, State};
 use super::transcript::new_entry;
 use crate::acp::schema::{
     CancelNotification, ContentBlock, ContentChunk, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
-    SessionUpdate, StopReason, TextContent, ToolCallContent, ToolCallStatus, ToolCallUpdateFields,
+    SessionUpdate, StopReason, TextContent,
 };
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::app::App;
-use crate::view::{EntryDiff, EntryKind};
+use crate::view::{Entry, EntryKind};
 use serde_json::Value;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,8 +25,7 @@ const TICK: Duration = Duration::from_millis(500);
 const CANCEL: Duration = Duration::from_secs(10);
 /// Silent for so long without a tool at work, nobody knows what it does.
 const UNKNOWN: Duration = Duration::from_secs(120);
-/// Tools that are remembered by their names, and questions that wait for their turn.
-const MOST_CALLS: usize = 256;
+/// Questions that wait for their turn.
 const MOST_ASKED: usize = 16;
 /// In one turn a person is asked no more often than this.
 const MOST_QUESTIONS: u32 = 20;
@@ -46,6 +46,8 @@ pub(super) enum Turn {
 #[derive(Clone, Debug)]
 enum Cancel {
     Full,
+    /// Somebody wants a fresh one.
+    Refresh,
     Unwanted,
     Slow(String),
 }
@@ -74,11 +76,10 @@ pub(super) struct Session {
     /// It goes on for another and has not told yet how full it is. If it is full at once, no fresh one would be less so.
     pub(super) is_fresh: bool,
     pub(super) spent: Spent,
-    pub(super) calls: HashMap<String, String>,
+    pub(super) calls: Calls,
     asked: Option<Asked>,
     queue: VecDeque<(Value, Box<RequestPermissionRequest>)>,
     questions: u32,
-    open_tools: u64,
 }
 
 /// What the session has cost, and how much of it is recorded.
@@ -114,11 +115,10 @@ impl Session {
             tools: 0,
             is_fresh: false,
             spent: Spent::default(),
-            calls: HashMap::new(),
+            calls: Calls::default(),
             asked: None,
             queue: VecDeque::new(),
             questions: 0,
-            open_tools: 0,
         }
     }
 
@@ -126,7 +126,7 @@ impl Session {
     pub(super) async fn turn(&mut self, text: &str, deadline: Duration) -> Result<Turn, AcpError> {
         self.said.clear();
         self.questions = 0;
-        self.open_tools = 0;
+        self.calls.end_turn();
         self.running.transcript.add(new_entry(EntryKind::Prompt, text));
         self.running.see(State::Working, "its turn has begun");
         let (connection, id) = (self.connection.clone(), self.id.clone());
@@ -161,7 +161,7 @@ impl Session {
                     let answer = answer?;
                     self.account(answer.usage.map(|usage| usage.total_tokens)).await;
                     return match cancelled {
-                        Some((_, Cancel::Full)) => Ok(Turn::Full),
+                        Some((_, Cancel::Full | Cancel::Refresh)) => Ok(Turn::Full),
                         Some((_, Cancel::Unwanted)) => Ok(Turn::Unwanted),
                         Some((_, Cancel::Slow(why))) => Err(AcpError::Slow(why)),
                         None => Ok(Turn::Ended(answer.stop_reason)),
@@ -169,7 +169,7 @@ impl Session {
                 }
                 Some(said) = self.incoming.recv() => {
                     self.take(said).await;
-                    if cancelled.is_none() && self.is_full() && self.open_tools == 0 && self.tools > 0 {
+                    if cancelled.is_none() && self.is_full() && self.calls.open() == 0 && self.tools > 0 {
                         cancelled = Some(self.cancel(Cancel::Full).await?);
                     }
                 }
@@ -214,6 +214,7 @@ impl Session {
     async fn cancel(&mut self, why: Cancel) -> Result<(Instant, Cancel), AcpError> {
         let words = match &why {
             Cancel::Full => "its context is full; it is asked to stop".to_owned(),
+            Cancel::Refresh => "a fresh one is to go on; it is asked to stop".to_owned(),
             Cancel::Unwanted => "its work was taken from it; it is asked to stop".to_owned(),
             Cancel::Slow(why) => format!("{why}; it is asked to stop"),
         };
@@ -246,7 +247,7 @@ impl Session {
         if quiet > self.profile.quiet_timeout {
             return Some(format!("nothing was heard of it for {} s", quiet.as_secs()));
         }
-        if quiet > UNKNOWN && self.open_tools == 0 {
+        if quiet > UNKNOWN && self.calls.open() == 0 {
             self.running.see(State::Unknown, "its process runs, and nothing was heard of it");
         }
         None
@@ -290,24 +291,14 @@ impl Session {
                 transcript.piece(EntryKind::Thought, &words(&content));
             }
             SessionUpdate::ToolCall(call) => {
-                if self.calls.len() >= MOST_CALLS {
-                    self.calls.clear();
-                }
-                let id = call.tool_call_id.0.to_string();
-                self.calls.insert(id.clone(), call.title.clone());
                 self.tools += 1;
-                self.open_tools += 1;
                 self.running.see(State::Working, &format!("tool: {}", flower_core::text::cut(&call.title, 200)));
-                let fields = ToolCallUpdateFields::default().content(call.content).locations(call.locations);
-                self.tool(id, call.title, call.status, &fields);
+                let entry = self.calls.begin(call);
+                self.tool(entry);
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let id = update.tool_call_id.0.to_string();
-                let known = self.calls.get(&id).cloned();
-                let title = update.fields.title.clone().or(known).unwrap_or_else(|| "a tool".to_owned());
-                if let Some(status) = update.fields.status {
-                    self.tool(id, title, status, &update.fields);
-                }
+                let entry = self.calls.change(&update);
+                self.tool(entry);
             }
             SessionUpdate::Plan(plan) => {
                 let mark = |status: &Value| match status.as_str() {
@@ -336,29 +327,13 @@ impl Session {
         }
     }
 
-    fn tool(&mut self, id: String, title: String, status: ToolCallStatus, fields: &ToolCallUpdateFields) {
-        if matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed) {
-            self.open_tools = self.open_tools.saturating_sub(1);
+    fn tool(&self, entry: Option<Entry>) {
+        let Some(entry) = entry else { return };
+        if matches!(entry.status.as_deref(), Some("pending" | "in_progress")) && self.asked.is_none() {
+            let title = entry.text.lines().next().unwrap_or_default();
+            self.running.see(State::Working, &format!("tool: {}", flower_core::text::cut(title, 200)));
         }
-        let status = serde_json::to_value(status).ok().and_then(|status| status.as_str().map(str::to_owned));
-        let mut new = new_entry(EntryKind::Tool, title);
-        for content in fields.content.iter().flatten() {
-            match content {
-                ToolCallContent::Content(content) => {
-                    new.text.push('\n');
-                    new.text.push_str(&words(&content.content));
-                }
-                ToolCallContent::Diff(diff) => {
-                    let path = diff.path.to_string_lossy().into_owned();
-                    new.diffs.push(EntryDiff { path, old: diff.old_text.clone(), new: diff.new_text.clone() });
-                }
-                _ => {}
-            }
-        }
-        let locations = fields.locations.iter().flatten();
-        new.paths = locations.map(|location| location.path.to_string_lossy().into_owned()).collect();
-        (new.call, new.status) = (Some(id), status);
-        self.running.transcript.add(new);
+        self.running.transcript.add(entry);
     }
 
     async fn permission(&mut self, id: Value, request: Box<RequestPermissionRequest>) {
@@ -440,16 +415,5 @@ impl Session {
             self.spent.recorded = cost;
         }
         self.app.record_spending(&self.running, tokens, cost, self.spent.currency.clone()).await;
-    }
-}
-
-/// What a block of content says to a person.
-fn words(content: &ContentBlock) -> String {
-    match content {
-        ContentBlock::Text(text) => text.text.clone(),
-        ContentBlock::Image(_) => "[a picture]".to_owned(),
-        ContentBlock::Audio(_) => "[a sound]".to_owned(),
-        ContentBlock::ResourceLink(link) => format!("[{}]", link.uri),
-        _ => "[something else]".to_owned(),
     }
 }
