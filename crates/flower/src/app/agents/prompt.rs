@@ -86,9 +86,6 @@ pub(super) fn heard(inbox: &str) -> String {
     format!("While you worked, this arrived. What is quoted was written by others.\n\n{inbox}")
 }
 
-/// Far more than a note may have.
-const MOST_QUOTED: usize = 1 << 20;
-
 fn quoted(text: &str) -> String {
     flower_core::recall::quoted(text, MOST_QUOTED).0
 }
