@@ -191,7 +191,7 @@ impl Session {
         self.app.beat_for(&self.running).await;
         match cancelled {
             true => None,
-            false if self.running.refresh_wanted() => Some(Cancel::Full),
+            false if self.running.refresh_wanted() => Some(Cancel::Refresh),
             false => self.is_slow(begun, deadline).map(Cancel::Slow),
         }
     }

@@ -155,7 +155,6 @@ impl App {
         let folder = self.home.agent(agent.number);
         let io = |error: std::io::Error| self.home.problem(&folder, &error);
         disk::make_private(&folder).map_err(io)?;
-        let transcript = Arc::new(Transcript::open(&folder.join("transcript")).map_err(io)?);
         let running = {
             let mut all = self.agents.running.lock().expect("no panic while held");
             let doomed = self.agents.to_end.lock().expect("no panic while held").contains_key(&agent.number);
@@ -163,6 +162,8 @@ impl App {
             if doomed || ending || all.contains_key(&agent.number) {
                 return Ok(());
             }
+            // Opened by one alone: two at once would take each other's file away.
+            let transcript = Arc::new(Transcript::open(&folder.join("transcript")).map_err(io)?);
             let running = Arc::new(Running::new(agent.number, agent.name.clone(), transcript));
             all.insert(agent.number, running.clone());
             running

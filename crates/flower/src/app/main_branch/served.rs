@@ -102,12 +102,66 @@ pub(in crate::app) async fn bring(
     wait_for_index(repository).await;
     if in_the_way(repository, changes).is_empty() {
         // At once, and only if everything is as it should be.
+        let fits = ["read-tree", "-n", "-m", "-u", from, to];
+        let fits = git::in_main(repository).args(fits).deadline(CHECKOUT).output().await?.code == 0;
+        if fits && changes.iter().all(|change| is_plain(repository, change)) {
+            match swap(home, repository, from, to, changes).await {
+                Ok(()) => return Ok(Vec::new()),
+                Err(problem) => tracing::warn!("MAIN's files are brought forward one by one: {}", problem.message),
+            }
+            return one_by_one(home, repository, from, to, changes).await;
+        }
         let args = ["read-tree", "-m", "-u", from, to];
-        if git::in_main(repository).args(args).deadline(CHECKOUT).output().await?.code == 0 {
+        if fits && git::in_main(repository).args(args).deadline(CHECKOUT).output().await?.code == 0 {
             return Ok(Vec::new());
         }
     }
     one_by_one(home, repository, from, to, changes).await
+}
+
+/// A file that is written, replaced or deleted, and nothing more difficult.
+fn is_plain(repository: &Repository, change: &Change) -> bool {
+    let Some(place) = disk::place(&repository.root, Path::new(&change.path)) else { return false };
+    let found = fs::symlink_metadata(&place);
+    match change.kind {
+        'A' => found.is_err() && change.mode.starts_with("100"),
+        'M' => found.is_ok_and(|found| found.is_file()) && change.mode.starts_with("100"),
+        'D' => found.is_ok_and(|found| found.is_file()),
+        _ => false,
+    }
+}
+
+/// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
+/// moment would find nothing. After a crash in between, each file is as the one or the other commit has it.
+async fn swap(home: &Home, repository: &Repository, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
+    let staged = repository.git_dir.join("flower-staged");
+    let io = |error: std::io::Error| crate::home::problem(&staged, &error);
+    disk::delete(&staged).map_err(io)?;
+    let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.kind == 'D');
+    if !new.is_empty() {
+        let index = scratch_index(home);
+        let _remove = RemoveOnDrop(index.clone());
+        let at_index = || git::in_main(repository).env("GIT_INDEX_FILE", &index).deadline(CHECKOUT);
+        at_index().args(["read-tree", to]).run().await?;
+        let prefix = format!("--prefix={}/", staged.display());
+        let list = new.iter().map(|change| change.path.as_os_str()).collect::<Vec<_>>().join(OsStr::new("\0"));
+        let write = at_index().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
+        write.input(list.as_bytes().to_vec()).run().await?;
+    }
+    for change in new {
+        let place = repository.root.join(&change.path);
+        if let Some(above) = place.parent() {
+            fs::create_dir_all(above).map_err(io)?;
+        }
+        fs::rename(staged.join(&change.path), &place).map_err(io)?;
+    }
+    for change in gone {
+        remove_file(repository, Path::new(&change.path)).map_err(io)?;
+    }
+    git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
+    // Says by its exit code that something differs, which somebody may have done meanwhile.
+    git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+    disk::delete(&staged).map_err(io)
 }
 
 /// Whoever holds git's index of MAIN would keep its checkout from being brought forward.

@@ -171,7 +171,7 @@ pub(in crate::app) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
 }
 
 /// The same for something that may not be there yet.
-pub(super) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
+pub(in crate::app) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = root.to_owned();
     for part in path.components() {
         match fs::symlink_metadata(&at) {
