@@ -9,7 +9,10 @@ use std::time::{Duration, Instant};
 const AT_ONCE: usize = 4;
 /// By turns: one that begins anew from the brief, one that goes back into its session.
 const PROFILES: [&str; 2] = ["play", "resume"];
-const STEPS: usize = 12;
+/// In a script; with many kills so many that most of the time is work, not landing.
+fn steps() -> usize {
+    count(12, 60)
+}
 /// Nothing of an agent is left so long after its daemon.
 const GONE: Duration = Duration::from_secs(5);
 
@@ -26,7 +29,7 @@ fn script(file: &str) -> String {
     let end = format!(
         "run rm -f \"$(git rev-parse --git-path index.lock)\"; git add -A && git commit --quiet -m {file}\nhand-back done\nwait\n"
     );
-    (0..STEPS).map(step).collect::<String>() + &end.repeat(8)
+    (0..steps()).map(step).collect::<String>() + &end.repeat(8)
 }
 
 /// Which steps were played, as MAIN has it: each once, one after the other. A step during which everything ended may be
@@ -69,23 +72,25 @@ fn agents_go_on_after_the_daemon_is_killed() {
     let is_over =
         |dispatch: &Value| ["handed_back", "landed", "failed"].iter().any(|state| dispatch["state"] == *state);
     let mut all: Vec<u64> = Vec::new();
+    let mut open: Vec<u64> = Vec::new();
     let mut claims = Claims::default();
     let mut slowest = Duration::ZERO;
     for kill in 0..kills {
-        let open = all.iter().filter(|dispatch| !is_over(&stage.show(**dispatch))).count();
-        for _ in open..AT_ONCE {
+        open.retain(|dispatch| !is_over(&stage.show(*dispatch)));
+        while open.len() < AT_ONCE {
             let n = all.len();
             let brief = stage.brief(&format!("Part {n}"), &script(&file(n)));
             all.push(stage.dispatch_with(brief, &json!({ "agent": PROFILES[n % 2] })));
+            open.extend(all.last());
         }
         let wanted = random(AT_ONCE + 1);
         stage.until(&format!("{wanted} agents work"), || {
             let works = stage.agents().iter().filter(|agent| agent["state"] == "working").count();
-            let open = all.iter().filter(|dispatch| !is_over(&stage.show(**dispatch))).count();
-            (works >= wanted.min(open)).then_some(())
+            let left = open.iter().filter(|dispatch| !is_over(&stage.show(**dispatch))).count();
+            (works >= wanted.min(left)).then_some(())
         });
         std::thread::sleep(Duration::from_millis(random(500) as u64));
-        for dispatch in &all {
+        for dispatch in &open {
             claims.compare(&stage.show(*dispatch));
         }
         stage.kill_daemon();
@@ -98,7 +103,7 @@ fn agents_go_on_after_the_daemon_is_killed() {
         slowest = slowest.max(start.elapsed());
         stage.flower.start();
     }
-    let mut steps = 0;
+    let mut done = 0;
     for (n, dispatch) in all.iter().enumerate() {
         stage.until(&format!("dispatch {dispatch} lands"), || {
             let now = stage.show(*dispatch);
@@ -106,17 +111,17 @@ fn agents_go_on_after_the_daemon_is_killed() {
             assert_ne!(now["state"], "failed", "{now}\n{}", stage.log(&stage.agent_of(*dispatch)));
             (now["state"] == "landed").then_some(())
         });
-        steps += played(&stage, &file(n));
+        done += played(&stage, &file(n));
     }
     stage.gone("scripted-agent");
     let agents = stage.all_agents();
     assert_eq!(agents.len(), all.len(), "one agent for each: {agents:?}");
     assert!(agents.iter().all(|agent| agent["restarts"] == 0 && agent["ended"]["how"] == "retired"), "{agents:?}");
     eprintln!(
-        "kills: {kills} with {AT_ONCE} agents at work; {} dispatches landed, 0 lost; {steps} of {} steps played, none twice; \
+        "kills: {kills} with {AT_ONCE} agents at work; {} dispatches landed, 0 lost; {done} of {} steps played, none twice; \
          {} claims taken anew; nothing left of any agent after {slowest:?} at the latest",
         all.len(),
-        all.len() * STEPS,
+        all.len() * steps(),
         claims.later,
     );
 }
@@ -150,7 +155,7 @@ fn agents_go_on_after_the_daemon_was_sent_home() {
             claims.compare(&now);
             (now["state"] == "landed").then_some(())
         });
-        assert!(played(&stage, &file(n)) >= STEPS - 2);
+        assert!(played(&stage, &file(n)) >= steps() - 2);
         let agent = stage.agent_ends(&stage.agent_of(*dispatch));
         assert_eq!((&agent["restarts"], &agent["ended"]["how"]), (&json!(0), &json!("retired")), "{agent}");
     }
