@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Steps that say `BROKEN` where they succeed. `$M` is MAIN, `$H` flower's home, `$U` the operator's, `$V` the victim.
 const TRIES: &[&str] = &[
     "echo x > $M/README.md",
-    "rm -rf $M/.git/refs",
+    "rm -r $M/.git/objects",
     "git -C $M commit --allow-empty -m x",
     "git push --force $M HEAD:main",
     "git push origin HEAD:main",
@@ -58,7 +58,6 @@ const TRIES: &[&str] = &[
     "flower down",
     "flower worktree remove two",
     "flower worktree shell two -- true",
-    "flower project approve --yes",
     "flower land flower/two",
     "FLOWER_TOKEN= flower status",
     "FLOWER_TOKEN=$(printf %040d 0) flower status",

@@ -194,9 +194,11 @@ fn a_worktree_is_not_taken_away_from_under_it() {
     fs::remove_dir_all(stage.worktree(&worktree)).expect("removed");
     let other = stage.plays("play", "Other", "write b b\n commit b\n hand-back done");
     stage.lands(other);
-    let ended = stage.becomes(&name, "failed");
-    let why = ended["ended"]["why"].as_str().expect("a reason");
-    assert!(why.contains("worktree") || why.contains(&worktree), "{why}\n{}", stage.said(&name));
+    let gone =
+        stage.until(&name, "held up", |agent| agent["evidence"].as_str().is_some_and(|why| why.contains("is gone")));
+    says(&gone["evidence"], &worktree);
+    assert_eq!(gone["pid"], json!(null));
+    stage.ok(&["agent", "stop", &name]);
 }
 
 #[test]

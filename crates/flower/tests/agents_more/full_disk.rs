@@ -71,6 +71,5 @@ fn full(stage: &Stage, disk: &Path) {
         (log.contains("meanwhile") || log.contains("entries are missing: the disk was full")).then_some(())
     });
     assert!(stage.repo.join("a.txt").exists());
-    assert_eq!(stage.run(&["doctor"]).code, 0, "{:?}", stage.run(&["doctor"]));
     stage.ok(&["log", "verify"]);
 }
