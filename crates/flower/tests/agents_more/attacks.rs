@@ -108,7 +108,7 @@ fn rows_38_to_46_whatever_an_agent_tries_fails() {
         .map(|path| format!("attack {}\n", stage.repo.join(path).display()))
         .concat();
     let values: String = values.iter().map(|(name, value)| format!("{name}='{value}' ")).collect();
-    let work = stage.plays("play", "Evil", &format!("{attacks}run {values} sh tries.sh\n run sleep 60"));
+    let work = stage.plays("play", "Tries", &format!("{attacks}run {values} sh tries.sh\n run sleep 60"));
     let name = stage.agent_of(work);
     let log = stage.hears(&name, &format!("\ntried {}\n", TRIES.len()));
     assert_eq!(log.matches("attack: refused").count(), 5, "{log}");

@@ -134,6 +134,7 @@ while read -r line; do
     done
     ask "$PLAY_KEY";;
   *'"id":"p"'*)
+    if [ ! -e "$HOME/answered" ]; then touch "$HOME/answered"; continue; fi
     n=$((n+1)); printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no such key: %s"}}\n' $n "$PLAY_KEY"
     echo "dying with $file" >&2; exit 1;;
   *'"method":"session/cancel"'*) answer '{"stopReason":"cancelled"}';;
