@@ -24,9 +24,9 @@ const MOST_OUTPUT: usize = 1 << 20;
 /// The worktree that the agent works in.
 const WORKTREE: &str = "work";
 /// The file that it changes, what it says at first, and what it is to say.
-const FILE: &str = "README.md";
-const BEFORE: &str = "hello";
-const AFTER: &str = "hello, flower";
+pub const FILE: &str = "README.md";
+pub const BEFORE: &str = "hello";
+pub const AFTER: &str = "hello, flower";
 /// What flower's tools are called everywhere.
 const TOOLS: [&str; 5] = ["start_work", "recall_brief", "reserve_paths", "add_note", "hand_back"];
 
@@ -50,10 +50,15 @@ pub struct Stage {
     token: String,
 }
 
-/// Runs the test again where there is no network but loopback: an agent that wants to go elsewhere cannot.
+/// With an agent that is started by hand.
 pub fn on_loopback(test: &str, body: impl FnOnce(&Stage)) {
+    without_network(test, || body(&Stage::new()));
+}
+
+/// Runs the test again where there is no network but loopback: an agent that wants to go elsewhere cannot.
+pub fn without_network(test: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
-        return body(&Stage::new());
+        return body();
     }
     let mut unshare = Command::new("unshare");
     if !rustix::process::getuid().is_root() {
@@ -289,7 +294,7 @@ fn agents() -> PathBuf {
 }
 
 /// The agents, then the system; flower is found by itself.
-fn path() -> OsString {
+pub fn path() -> OsString {
     let system = std::env::var_os("PATH").unwrap_or_default();
     let all = std::iter::once(agents().join("bin")).chain(std::env::split_paths(&system));
     std::env::join_paths(all).expect("no colons")

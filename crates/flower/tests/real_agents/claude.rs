@@ -28,12 +28,12 @@ fn claude() -> Agent {
 }
 
 /// It edits only what it has read.
-fn edit(file: &str, before: &str, after: &str) -> Vec<Step> {
+pub fn edit(file: &str, before: &str, after: &str) -> Vec<Step> {
     let change = json!({ "file_path": file, "old_string": before, "new_string": after });
     vec![Step::call("Read", json!({ "file_path": file })), Step::call("Edit", change)]
 }
 
-fn shell(command: &str) -> Step {
+pub fn shell(command: &str) -> Step {
     Step::call("Bash", json!({ "command": command, "description": "Go on" }))
 }
 

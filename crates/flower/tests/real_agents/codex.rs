@@ -29,12 +29,12 @@ fn codex() -> Agent {
     Agent { first: vec![Step::call("tool_search", search)], edit, shell, start }
 }
 
-fn edit(file: &str, before: &str, after: &str) -> Vec<Step> {
+pub fn edit(file: &str, before: &str, after: &str) -> Vec<Step> {
     let patch = format!("*** Begin Patch\n*** Update File: {file}\n@@\n-{before}\n+{after}\n*** End Patch\n");
     vec![Step::call("apply_patch", json!(patch))]
 }
 
-fn shell(command: &str) -> Step {
+pub fn shell(command: &str) -> Step {
     Step::call("exec_command", json!({ "cmd": command }))
 }
 

@@ -1,6 +1,7 @@
 //! Real agents against a scripted model, inside flower's jail. `cargo xtask test --real-agents` runs them; without it only
 //! the model is tested.
 
+mod acp;
 mod agent;
 mod claude;
 mod codex;

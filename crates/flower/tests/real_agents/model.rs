@@ -28,9 +28,15 @@ pub enum Step {
     },
     /// One that is made from what the tools have answered so far.
     Later(Box<Later>),
+    /// A call with what the user has told.
+    Told {
+        tool: String,
+        arguments: Box<Told>,
+    },
 }
 
 type Later = dyn Fn(&[String]) -> Result<Step, String> + Send + Sync;
+type Told = dyn Fn(&str) -> Result<Value, String> + Send + Sync;
 
 /// Made from what the tools have answered so far; or why that cannot be.
 pub type Arguments = Box<dyn Fn(&[String]) -> Result<Value, String> + Send + Sync>;
@@ -58,17 +64,22 @@ impl Step {
         Step::Later(Box::new(step))
     }
 
-    fn play(&self, offered: &[wire::Tool], results: &[String]) -> Result<Reply, String> {
-        match self {
-            Step::Say(text) => Ok(Reply::Text(text.clone())),
-            Step::Later(step) => step(results)?.play(offered, results),
-            Step::Call { tool: name, arguments } => {
-                let tool = offered.iter().find(|tool| tool.name == *name).cloned();
-                let tool = tool.ok_or_else(|| format!("`{name}` is not offered, only {:?}", names(offered)))?;
-                let arguments = arguments(results).map_err(|error| format!("`{name}`: {error}"))?;
-                Ok(Reply::Call { tool, arguments })
-            }
-        }
+    /// Its arguments are made from everything that the user has told.
+    pub fn call_as_told(tool: &str, arguments: impl Fn(&str) -> Result<Value, String> + Send + Sync + 'static) -> Step {
+        Step::Told { tool: tool.to_owned(), arguments: Box::new(arguments) }
+    }
+
+    fn play(&self, offered: &[wire::Tool], results: &[String], told: &[String]) -> Result<Reply, String> {
+        let (name, arguments) = match self {
+            Step::Say(text) => return Ok(Reply::Text(text.clone())),
+            Step::Later(step) => return step(results)?.play(offered, results, told),
+            Step::Call { tool, arguments } => (tool, arguments(results)),
+            Step::Told { tool, arguments } => (tool, arguments(&told.join("\n"))),
+        };
+        let tool = offered.iter().find(|tool| tool.name == *name).cloned();
+        let tool = tool.ok_or_else(|| format!("`{name}` is not offered, only {:?}", names(offered)))?;
+        let arguments = arguments.map_err(|error| format!("`{name}`: {error}"))?;
+        Ok(Reply::Call { tool, arguments })
     }
 }
 
@@ -94,6 +105,10 @@ pub struct Model {
 #[derive(Default)]
 struct Shared {
     script: Mutex<Vec<Step>>,
+    /// What is answered to whoever says this last, at whatever step.
+    aside: Mutex<Option<(String, String)>>,
+    /// The step that is not answered for now.
+    held: tokio::sync::watch::Sender<Option<usize>>,
     asked: Mutex<Vec<Asked>>,
     trouble: Mutex<Vec<String>>,
 }
@@ -115,6 +130,21 @@ impl Model {
 
     pub fn play(&self, script: Vec<Step>) {
         *lock(&self.shared.script) = script;
+    }
+
+    /// Whoever is told these words hears that answer, at whatever step.
+    pub fn answer(&self, words: &str, answer: &str) {
+        *lock(&self.shared.aside) = Some((words.to_owned(), answer.to_owned()));
+    }
+
+    /// Whoever is at this step waits for its answer, until it is another one or none.
+    pub fn hold(&self, step: Option<usize>) {
+        self.shared.held.send_replace(step);
+    }
+
+    /// How often somebody who has tools has asked for this step.
+    pub fn asked_for(&self, step: usize) -> usize {
+        self.asked().iter().filter(|asked| !asked.tools.is_empty() && asked.results.len() == step).count()
     }
 
     pub fn url(&self) -> String {
@@ -149,17 +179,19 @@ async fn handle(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, bod
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let offered = wire::tools(&body);
     let results = api.map(|api| wire::results(api, &body)).unwrap_or_default();
-    let reply = api.map(|_| shared.reply(&offered, &results));
-    let mut asked = lock(&shared.asked);
-    let number = asked.len();
-    if number >= MOST_REQUESTS {
-        // An agent that asks without end must not fill the memory; it hears that, and so does the test.
-        shared.note(format!("more than {MOST_REQUESTS} requests"));
-        return StatusCode::TOO_MANY_REQUESTS.into_response();
-    }
+    let told = api.map(|api| wire::told(api, &body)).unwrap_or_default();
+    let aside = shared.aside(&told).filter(|_| !offered.is_empty());
+    let held = aside.is_none() && !offered.is_empty();
+    let reply = api.map(|_| aside.unwrap_or_else(|| shared.reply(&offered, &results, &told)));
+    let (mut holding, step) = (shared.held.subscribe(), results.len());
     let tools = offered.into_iter().map(|tool| tool.name).collect();
-    asked.push(Asked { path: path.clone(), body: body.clone(), tools, results, reply: reply.clone() });
-    drop(asked);
+    let asked = Asked { path: path.clone(), body: body.clone(), tools, results, reply: reply.clone() };
+    let Some(number) = shared.keep(asked) else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
+    if held {
+        let _ = holding.wait_for(|held| *held != Some(step)).await;
+    }
     match (api, reply) {
         (Some(api), Some(reply)) => {
             let (sort, content) = wire::answer(api, &body, &reply, number);
@@ -181,7 +213,24 @@ fn beside(method: &Method, path: &str) -> Response {
 }
 
 impl Shared {
-    fn reply(&self, offered: &[wire::Tool], results: &[String]) -> Reply {
+    /// Its number. An agent that asks without end must not fill the memory; it hears that, and so does the test.
+    fn keep(&self, new: Asked) -> Option<usize> {
+        let mut asked = lock(&self.asked);
+        if asked.len() >= MOST_REQUESTS {
+            self.note(format!("more than {MOST_REQUESTS} requests"));
+            return None;
+        }
+        asked.push(new);
+        Some(asked.len() - 1)
+    }
+
+    fn aside(&self, told: &[String]) -> Option<Reply> {
+        let aside = lock(&self.aside);
+        let (words, answer) = aside.as_ref()?;
+        told.last()?.contains(words).then(|| Reply::Text(answer.clone()))
+    }
+
+    fn reply(&self, offered: &[wire::Tool], results: &[String], told: &[String]) -> Reply {
         // Titles and summaries are asked for without any tool.
         if offered.is_empty() {
             return Reply::Text("A title".to_owned());
@@ -190,7 +239,7 @@ impl Shared {
         let step = results.len();
         let played = script.get(step).map_or_else(
             || Ok(Reply::Text("There is nothing more to do.".to_owned())),
-            |step| step.play(offered, results),
+            |step| step.play(offered, results, told),
         );
         played.unwrap_or_else(|trouble| {
             let trouble = format!("step {step}: {trouble}");
@@ -366,6 +415,42 @@ mod tests {
         assert_eq!((&call["namespace"], &call["name"]), (&json!("mcp__flower"), &json!("start_work")));
         assert_eq!(model.asked()[1].results, ["mcp__flower__start_work\n"]);
         assert_eq!(model.trouble(), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_user_tells_counts() {
+        let model = Model::start();
+        let told = Step::call_as_told("Edit", |told| Ok(json!({ "fence": number_in(told, "fence")? })));
+        model.play(vec![told]);
+        model.answer("a note", "It is half done.");
+        let ask = |messages: Value| {
+            let body = json!({ "model": "m", "tools": [{ "name": "Edit" }], "messages": messages });
+            post(&model, "/v1/messages", &body).json()["content"][0].clone()
+        };
+        let first = json!({ "role": "user", "content": [{ "type": "text", "text": "agent=x fence=3" }] });
+        let system = json!({ "role": "system", "content": "tokens left" });
+        assert_eq!(ask(json!([first, system]))["input"], json!({ "fence": 3 }));
+        let note = json!({ "role": "user", "content": "Write a note." });
+        assert_eq!(ask(json!([first, note, system]))["text"], "It is half done.");
+        let result = json!({ "role": "user", "content": [{ "type": "tool_result", "content": "ok" }] });
+        assert_eq!(ask(json!([first, note, result]))["text"], "There is nothing more to do.");
+        let told = wire::told(Api::Responses, &with_outputs(&["a"], false));
+        assert_eq!(told, ["", ""], "what a tool has answered is nothing that a user tells");
+    }
+
+    #[test]
+    fn a_step_that_is_held_is_answered_later() {
+        let model = Model::start();
+        model.play(vec![Step::say("now")]);
+        model.hold(Some(0));
+        std::thread::scope(|scope| {
+            let answer = scope.spawn(|| post(&model, "/v1/messages", &with_results(&[])).json());
+            crate::common::eventually("it is asked", || (model.asked_for(0) == 1).then_some(()));
+            assert!(!answer.is_finished());
+            assert_eq!(post(&model, "/v1/messages", &json!({ "model": "m" })).status, 200, "titles are not held");
+            model.hold(None);
+            assert_eq!(answer.join().unwrap()["content"][0]["text"], "now");
+        });
     }
 
     #[test]

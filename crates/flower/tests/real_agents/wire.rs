@@ -82,6 +82,17 @@ pub fn results(api: Api, body: &Value) -> Vec<String> {
     }
 }
 
+/// What the agent was told by its user, oldest first; tools are heard of in between, as nothing.
+pub fn told(api: Api, body: &Value) -> Vec<String> {
+    let list = match api {
+        Api::Messages => "messages",
+        Api::Responses => "input",
+    };
+    let by_user = items(body, list)
+        .filter(|item| item["role"] == "user" || item["type"].as_str().is_some_and(|sort| sort.ends_with("_output")));
+    by_user.map(|item| text(&item["content"])).collect()
+}
+
 /// Plain text, or the text of all parts.
 fn text(content: &Value) -> String {
     match content {
