@@ -46,7 +46,7 @@ impl Calls {
             self.0.clear();
         }
         let unwritten =
-            call.raw_input.as_ref().is_some_and(|input| input.as_object().is_some_and(|all| all.is_empty()));
+            call.raw_input.as_ref().is_some_and(|input| input.as_object().is_some_and(serde_json::Map::is_empty));
         let bare =
             unwritten && call.status == ToolCallStatus::Pending && call.content.is_empty() && call.locations.is_empty();
         let id = call.tool_call_id.0.to_string();
