@@ -119,7 +119,7 @@ fn story(stage: &mut Stage) -> Result<(), String> {
     })?;
     stage.flower(&["inbox"])?;
     eprintln!("\nNothing lands while you decide, so that both are written against the same front page.");
-    stage.flower(&["freeze", "I look at the front page"])?;
+    stage.flower(&["freeze", "one moment"])?;
     stage.flower(&["agent", "deny", "1", "it is summer anyway"])?;
     until_handed_back(stage, SUMMER)?;
     stage.flower(&["brief", "answer", &SALE.to_string(), "1", "Ten, and not one more."])?;

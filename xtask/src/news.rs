@@ -75,7 +75,7 @@ mod tests {
         let mut news = News::default();
         let started =
             json!({ "kind": "agent_started", "brief": 1, "body": { "number": 4, "name": "play-4", "member": 0 } });
-        assert_eq!(news.line(&started).unwrap(), "play-4 begins on #1 Prices on the front page");
+        assert_eq!(news.line(&started).unwrap(), "play-4 begins on #1 Prices");
         let full = json!({ "kind": "agent_refreshed", "body": { "number": 4, "used": 184, "size": 200 } });
         assert_eq!(news.line(&full).unwrap(), "play-4's context is 92 % full. A fresh one goes on from its note.");
         assert_eq!(news.line(&json!({ "kind": "link_added", "body": {} })), None);

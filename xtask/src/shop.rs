@@ -57,7 +57,7 @@ pub(crate) const GUESTS: u64 = 8;
 /// In the order of their numbers. `MAIN` stands for MAIN's directory.
 pub(crate) const WANTED: [Wanted; 8] = [
     Wanted {
-        title: "Prices on the front page",
+        title: "Prices",
         file: "prices.md",
         options: &[AUTO],
         spec: r#"# Prices on the front page
@@ -116,7 +116,7 @@ hand-back Closed.
 "#,
     },
     Wanted {
-        title: "The history of the shop",
+        title: "Shop history",
         file: "history.md",
         options: &[AUTO],
         spec: r#"# The history of the shop
@@ -163,7 +163,7 @@ usage 15000 200000 0.11 12000
 "#,
     },
     Wanted {
-        title: "A headline for summer",
+        title: "Summer headline",
         file: "summer.md",
         options: &[AUTO, "--needs", "1"],
         spec: r#"# A headline for summer
