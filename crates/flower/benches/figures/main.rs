@@ -5,6 +5,7 @@
 mod appends;
 mod claims;
 mod commands;
+mod idle;
 mod landing;
 mod live;
 mod peers;
@@ -33,6 +34,7 @@ const FIGURES: &[(&str, Measure)] = &[
     ("P10-PEERS", landing::peers),
     ("P15", worktrees::jail),
     ("P16", live::measure),
+    ("P17", idle::measure),
     ("P18", start::measure),
 ];
 

@@ -216,6 +216,11 @@ struct Times {
 
 impl Bench {
     pub fn new(files: usize) -> Bench {
+        Bench::having(files, &[])
+    }
+
+    /// With more files, named with their text, in the first commit.
+    pub fn having(files: usize, more: &[(&str, &str)]) -> Bench {
         let dir = home();
         let main = dir.path().join("main");
         for number in 0..files {
@@ -225,6 +230,9 @@ impl Bench {
             }
             fs::write(folder.join(format!("file-{number}.txt")), format!("line of file {number}\n").repeat(40))
                 .expect("a file");
+        }
+        for (path, text) in more {
+            fs::write(main.join(path), text).expect("a file");
         }
         let (daemon, _) = Daemon::start(&dir.path().join("home"));
         let bench = Bench { main, dir, _daemon: daemon };
