@@ -210,13 +210,12 @@ fn row_44_what_it_was_lent_does_not_land() {
         let work = stage.plays("play", title, script);
         let name = stage.agent_of(work);
         stage.hears(&name, "hand_back");
-        let refused = eventually("it is refused", || {
+        eventually("it is refused", || {
             let shown = stage.shown_dispatch(work).to_string()
                 + &stage.said(&name)
                 + &stage.get("/api/landings?all=true").to_string();
             shown.contains("one of your own secrets is in it").then_some(())
         });
-        let () = refused;
         assert_ne!(stage.get(&format!("/api/briefs/{}", work.brief))["status"], "landed");
         stage.run(&["agent", "stop", &name]);
     }

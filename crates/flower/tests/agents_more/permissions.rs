@@ -63,7 +63,10 @@ fn within_the_worktree_it_may_and_for_the_rest_a_person_is_asked() {
     assert_eq!(stage.run(&["agent", "deny", &number]).code, 0, "the same again is no news");
     let second = eventually("the next question", || {
         let open = stage.get("/api/permissions");
-        open.as_array()?.iter().find(|one| one["id"].to_string() != number).cloned()
+        open.as_array()?
+            .iter()
+            .find(|one| one["id"].as_u64().map(|id| id.to_string()).as_deref() != Some(number.as_str()))
+            .cloned()
     });
     assert_eq!((&second["sort"], &second["title"]), (&json!("fetch"), &json!("Look-at-a-page")));
     let decided = stage.post(&format!("/api/permissions/{}", second["id"]), &json!({ "allow": true }));

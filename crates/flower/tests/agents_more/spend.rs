@@ -40,7 +40,7 @@ fn what_it_cost_is_known_by_run_brief_and_day() {
     assert_eq!((&spending["days"][0]["cost"], &spending["days"][0]["tokens"]), (&json!(1.25), &json!(1050)));
     let of = |brief: u64| {
         let all = spending["briefs"].as_array().expect("a list");
-        all.iter().find(|spent| spent["of"] == brief.to_string()).cloned()
+        all.iter().find(|spent| spent["of"].as_str() == Some(&*brief.to_string())).cloned()
     };
     assert_eq!(of(first.brief).expect("known")["cost"], 0.75);
     assert_eq!(of(second.brief).expect("known")["tokens"], 50);

@@ -178,7 +178,7 @@ impl Stage {
             eventually("it says it", || {
                 last = self.said(name);
                 last.contains(words).then_some(())
-            })
+            });
         }));
         assert!(found.is_ok(), "{name} never says `{words}`:\n{last}");
         last

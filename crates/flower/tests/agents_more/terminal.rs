@@ -87,7 +87,7 @@ fn shows(stage: &Stage, name: &str, words: &str) {
         eventually("it shows it", || {
             last = screen(stage, name);
             last.contains(words).then_some(())
-        })
+        });
     }));
     assert!(found.is_ok(), "{name} never shows `{words}`:\n{last}");
 }

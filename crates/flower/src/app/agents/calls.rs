@@ -139,7 +139,8 @@ impl Call {
         let printed = meta.and_then(|meta| meta.get("terminal_output_delta"));
         let Some(printed) = printed.and_then(|printed| printed["data"].as_str()) else { return };
         let room = MOST_OUTPUT.saturating_sub(self.output.len());
-        self.output.push_str(&printed[..printed.floor_char_boundary(room)]);
+        let end = (0..=room.min(printed.len())).rev().find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
+        self.output.push_str(&printed[..end]);
     }
 }
 
