@@ -102,9 +102,9 @@ fn a_dispatch_says_what_it_is_and_why_it_waits() {
     let spec = flower.file("spec.md", "# Another\n");
     flower.ok(&["brief", "refine", "1", "--spec", &spec, "--base", "1"]);
     let other = planned(&flower, "Other");
-    let named = dispatch(&flower, other, &["--worktree", "nook", "--agent", "claude"]);
-    assert_eq!((&named["worktree"], &named["agent"]), (&json!("nook"), &json!("claude")), "{named}");
-    assert_eq!(named["waits"][0]["code"], "unclaimed", "{named}");
+    let named = dispatch(&flower, other, &["--worktree", "nook", "--agent", "marvin"]);
+    assert_eq!((&named["worktree"], &named["agent"]), (&json!("nook"), &json!("marvin")), "{named}");
+    assert_eq!(named["waits"][0]["code"], "no_profile", "{named}");
     flower.ok(&["freeze", "a bank holiday"]);
     let shown = flower.json(&["dispatch", "show", "1"]);
     assert_eq!(shown["spec_version"], 1, "{shown}");

@@ -9,6 +9,7 @@ mod gate;
 mod guard;
 mod index_lock;
 mod life;
+mod served;
 mod upstream;
 
 use common::work::*;
