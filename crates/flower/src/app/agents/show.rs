@@ -13,7 +13,7 @@ use crate::app::dispatch::Back;
 use crate::error::Problem;
 use crate::terminal::{Size, Start, Terminal};
 use flower_core::agent::{Author, Step};
-use flower_core::{Caller, Command};
+use flower_core::{ActorType, Caller, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -147,7 +147,10 @@ impl App {
             return Ok(());
         }
         for message in self.hear(&run.caller, true).await?.messages {
-            let line = flower_core::text::cut(&message.text, 4_000);
+            // Whatever is typed may be taken for an order, and only the operator gives any.
+            let ours = message.by_type == ActorType::Operator.as_str();
+            let from = if ours { String::new() } else { format!("# message from {}: ", message.by) };
+            let line = format!("{from}{}", flower_core::text::cut(&message.text, 4_000));
             if let Err(error) = terminal.write(format!("{line}\r").as_bytes()).await {
                 tracing::debug!("agent {}: {error}", run.agent.name);
             }
