@@ -190,7 +190,10 @@ pub(super) async fn hand_back(app: &Arc<App>, caller: &Caller, given: HandBack) 
         return Err(Problem::new(ProblemKind::Forbidden, "ops hands nothing back", "write a note: `add_note`"));
     }
     let back = Back { fence: given.fence, summary: given.summary, not_done: given.not_done, failed: given.failed };
-    let back = app.hand_back(caller, given.dispatch, back).await?;
+    // On a task of its own: whoever hands back may be gone before its work is on its way.
+    let (app, caller) = (app.clone(), caller.clone());
+    let handing = tokio::spawn(async move { app.hand_back(&caller, given.dispatch, back).await });
+    let back = handing.await.map_err(|error| Problem::bug(error.to_string()))??;
     let mut page = Page::new(None);
     page.line(&format!("Dispatch {} is `{}`.", given.dispatch, back.dispatch.state));
     if let Some(result) = back.dispatch.result.filter(|result| !result.commits.is_empty()) {
