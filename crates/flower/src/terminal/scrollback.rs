@@ -33,6 +33,15 @@ pub struct Place {
 }
 
 impl Scrollback {
+    /// What is there, for somebody who only reads: nothing is made, and nobody who writes is disturbed.
+    pub fn look(path: &Path) -> io::Result<Option<Place>> {
+        match File::open(path) {
+            Ok(file) => existing(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Goes on after what is there.
     pub fn open(path: &Path) -> io::Result<Scrollback> {
         let place = match OpenOptions::new().read(true).write(true).open(path) {

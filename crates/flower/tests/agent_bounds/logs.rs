@@ -141,7 +141,7 @@ fn however_much_it_says_little_is_kept_and_nobody_else_notices() {
     assert!(most < before + (24 << 10), "{before} kB before, {most} kB at most");
     // What is left of it is read in pages, and begins with a whole entry.
     let entries = stage.log(&name);
-    assert!(entries.len() > 1_000, "{} entries", entries.len());
+    assert!(entries.len() > 100, "{} entries", entries.len());
     let last: Vec<&Value> = entries.iter().rev().take(4).collect();
     assert!(last.iter().any(|entry| entry["kind"] == "tool"), "{last:#?}");
     let all = finish(stage.command(&["agent", "log", &name, "--all", "--json"]));

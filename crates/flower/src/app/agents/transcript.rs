@@ -157,10 +157,12 @@ impl Transcript {
     }
 }
 
-/// Of one that nobody writes any more.
+/// Of one that nobody writes at this moment.
 pub fn read(file: &Path, after: Option<u64>, most: u64) -> io::Result<TranscriptView> {
-    let place = Scrollback::open(file)?.place();
-    page(&place, after.unwrap_or(place.end.saturating_sub(most)), most)
+    match Scrollback::look(file)? {
+        Some(place) => page(&place, after.unwrap_or(place.end.saturating_sub(most)), most),
+        None => Ok(TranscriptView { entries: Vec::new(), next: after.unwrap_or(0), more: false, over: false }),
+    }
 }
 
 fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<TranscriptView> {
