@@ -113,7 +113,7 @@ fn whoever_follows_sees_all_of_it_until_the_end() {
 
 /// Much of it, or very much.
 fn chunks() -> u64 {
-    if std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1") { 900_000 } else { 200_000 }
+    if std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1") { 900_000 } else { 80_000 }
 }
 
 #[test]
