@@ -105,7 +105,7 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     let common = ["--workspace", "--locked", "--no-fail-fast"];
     if tools.nextest {
         // Most tests wait more than they compute.
-        let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2);
+        let threads = std::thread::available_parallelism().map_or(3, |cores| cores.get() + 1);
         let threads = format!("--test-threads={threads}");
         let program = program.args(["nextest", "run", &threads]).args(common);
         return Ok(program.args(&options.nextest_arguments));
