@@ -142,9 +142,14 @@ impl App {
         if resumed {
             return Ok(Some(prompt::resumed(&run.agent, dispatch)));
         }
+        self.words_for(run, dispatch).await.map(Some)
+    }
+
+    /// The brief as it stands now, for whoever knows nothing of it yet.
+    pub(super) async fn words_for(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
         self.heard_all(&run.caller).await?;
         let recalled = self.recall(dispatch.brief, Some(BUDGET), Some(dispatch.number)).await?;
-        Ok(Some(prompt::first(&run.agent, dispatch, &recalled.text)))
+        Ok(prompt::first(&run.agent, dispatch, &recalled.text))
     }
 
     async fn converse(

@@ -47,14 +47,8 @@ impl App {
                 "use a sealed one: `flower worktree new NAME`",
             ));
         }
-        self.require_jail().await?;
-        let settings = self.facts_of(&place.project).await?.settings;
-        if !settings.openings().is_empty() {
-            self.require_approved(&place.project, &settings).await?;
-        }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
-        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
-        let mut spec = private::spec(&self.home, place, &settings.worktree, port).map_err(io)?;
+        let mut spec = self.approved_spec(place).await?;
         if let Some(network) = profile.network {
             spec.network = network;
         }

@@ -330,10 +330,7 @@ impl App {
             member: 0,
             most,
         };
-        let events = self.submit(caller, Command::StartAgent(request)).await?;
-        let started = events.iter().find_map(|event| Agent::started(&event.event().ok()?, event.brief, &event.at, ""));
-        let started = started.ok_or_else(|| Problem::bug("an agent was started and no event says so"))?;
-        self.begin_agent(&started)?;
+        let started = self.start_agent(caller, request).await?;
         self.show_agent(&started.name).await
     }
 

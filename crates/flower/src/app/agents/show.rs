@@ -25,7 +25,6 @@ const IDLE: Duration = Duration::from_secs(20);
 /// Typed into only when it has been quiet for a moment.
 const QUIET: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { columns: 120, rows: 40 };
-const BUDGET: u64 = 8_000;
 /// Of what it showed last, as a summary.
 const LAST: u64 = 2 << 10;
 
@@ -38,7 +37,10 @@ impl App {
         equipment: Equipment,
     ) -> Result<Over, Problem> {
         let folder = self.home.agent(running.number);
-        let text = self.words_for(&run).await?;
+        let text = match &run.dispatch {
+            Some(dispatch) => self.words_for(&run, dispatch).await?,
+            None => prompt::greeting(&run.agent),
+        };
         // Inside there is nothing of flower's home.
         let below = PathBuf::from(format!(".flower/prompt-{}.md", running.number));
         let file = user_home().join(&below);
@@ -73,13 +75,6 @@ impl App {
         running.transcript.flower(format!("its terminal is open: `flower agent attach {}`", running.name));
         running.see(State::Working, "its process runs");
         self.attend(running, &run, &profile, &terminal).await
-    }
-
-    async fn words_for(&self, run: &Run) -> Result<String, Problem> {
-        let Some(dispatch) = &run.dispatch else { return Ok(prompt::greeting(&run.agent)) };
-        self.heard_all(&run.caller).await?;
-        let recalled = self.recall(dispatch.brief, Some(BUDGET), Some(dispatch.number)).await?;
-        Ok(prompt::first(&run.agent, dispatch, &recalled.text))
     }
 
     async fn attend(

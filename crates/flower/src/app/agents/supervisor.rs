@@ -150,8 +150,17 @@ impl App {
         }
     }
 
+    /// Records that there is to be such an agent, and lets it live.
+    pub(super) async fn start_agent(self: &Arc<Self>, caller: &Caller, request: Request) -> Result<Agent, Problem> {
+        let events = self.submit(caller, Command::StartAgent(request)).await?;
+        let started = events.iter().find_map(|e| Agent::started(&e.event().ok()?, e.brief, &e.at, &e.actor_name));
+        let started = started.ok_or_else(|| Problem::bug("an agent was started and no event says so"))?;
+        self.begin_agent(&started)?;
+        Ok(started)
+    }
+
     /// Lets an agent live that is recorded and does not run.
-    pub(super) fn begin_agent(self: &Arc<Self>, agent: &Agent) -> Result<(), Problem> {
+    fn begin_agent(self: &Arc<Self>, agent: &Agent) -> Result<(), Problem> {
         let folder = self.home.agent(agent.number);
         let io = |error: std::io::Error| self.home.problem(&folder, &error);
         disk::make_private(&folder).map_err(io)?;
@@ -223,15 +232,10 @@ impl App {
                     member,
                     most: standing.settings.max,
                 };
-                match self.submit(&Caller::system(), Command::StartAgent(request)).await {
-                    Ok(events) => {
-                        let started =
-                            events.iter().find_map(|e| Agent::started(&e.event().ok()?, e.brief, &e.at, &e.actor_name));
-                        if let Some(started) = started {
-                            standing.live += 1;
-                            self.begin_agent(&started)?;
-                            live.push(started);
-                        }
+                match self.start_agent(&Caller::system(), request).await {
+                    Ok(started) => {
+                        standing.live += 1;
+                        live.push(started);
                     }
                     Err(problem) => tracing::debug!("dispatch {}: {}", dispatch.number, problem.message),
                 }

@@ -1,10 +1,12 @@
 //! Entering a worktree: the command that runs inside its seal.
 
+use super::place::Place;
 use super::private;
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::settings::Settings;
 use crate::error::{Problem, ProblemKind};
+use crate::jail::Spec;
 use crate::store::dispatches;
 use crate::view::EnterView;
 use flower_core::Worktree;
@@ -19,12 +21,9 @@ impl App {
         if place.seal == Seal::Linked {
             return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false });
         }
-        self.require_jail().await?;
-        let settings = self.facts_of(&worktree.project).await?.settings;
-        if !settings.openings().is_empty() {
-            self.require_approved(&worktree.project, &settings).await?;
-        }
-        let launcher = self.launcher(&place, &settings)?;
+        let spec = self.approved_spec(&place).await?;
+        let launcher =
+            private::launcher(&place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))?;
         let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
     }
@@ -54,14 +53,24 @@ impl App {
         if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
     }
 
-    pub(super) fn launcher(
-        &self,
-        place: &super::Place,
-        settings: &Settings,
-    ) -> Result<Vec<std::ffi::OsString>, Problem> {
-        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+    /// The jail for what works in a sealed worktree, once the operator knows how far it is open.
+    pub(in crate::app) async fn approved_spec(&self, place: &Place) -> Result<Spec, Problem> {
+        self.require_jail().await?;
+        let settings = self.facts_of(&place.project).await?.settings;
+        if !settings.openings().is_empty() {
+            self.require_approved(&place.project, &settings).await?;
+        }
+        self.spec(place, &settings)
+    }
+
+    fn spec(&self, place: &Place, settings: &Settings) -> Result<Spec, Problem> {
         let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
-        let spec = private::spec(&self.home, place, &settings.worktree, port).map_err(io)?;
-        private::launcher(place, &spec, "jail").map_err(io)
+        let made = private::spec(&self.home, place, &settings.worktree, port);
+        made.map_err(|error| self.home.problem(&place.folder, &error))
+    }
+
+    pub(super) fn launcher(&self, place: &Place, settings: &Settings) -> Result<Vec<std::ffi::OsString>, Problem> {
+        let spec = self.spec(place, settings)?;
+        private::launcher(place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))
     }
 }
