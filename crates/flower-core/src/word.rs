@@ -1,9 +1,9 @@
 //! Enums that are words in JSON, SQL and on the command line: one list gives all of them.
 
 /// Defines an enum whose variants have one spelling everywhere, with the list of all variants and parsing that names the
-/// choices.
+/// choices. A word is a token, not a `literal`: derives see through it.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident ($what:literal) { $($(#[$vdoc:meta])* $variant:ident = $word:tt),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize, utoipa::ToSchema)]

@@ -154,6 +154,10 @@ fn query_has_token(uri: &Uri) -> bool {
     })
 }
 
+/// What a page of ours may load and do.
+pub(super) const POLICY: &str = "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; \
+                                 form-action 'none'; frame-ancestors 'none'";
+
 fn secure(headers: &mut HeaderMap) {
     for (name, value) in [
         ("referrer-policy", "no-referrer"),
@@ -161,13 +165,10 @@ fn secure(headers: &mut HeaderMap) {
         ("x-frame-options", "DENY"),
         ("cross-origin-resource-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
-        (
-            "content-security-policy",
-            "default-src 'self'; img-src 'self' blob:; object-src 'none'; base-uri 'none'; form-action 'none'; \
-             frame-ancestors 'none'",
-        ),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
+    // The page's shell has its own, in which its script is named.
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(POLICY));
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
 }

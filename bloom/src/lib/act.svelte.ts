@@ -1,0 +1,70 @@
+//! What the operator does: one at a time per button, and if it fails, why and what next.
+import { asProblem } from "./api";
+import type { Tone } from "./words";
+
+interface Toast {
+  id: number;
+  text: string;
+  hints: string[];
+  tone: Tone;
+  undo?: () => void;
+}
+
+/** Older ones go when more come. */
+const MOST = 4;
+const STAYS = 6_000;
+
+class Toasts {
+  shown = $state<Toast[]>([]);
+  private next = 1;
+
+  say(text: string, options: { tone?: Tone; hints?: string[]; undo?: () => void } = {}): void {
+    const toast = {
+      id: this.next++,
+      text,
+      hints: options.hints ?? [],
+      tone: options.tone ?? "leaf",
+      undo: options.undo,
+    };
+    this.shown = [...this.shown, toast].slice(-MOST);
+    // What failed stays until it was read.
+    if (toast.tone !== "thorn") setTimeout(() => this.drop(toast.id), STAYS);
+  }
+
+  fail(error: unknown): void {
+    const problem = asProblem(error);
+    this.say(problem.message, { tone: "thorn", hints: problem.hints });
+  }
+
+  drop(id: number): void {
+    this.shown = this.shown.filter((toast) => toast.id !== id);
+  }
+
+  undo(toast: Toast): void {
+    this.drop(toast.id);
+    toast.undo?.();
+  }
+}
+
+export const toasts = new Toasts();
+
+/** Something that is being done. Asking again meanwhile does nothing. */
+export class Action {
+  busy = $state(false);
+
+  /** Whether it succeeded; if not, the reason is shown. */
+  async run(work: () => Promise<unknown>, done?: string): Promise<boolean> {
+    if (this.busy) return false;
+    this.busy = true;
+    try {
+      await work();
+      if (done) toasts.say(done);
+      return true;
+    } catch (error) {
+      toasts.fail(error);
+      return false;
+    } finally {
+      this.busy = false;
+    }
+  }
+}

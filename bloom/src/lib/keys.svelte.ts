@@ -1,0 +1,62 @@
+//! Everything that can be done from the keyboard, in one list: the shortcuts, the palette and the help all read it.
+
+export interface Deed {
+  id: string;
+  /** What the palette shows. */
+  title: string;
+  /** A heading of the palette. */
+  group: string;
+  /** One key, or two after each other as `g b`. */
+  keys?: string;
+  run: () => void;
+}
+
+/** How long after `g` the second key counts. */
+const PATIENCE = 1_200;
+
+class Keys {
+  deeds = $state.raw<Deed[]>([]);
+  palette = $state(false);
+  help = $state(false);
+  private first: { key: string; at: number } | undefined;
+
+  /** Offers deeds until the returned function is called. Newer ones win over older ones with the same keys. */
+  offer(deeds: Deed[]): () => void {
+    this.deeds = [...this.deeds, ...deeds];
+    return () => (this.deeds = this.deeds.filter((deed) => !deeds.includes(deed)));
+  }
+
+  /** Runs what a key stands for; whoever types into something is left alone. */
+  press(event: KeyboardEvent): void {
+    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.palette = !this.palette;
+      return;
+    }
+    if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+    if (document.querySelector("dialog[open]")) return;
+    const now = Date.now();
+    const before = this.first && now - this.first.at < PATIENCE ? `${this.first.key} ` : "";
+    this.first = undefined;
+    const deed = this.deeds.findLast((deed) => deed.keys === before + event.key);
+    if (deed) {
+      event.preventDefault();
+      deed.run();
+    } else if (this.deeds.some((deed) => deed.keys?.startsWith(`${event.key} `))) {
+      this.first = { key: event.key, at: now };
+    }
+  }
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+export const keys = new Keys();
+
+/** Offers deeds for as long as the component that asks is there. */
+export function offer(deeds: () => Deed[]): void {
+  $effect(() => keys.offer(deeds()));
+}

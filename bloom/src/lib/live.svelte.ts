@@ -1,0 +1,224 @@
+//! What keeps every open page true: one stream of events for all windows of this browser, and resources that are read
+//! again when an event concerns them. Nothing is computed from events alone, so two windows cannot disagree.
+import { ask, api, asProblem, beginSession, credentials, hasSession, Problem, type EventView } from "./api";
+import { Frames } from "./stream";
+
+/** Why something may have changed: events of the log, or names of what moves without one (`agents`, `landings`, …). */
+export interface News {
+  events: EventView[];
+  stirred: string[];
+  /** Anything may have happened. */
+  all: boolean;
+}
+
+type Told =
+  | { hello: true }
+  | { connected: boolean; seq: number; version: string }
+  | { before: number; seq: number; events: EventView[]; stirred: string[] };
+
+/** The daemon says that it lives every 15 seconds. */
+const SILENCE = 40_000;
+const SHORTEST_WAIT = 250;
+const LONGEST_WAIT = 4_000;
+
+class Live {
+  /** `connecting` until the first answer; `lost` while nothing comes in. */
+  state = $state<"connecting" | "live" | "lost" | "signed-out">("connecting");
+  /** Another version of flower serves this page than the one that drew it. */
+  outdated = $state(false);
+  /** A clock for everything that says how long ago. */
+  now = $state(Date.now());
+
+  private seq = 0;
+  private version = "";
+  private listeners = new Set<(news: News) => void>();
+  private channel: BroadcastChannel | undefined;
+  private leads = false;
+  private wake: (() => void) | undefined;
+
+  async start(): Promise<void> {
+    setInterval(() => (this.now = Date.now()), 1_000);
+    await beginSession().catch(() => undefined);
+    if (!hasSession()) {
+      this.state = "signed-out";
+      return;
+    }
+    this.channel = new BroadcastChannel("flower");
+    this.channel.onmessage = (message: MessageEvent<Told>) => this.hear(message.data);
+    this.channel.postMessage({ hello: true } satisfies Told);
+    addEventListener("online", () => this.wake?.());
+    document.addEventListener("visibilitychange", () => {
+      this.now = Date.now();
+      if (document.visibilityState === "visible") {
+        this.wake?.();
+        if (!this.leads) this.channel?.postMessage({ hello: true } satisfies Told);
+      }
+    });
+    // Browsers give a host six connections for all windows together, so that one window listens for all of them.
+    void navigator.locks.request("flower.stream", () => this.lead());
+  }
+
+  subscribe(listener: (news: News) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  private tell(news: News): void {
+    for (const listener of this.listeners) listener(news);
+  }
+
+  /** Another window has said something. */
+  private hear(told: Told): void {
+    if ("hello" in told) {
+      if (this.leads) this.announce();
+    } else if ("connected" in told) {
+      if (told.version) this.served(told.version);
+      const fresh = told.connected && (this.state !== "live" || told.seq !== this.seq);
+      this.state = told.connected ? "live" : "lost";
+      this.seq = told.seq;
+      if (fresh) this.tell({ events: [], stirred: [], all: true });
+    } else {
+      const all = told.before !== this.seq;
+      this.seq = told.seq;
+      this.state = "live";
+      this.tell({ events: told.events, stirred: told.stirred, all });
+    }
+  }
+
+  private announce(): void {
+    const connected = this.state === "live";
+    this.channel?.postMessage({ connected, seq: this.seq, version: this.version } satisfies Told);
+  }
+
+  private served(version: string): void {
+    if (this.version && version !== this.version) this.outdated = true;
+    this.version = version;
+  }
+
+  /** Holds the stream for as long as this window lives. */
+  private async lead(): Promise<void> {
+    this.leads = true;
+    let wait = SHORTEST_WAIT;
+    for (;;) {
+      try {
+        await this.follow(() => (wait = SHORTEST_WAIT));
+      } catch (error) {
+        if (error instanceof Problem && error.status === 401) {
+          this.state = "signed-out";
+          return;
+        }
+      }
+      this.state = "lost";
+      this.announce();
+      await new Promise<void>((resolve) => {
+        this.wake = resolve;
+        setTimeout(resolve, wait);
+      });
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    }
+  }
+
+  private async follow(connected: () => void): Promise<void> {
+    const status = await ask(api.GET("/api/status"));
+    // Another log than the one that was followed.
+    if (status.last_event < this.seq) location.reload();
+    const after = this.seq || status.last_event;
+    const gone = new AbortController();
+    const answer = await fetch(`/api/events?after=${after}`, { headers: credentials(), signal: gone.signal });
+    if (!answer.ok || !answer.body) throw new Problem(answer.status, "stream", "no stream");
+    this.served(answer.headers.get("x-flower-version") ?? "");
+    this.seq = after;
+    this.state = "live";
+    connected();
+    this.announce();
+    // Between the last word of the old stream and this one, things that are no event may have moved.
+    this.tell({ events: [], stirred: [], all: true });
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    const frames = new Frames();
+    for (;;) {
+      const silent = setTimeout(() => gone.abort(), SILENCE);
+      const { value, done } = await reader.read().finally(() => clearTimeout(silent));
+      if (done) return;
+      const before = this.seq;
+      const events: EventView[] = [];
+      const stirred: string[] = [];
+      for (const frame of frames.take(value)) {
+        if ("event" in frame) events.push(frame.event);
+        else stirred.push(...frame.stirred);
+      }
+      if (events.length + stirred.length === 0) continue;
+      this.seq = events.at(-1)?.seq ?? before;
+      this.channel?.postMessage({ before, seq: this.seq, events, stirred } satisfies Told);
+      this.tell({ events, stirred, all: false });
+    }
+  }
+}
+
+export const live = new Live();
+
+/** Something of the daemon's, read again whenever it may have changed. What is shown stays until the new is there. */
+export class Resource<T> {
+  data = $state.raw<T>();
+  problem = $state.raw<Problem>();
+  private stale = false;
+  private reading = false;
+  private stopped = false;
+
+  constructor(
+    private readonly read: () => Promise<T>,
+    private readonly concerns: (news: News) => boolean,
+  ) {}
+
+  /** Reads now and follows, until the returned function is called. */
+  start(): () => void {
+    this.stopped = false;
+    void this.refresh();
+    const stop = live.subscribe((news) => {
+      if (news.all || this.concerns(news)) void this.refresh();
+    });
+    return () => {
+      this.stopped = true;
+      stop();
+    };
+  }
+
+  /** At most one read is under way and at most one waits, however much happens. */
+  async refresh(): Promise<void> {
+    this.stale = true;
+    if (this.reading) return;
+    this.reading = true;
+    while (this.stale && !this.stopped) {
+      this.stale = false;
+      try {
+        const data = await this.read();
+        this.data = data;
+        this.problem = undefined;
+      } catch (error) {
+        this.problem = asProblem(error);
+      }
+    }
+    this.reading = false;
+  }
+}
+
+/** A resource that lives as long as the component that asks for it. */
+export function resource<T>(read: () => Promise<T>, concerns: (news: News) => boolean): Resource<T> {
+  const made = new Resource(read, concerns);
+  $effect(() => made.start());
+  return made;
+}
+
+/** Whether an event is of one of these kinds; a kind that ends in `_` stands for all that begin so. */
+export function kinds(...wanted: string[]): (news: News) => boolean {
+  const is = (kind: string) => wanted.some((want) => (want.endsWith("_") ? kind.startsWith(want) : kind === want));
+  return (news) => news.events.some((event) => is(event.kind));
+}
+
+/** Whether something moved that no event tells of. */
+export function stirs(...wanted: string[]): (news: News) => boolean {
+  return (news) => news.stirred.some((topic) => wanted.includes(topic));
+}
+
+export function any(...tests: ((news: News) => boolean)[]): (news: News) => boolean {
+  return (news) => tests.some((test) => test(news));
+}

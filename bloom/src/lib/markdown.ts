@@ -1,0 +1,100 @@
+//! Markdown to HTML that does nothing: no script, no style, no request. Pictures come only from flower's own store.
+import DOMPurify from "dompurify";
+import { Marked } from "marked";
+import { raw } from "./api";
+import { withMarks } from "./hidden";
+
+const marked = new Marked({ gfm: true, breaks: false });
+
+const TAGS =
+  "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img input li mark ol p pre span strong sub sup table tbody td th thead tr ul".split(
+    " ",
+  );
+const ATTRIBUTES = ["href", "src", "alt", "title", "start", "align", "checked", "disabled", "type", "class"];
+/** Pictures of flower's own, by their hash. */
+const PICTURE = /^(?:\/api\/images\/|image:)([0-9a-f]{64})$/;
+
+DOMPurify.addHook("afterSanitizeAttributes", (node) => {
+  // Classes are for what is made here, not for what is written.
+  if (node.hasAttribute("class") && !node.hasAttribute("data-own")) node.removeAttribute("class");
+  if (node instanceof HTMLAnchorElement) mendLink(node);
+  if (node instanceof HTMLImageElement) mendPicture(node);
+  if (node instanceof HTMLInputElement) {
+    if (node.type !== "checkbox") node.remove();
+    node.disabled = true;
+  }
+});
+
+function mendLink(link: HTMLAnchorElement): void {
+  const target = link.getAttribute("href") ?? "";
+  if (target.startsWith("#") || target.startsWith("/")) return;
+  if (!/^(https?:|mailto:)/i.test(target)) {
+    link.removeAttribute("href");
+    return;
+  }
+  link.rel = "noopener noreferrer nofollow";
+  link.target = "_blank";
+  // What a link says and where it leads are two things.
+  if (!link.title) link.title = target;
+}
+
+function mendPicture(picture: HTMLImageElement): void {
+  const source = picture.getAttribute("src") ?? "";
+  const hash = PICTURE.exec(source)?.[1];
+  if (hash) {
+    picture.removeAttribute("src");
+    picture.dataset.picture = hash;
+    return;
+  }
+  const note = document.createElement("span");
+  note.textContent = `[picture${picture.alt ? ` “${picture.alt}”` : ""} of another host, not loaded: ${source.slice(0, 200)}]`;
+  picture.replaceWith(note);
+}
+
+export function render(text: string): string {
+  const html = marked.parse(text, { async: false });
+  const clean = DOMPurify.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ATTRIBUTES,
+    ALLOW_DATA_ATTR: false,
+    ADD_ATTR: ["target", "rel", "data-picture"],
+    RETURN_DOM_FRAGMENT: true,
+  });
+  withMarks(clean);
+  const box = document.createElement("div");
+  box.append(clean);
+  return box.innerHTML;
+}
+
+const pictures = new Map<string, Promise<string>>();
+const MOST_PICTURES = 200;
+
+/** The address of a picture in this page; it is read with the session's token, which an `<img>` cannot send. */
+export function picture(hash: string): Promise<string> {
+  let known = pictures.get(hash);
+  if (!known) {
+    known = raw(`/api/images/${hash}`)
+      .then((answer) => answer.blob())
+      .then((blob) => URL.createObjectURL(blob));
+    known.catch(() => pictures.delete(hash));
+    pictures.set(hash, known);
+    if (pictures.size > MOST_PICTURES) {
+      const [oldest, address] = pictures.entries().next().value!;
+      pictures.delete(oldest);
+      void address.then((url) => URL.revokeObjectURL(url)).catch(() => undefined);
+    }
+  }
+  return known;
+}
+
+/** Fills in the pictures of what [`render`] made. */
+export function showPictures(_html: string): (node: HTMLElement) => void {
+  return (node) => {
+    for (const image of node.querySelectorAll<HTMLImageElement>("img[data-picture]")) {
+      picture(image.dataset.picture!).then(
+        (address) => (image.src = address),
+        () => (image.alt = "a picture that is not there any more"),
+      );
+    }
+  };
+}
