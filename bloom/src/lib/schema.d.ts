@@ -211,6 +211,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/brief-rows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Briefs as lines of a long list, without their specs. */
+        get: operations["rows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/briefs": {
         parameters: {
             query?: never;
@@ -642,6 +659,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /**
+         * Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
+         *     `agent:NAME` (its transcript), `landings`, `worktrees`, or `all`.
+         */
         get: operations["live"];
         put?: never;
         post?: never;
@@ -1484,6 +1505,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/worktrees/{name}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was said about lines of its changes. */
+        get: operations["list_comments"];
+        put?: never;
+        /**
+         * Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or else
+         *     whoever comes into the worktree next.
+         */
+        post: operations["comment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worktrees/{name}/commit": {
         parameters: {
             query?: never;
@@ -1495,6 +1537,23 @@ export interface paths {
         put?: never;
         /** Before a commit in a worktree: asked by its own hook. */
         post: operations["commit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/worktrees/{name}/commits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What it has that MAIN has not, newest first. */
+        get: operations["worktree_commits"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1740,6 +1799,22 @@ export interface components {
             name: string;
             primary: boolean;
         };
+        /** @description A brief as a line of a long list. */
+        BriefRow: {
+            /** Format: int64 */
+            number: number;
+            title: string;
+            kind: components["schemas"]["BriefKind"];
+            status: components["schemas"]["Status"];
+            /** Format: int64 */
+            epic?: number | null;
+            projects: string[];
+            /** Format: int64 */
+            open_questions: number;
+            /** @description It is planned, and all that it needs is there. */
+            ready: boolean;
+            updated_at: string;
+        };
         BriefView: {
             /** Format: int64 */
             number: number;
@@ -1813,6 +1888,25 @@ export interface components {
             sha256: string;
             approved: boolean;
         };
+        /** @description What was said about a line of a worktree's changes. */
+        CommentView: {
+            /** Format: int64 */
+            id: number;
+            file: string;
+            /** Format: int64 */
+            line: number;
+            side: components["schemas"]["Side"];
+            /** @description The commit in which the line was read, and the line as it was. */
+            commit: string;
+            quote: string;
+            text: string;
+            by: string;
+            at: string;
+            /** @description The agent that it was sent to; absent if it is for whoever is or comes into the worktree. */
+            to?: string | null;
+            /** @description Those who have read it. */
+            heard_by: string[];
+        };
         Commit: {
             /**
              * @description What is about to be committed.
@@ -1824,6 +1918,13 @@ export interface components {
              * @default null
              */
             made: string | null;
+        };
+        /** @description A commit that MAIN has not. */
+        CommitView: {
+            commit: string;
+            at: string;
+            author: string;
+            title: string;
         };
         Decide: {
             allow: boolean;
@@ -1971,6 +2072,8 @@ export interface components {
             version: number;
             /** Format: int64 */
             schema: number;
+            /** @description What happened, in words. Not in exports: it is no part of the event. */
+            said?: string | null;
         };
         FillView: {
             /** Format: int64 */
@@ -2233,6 +2336,16 @@ export interface components {
             needs?: number[];
             auto_dispatch?: boolean;
             design_loop?: boolean;
+        };
+        NewComment: {
+            file: string;
+            /**
+             * Format: int64
+             * @description From 1.
+             */
+            line: number;
+            side?: components["schemas"]["Side"] | null;
+            text: string;
         };
         NewDispatch: {
             /** @default null */
@@ -2569,6 +2682,11 @@ export interface components {
             code?: number | null;
         };
         /**
+         * @description Of a difference: what MAIN has, or what the worktree has.
+         * @enum {string}
+         */
+        Side: "old" | "new";
+        /**
          * @description A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
          * @enum {string}
          */
@@ -2847,12 +2965,15 @@ export type ArchiveView = components['schemas']['ArchiveView'];
 export type Beat = components['schemas']['Beat'];
 export type BriefKind = components['schemas']['BriefKind'];
 export type BriefProject = components['schemas']['BriefProject'];
+export type BriefRow = components['schemas']['BriefRow'];
 export type BriefView = components['schemas']['BriefView'];
 export type CheckView = components['schemas']['CheckView'];
 export type Claim = components['schemas']['Claim'];
 export type ClaimView = components['schemas']['ClaimView'];
 export type CommandsView = components['schemas']['CommandsView'];
+export type CommentView = components['schemas']['CommentView'];
 export type Commit = components['schemas']['Commit'];
+export type CommitView = components['schemas']['CommitView'];
 export type Decide = components['schemas']['Decide'];
 export type DiffView = components['schemas']['DiffView'];
 export type DispatchKind = components['schemas']['DispatchKind'];
@@ -2893,6 +3014,7 @@ export type MessageView = components['schemas']['MessageView'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
 export type NewBrief = components['schemas']['NewBrief'];
+export type NewComment = components['schemas']['NewComment'];
 export type NewDispatch = components['schemas']['NewDispatch'];
 export type NewLink = components['schemas']['NewLink'];
 export type NewNote = components['schemas']['NewNote'];
@@ -2937,6 +3059,7 @@ export type SendMessage = components['schemas']['SendMessage'];
 export type Session = components['schemas']['Session'];
 export type SetStatus = components['schemas']['SetStatus'];
 export type SetupView = components['schemas']['SetupView'];
+export type Side = components['schemas']['Side'];
 export type Sort = components['schemas']['Sort'];
 export type Source = components['schemas']['Source'];
 export type SpawnAgent = components['schemas']['SpawnAgent'];
@@ -3344,6 +3467,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    rows: {
+        parameters: {
+            query?: {
+                project?: string;
+                dir?: string;
+                /** @description The number of the last brief of the page before. */
+                after?: number;
+                /** @description At most 5,000; an empty page is the end. */
+                limit?: number;
+                /** @description Only these, separated by commas. */
+                numbers?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BriefRow"][];
+                };
             };
             "4XX": {
                 headers: {
@@ -5962,6 +6121,74 @@ export interface operations {
             };
         };
     };
+    list_comments: {
+        parameters: {
+            query?: {
+                project?: string;
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"][];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    comment: {
+        parameters: {
+            query?: {
+                project?: string;
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewComment"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommentView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     commit: {
         parameters: {
             query?: {
@@ -5985,6 +6212,38 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    worktree_commits: {
+        parameters: {
+            query?: {
+                project?: string;
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CommitView"][];
+                };
             };
             "4XX": {
                 headers: {

@@ -4,7 +4,7 @@ use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
 use crate::moment::Moment;
-use crate::{agent, dispatch, landing, lease, main_branch, permission, token, worktree};
+use crate::{agent, dispatch, landing, lease, main_branch, permission, review, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -164,6 +164,8 @@ pub enum Command {
         to: String,
         text: String,
     },
+    /// Says something about a line of a worktree's changes.
+    Remark(review::Request),
     StartAgent(agent::Request),
     Agent {
         number: u64,
@@ -245,6 +247,7 @@ impl Command {
             | ReleaseLease { .. }
             | BreachLease(_)
             | SendMessage { .. }
+            | Remark(_)
             | StartAgent(_)
             | Agent { .. }
             | AskPermission(_)

@@ -9,6 +9,7 @@ use crate::link::LinkKind;
 use crate::main_branch::{Alarm, Settlement};
 use crate::message::Recipient;
 use crate::readiness::DispatchKind;
+use crate::review::Remark;
 use crate::worktree::{Seal, Sort};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -280,7 +281,16 @@ events! {
     LeaseReleased = "lease_released" { number: u64, why: String }
     /// Commits that touch what somebody else had reserved.
     LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
-    MessageSent = "message_sent" { number: u64, kind: Recipient, to: String, from_worktree: Option<String>, text: String }
+    MessageSent = "message_sent" {
+        number: u64,
+        kind: Recipient,
+        to: String,
+        from_worktree: Option<String>,
+        text: String,
+        /// Of a review: the line that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<Remark>,
+    }
     /// From here on there is to be such an agent; `member` 0 leads.
     AgentStarted = "agent_started" {
         number: u64,

@@ -25,6 +25,7 @@ pub mod queue;
 pub mod readiness;
 pub mod recall;
 pub mod refusal;
+pub mod review;
 pub mod scratchpad;
 pub mod text;
 pub mod token;

@@ -13,7 +13,7 @@ words! {
     Recipient ("recipient") { Operator = "operator", Agent = "agent", Worktree = "worktree" }
 }
 
-const MESSAGE_BYTES: usize = 8 * 1024;
+pub(crate) const MESSAGE_BYTES: usize = 8 * 1024;
 
 /// `to` is `operator`, the name of an agent, or that of a worktree, which is everybody in it.
 pub(crate) fn send(world: &World, caller: &Caller, to: &str, raw: &str) -> Result<Vec<Draft>, Refusal> {
@@ -35,7 +35,7 @@ pub(crate) fn send(world: &World, caller: &Caller, to: &str, raw: &str) -> Resul
     };
     let number = world.last_message + 1;
     let brief = caller.brief.filter(|number| world.briefs.contains_key(number));
-    let sent = MessageSent { number, kind, to, from_worktree: caller.worktree.clone(), text };
+    let sent = MessageSent { number, kind, to, from_worktree: caller.worktree.clone(), text, about: None };
     Ok(vec![Draft { stream: Stream::Message(number), brief, event: sent.into() }])
 }
 

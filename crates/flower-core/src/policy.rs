@@ -139,6 +139,7 @@ fn right(command: &Command) -> Right {
         | Command::QueueLanding(_)
         | Command::Landing { step: landing::Step::Cancel { .. }, .. }
         | Command::RequestDispatch(_)
+        | Command::Remark(_)
         | Command::IssueToken(token::Request { run: Some(_), role: Role::Worker, .. })
         | Command::Dispatch { step: dispatch::Step::Cancel { .. }, .. }
         | Command::StartAgent(agent::Request { role: Role::Worker, .. })

@@ -17,6 +17,7 @@ use crate::moment::Beat;
 use crate::permission::{self, Permission};
 use crate::project;
 use crate::refusal::Refusal;
+use crate::review;
 use crate::scratchpad::{self, Scratchpad};
 use crate::worktree::{self, Worktree};
 use crate::{message, policy, text, token};
@@ -124,6 +125,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
             vec![Draft { stream, brief, event: breached.clone().into() }]
         }
         Command::SendMessage { to, text } => message::send(world, caller, to, text)?,
+        Command::Remark(request) => review::remark(world, caller, request)?,
         Command::StartAgent(request) => agent::start(world, request)?,
         Command::Agent { number, step } => agent::step(world, *number, step)?,
         Command::AskPermission(request) => permission::ask(world, request)?,

@@ -2,6 +2,7 @@
 
 use flower_core::landing::Priority;
 use flower_core::readiness::DispatchKind;
+use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort};
 use flower_core::{BriefKind, LinkKind, Role, Status};
 use serde::{Deserialize, Serialize};
@@ -267,6 +268,18 @@ pub struct Commit {
 pub struct SendMessage {
     /// An agent, a worktree, or `operator`.
     pub to: String,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewComment {
+    pub file: String,
+    /// From 1.
+    pub line: u64,
+    /// Without it, the worktree's own.
+    #[serde(default)]
+    pub side: Option<Side>,
     pub text: String,
 }
 

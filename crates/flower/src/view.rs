@@ -3,13 +3,16 @@
 mod agents;
 mod dispatches;
 mod landings;
+mod said;
 
 pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
+pub use said::said;
 
 use flower_core::landing::State;
 use flower_core::readiness::Readiness;
+use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort, Stage};
 use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status, Worktree};
 use serde::{Deserialize, Serialize};
@@ -35,6 +38,21 @@ pub struct BriefView {
     pub links: Vec<LinkView>,
     pub open_questions: Vec<u64>,
     pub created_at: String,
+    pub updated_at: String,
+}
+
+/// A brief as a line of a long list.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct BriefRow {
+    pub number: u64,
+    pub title: String,
+    pub kind: BriefKind,
+    pub status: Status,
+    pub epic: Option<u64>,
+    pub projects: Vec<String>,
+    pub open_questions: u64,
+    /// It is planned, and all that it needs is there.
+    pub ready: bool,
     pub updated_at: String,
 }
 
@@ -134,6 +152,9 @@ pub struct EventView {
     pub stream: String,
     pub version: u64,
     pub schema: u64,
+    /// What happened, in words. Not in exports: it is no part of the event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub said: Option<String>,
 }
 
 /// As recorded; the type is a text, so that a damaged event can still be shown.
@@ -163,7 +184,15 @@ impl From<&Recorded> for EventView {
             stream: event.stream.clone(),
             version: event.version,
             schema: event.schema,
+            said: None,
         }
+    }
+}
+
+impl EventView {
+    /// With what happened in words.
+    pub fn told(event: &Recorded) -> EventView {
+        EventView { said: Some(said(&event.kind, &event.body)), ..EventView::from(event) }
     }
 }
 
@@ -440,6 +469,34 @@ impl WorktreeView {
         view.notes.push(why);
         view
     }
+}
+
+/// A commit that MAIN has not.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CommitView {
+    pub commit: String,
+    pub at: String,
+    pub author: String,
+    pub title: String,
+}
+
+/// What was said about a line of a worktree's changes.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CommentView {
+    pub id: u64,
+    pub file: String,
+    pub line: u64,
+    pub side: Side,
+    /// The commit in which the line was read, and the line as it was.
+    pub commit: String,
+    pub quote: String,
+    pub text: String,
+    pub by: String,
+    pub at: String,
+    /// The agent that it was sent to; absent if it is for whoever is or comes into the worktree.
+    pub to: Option<String>,
+    /// Those who have read it.
+    pub heard_by: Vec<String>,
 }
 
 /// How a worktree's setup commands ended.

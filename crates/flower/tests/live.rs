@@ -12,6 +12,8 @@ use std::sync::mpsc::{Receiver, channel};
 /// One connection to `/api/events`.
 struct Events {
     frames: BufReader<Chunks>,
+    /// What has moved without an event.
+    stirred: Vec<String>,
 }
 
 impl Events {
@@ -23,7 +25,7 @@ impl Events {
         let request = last.iter().fold(request, |request, id| request.header("Last-Event-ID", &id.to_string()));
         let (answer, frames) = request.stream().expect("a stream");
         assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
-        Events { frames }
+        Events { frames, stirred: Vec::new() }
     }
 
     /// The next event, or nothing when the daemon has ended the stream.
@@ -36,7 +38,12 @@ impl Events {
                 return None;
             }
             let line = line.trim_end_matches('\n');
-            if let Some(value) = line.strip_prefix("id: ") {
+            if line == "event: stirred" {
+                // A hint between events has no number.
+                let mut rest = String::new();
+                self.frames.read_line(&mut rest).ok()?;
+                self.stirred.extend(serde_json::from_str::<Vec<String>>(rest.strip_prefix("data: ")?).ok()?);
+            } else if let Some(value) = line.strip_prefix("id: ") {
                 id = value.parse::<u64>().ok();
             } else if let Some(value) = line.strip_prefix("data: ") {
                 data = serde_json::from_str::<Value>(value).ok();

@@ -13,7 +13,7 @@ use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
     Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
-    lease, token,
+    lease, review, token,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -222,6 +222,8 @@ fn dispatches() -> impl Strategy<Value = Command> {
         })),
         3 => (select(&["operator", "agent-1", "agent-9", "fix", "nobody", "a b"][..]), markdown())
             .prop_map(|(to, text)| Command::SendMessage { to: to.to_owned(), text }),
+        2 => (select(&["fix", "gone"][..]), line(), markdown(), maybe(1, Just("agent-1".to_owned())))
+            .prop_map(|(worktree, file, text, to)| Command::Remark(remark(worktree, file, text, to))),
         2 => (1..4u64).prop_map(|token| Command::RevokeToken { id: format!("t{token}") }),
         1 => line().prop_map(|what| Command::NoteRefused { what, why: "no".into() }),
         4 => (busy(), markdown()).prop_map(|(brief, markdown)| Command::ProposePlan { brief, markdown }),
@@ -272,6 +274,13 @@ fn dispatch_step() -> impl Strategy<Value = dispatch::Step> {
         3 => Just(Step::Land),
         2 => (0..4u64).prop_map(|n| Step::Commits(vec![(commit(n), "A change".into()), (commit(n + 1), String::new())])),
     ]
+}
+
+fn remark(worktree: &str, file: String, text: String, to: Option<String>) -> review::Request {
+    let (project, worktree, quote) = ("web".to_owned(), worktree.to_owned(), file.clone());
+    let remark =
+        review::Remark { project, worktree, file, line: 1, side: review::Side::New, commit: commit(3), quote, text };
+    review::Request { remark, to }
 }
 
 fn take_lease() -> impl Strategy<Value = Command> {

@@ -192,6 +192,7 @@ fn app(store: Store, home: &Path, clock: BootClock) -> App {
         dispatching: Dispatching::default(),
         agents: Agents::default(),
         terminals: Terminals::default(),
+        stirs: flower::app::stirs::Stirs::default(),
         clock,
         url: String::new(),
         started_at: flower::app::now(),

@@ -2,12 +2,12 @@
 
 use super::extract::{Body, Path, Query, Who};
 use crate::app::App;
-use crate::app::briefs::Filter;
+use crate::app::briefs::{Filter, Which};
 use crate::app::projects::ProjectChoice;
 use crate::app::trace::Window;
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
-use crate::view::{BriefView, DiffView, EventView, SpecVersionView, SpecView};
+use crate::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
 use axum::Json;
 use axum::extract::State;
 use flower_core::command::BriefChanges;
@@ -45,6 +45,36 @@ pub(super) async fn list(State(app): State<Arc<App>>, Query(q): Query<ListQuery>
     let project = app.find_project(&ProjectChoice { name: q.project, dir: q.dir }).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
     app.list_briefs(filter, q.after, q.limit).await.map(Json)
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct RowsQuery {
+    project: Option<String>,
+    #[param(value_type = Option<String>)]
+    dir: Option<PathBuf>,
+    /// The number of the last brief of the page before.
+    #[serde(default)]
+    after: u64,
+    /// At most 5,000; an empty page is the end.
+    limit: Option<u64>,
+    /// Only these, separated by commas.
+    numbers: Option<String>,
+}
+
+/// Briefs as lines of a long list, without their specs.
+#[utoipa::path(get, path = "/api/brief-rows", tag = "briefs", params(RowsQuery),
+    responses((status = 200, body = Vec<BriefRow>), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn rows(State(app): State<Arc<App>>, Query(q): Query<RowsQuery>) -> Answer<Vec<BriefRow>> {
+    let project = app.find_project(&ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let which = match q.numbers {
+        Some(numbers) => {
+            let wrong = |_| Problem::usage("`numbers` are numbers of briefs", "for instance `numbers=1,2,3`");
+            Which::These(numbers.split(',').map(str::parse).collect::<Result<_, _>>().map_err(wrong)?)
+        }
+        None => Which::After(q.after, q.limit.unwrap_or(u64::MAX)),
+    };
+    app.brief_rows(which, project).await.map(Json)
 }
 
 #[utoipa::path(post, path = "/api/briefs", tag = "briefs", request_body = NewBrief,
@@ -269,5 +299,5 @@ async fn change(app: &App, caller: &Caller, number: u64, command: Command) -> An
 
 /// The event that a command was about; joining as a participant comes before it.
 fn event(events: &[Recorded]) -> Answer<EventView> {
-    events.last().map(|event| Json(EventView::from(event))).ok_or_else(|| Problem::bug("a command without an event"))
+    events.last().map(|event| Json(EventView::told(event))).ok_or_else(|| Problem::bug("a command without an event"))
 }

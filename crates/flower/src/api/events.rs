@@ -5,6 +5,7 @@ use super::extract::Query;
 use super::guard::bearer;
 use super::serve::Shutdown;
 use crate::app::App;
+use crate::app::stirs::Stirs;
 use crate::app::trace::{LiveEvent, Window};
 use crate::error::Problem;
 use crate::view::EventView;
@@ -16,14 +17,19 @@ use axum::response::IntoResponse;
 use flower_core::{Door, Recorded};
 use futures_util::stream;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{broadcast, watch};
+use tokio::time::Instant;
 use utoipa::IntoParams;
 
 /// Events that are written at once.
 const BATCH: usize = 256;
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// What moves all the time is told of at most this often, and of so much at once.
+const STIR_EVERY: Duration = Duration::from_millis(250);
+const MOST_STIRRED: usize = 128;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -34,6 +40,8 @@ pub(super) struct LiveQuery {
     brief: Option<u64>,
 }
 
+/// Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
+/// `agent:NAME` (its transcript), `landings`, `worktrees`, or `all`.
 #[utoipa::path(get, path = "/api/events", tag = "log", params(LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = EventView)))]
 pub(super) async fn live(
@@ -46,7 +54,21 @@ pub(super) async fn live(
     let bell = app.store.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let reader = Reader { app, bell, shutdown, token, at, brief: q.brief, live: false, greeted: false, doubted: false };
+    let (stirs, stirred) = (app.stirs.listen(), BTreeSet::new());
+    let reader = Reader {
+        app,
+        bell,
+        stirs,
+        stirred,
+        told: Instant::now(),
+        shutdown,
+        token,
+        at,
+        brief: q.brief,
+        live: false,
+        greeted: false,
+        doubted: false,
+    };
     let frames = stream::unfold(reader, |mut reader| async move {
         let frames = reader.next().await?;
         Some((Ok::<_, std::convert::Infallible>(frames), reader))
@@ -58,6 +80,10 @@ pub(super) async fn live(
 struct Reader {
     app: Arc<App>,
     bell: watch::Receiver<u64>,
+    stirs: broadcast::Receiver<Arc<str>>,
+    /// What has stirred since it was last told.
+    stirred: BTreeSet<Arc<str>>,
+    told: Instant,
     shutdown: Shutdown,
     token: String,
     /// The last event that was handed over.
@@ -99,6 +125,13 @@ impl Reader {
             }
             tokio::select! {
                 rung = self.bell.changed() => rung.ok()?,
+                stir = self.stirs.recv(), if self.stirred.len() < MOST_STIRRED => {
+                    self.stirred.insert(stir.unwrap_or_else(|_| Stirs::ALL.into()));
+                }
+                () = tokio::time::sleep_until(self.told + STIR_EVERY), if !self.stirred.is_empty() => {
+                    self.told = Instant::now();
+                    return Some(stirred(&std::mem::take(&mut self.stirred)));
+                }
                 () = self.shutdown.begun() => return None,
                 () = tokio::time::sleep(HEARTBEAT) => return Some(b": alive\n\n".to_vec()),
             }
@@ -135,9 +168,18 @@ impl Reader {
     }
 }
 
+/// A hint is no event: it has no number, and nobody goes on from it.
+fn stirred(topics: &BTreeSet<Arc<str>>) -> Vec<u8> {
+    let topics: Vec<&str> = topics.iter().map(AsRef::as_ref).collect();
+    let mut frame = b"event: stirred\ndata: ".to_vec();
+    serde_json::to_writer(&mut frame, &topics).expect("words are plain data");
+    frame.extend_from_slice(b"\n\n");
+    frame
+}
+
 fn frame(event: &Recorded) -> Vec<u8> {
     let mut frame = format!("id: {}\nevent: event\ndata: ", event.seq).into_bytes();
-    serde_json::to_writer(&mut frame, &EventView::from(event)).expect("an event is plain data");
+    serde_json::to_writer(&mut frame, &EventView::told(event)).expect("an event is plain data");
     frame.extend_from_slice(b"\n\n");
     frame
 }

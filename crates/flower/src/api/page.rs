@@ -95,7 +95,10 @@ mod tests {
         let html = "<p><script>alert(1)</script><script src=\"/a.js\"></script>";
         let hash = BASE64_STANDARD.encode(Sha256::digest("alert(1)"));
         let policy = policy(html);
-        assert!(policy.ends_with(&format!("script-src 'self' 'sha256-{hash}'; style-src 'self' 'unsafe-inline'")), "{policy}");
+        assert!(
+            policy.ends_with(&format!("script-src 'self' 'sha256-{hash}'; style-src 'self' 'unsafe-inline'")),
+            "{policy}"
+        );
         assert_eq!(policy.matches("sha256-").count(), 1);
     }
 }

@@ -5,11 +5,12 @@ use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::worktrees::{NewWorktree as Wanted, require_reach};
 use crate::error::{Problem, ProblemEnvelope};
-use crate::request::{Approve, NewWorktree, Restore};
-use crate::view::{ArchiveView, CommandsView, EnterView, Finding, SyncView, WorktreeView};
+use crate::request::{Approve, NewComment, NewWorktree, Restore};
+use crate::view::{ArchiveView, CommandsView, CommentView, CommitView, EnterView, Finding, SyncView, WorktreeView};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -119,6 +120,43 @@ pub(super) async fn enter_worktree(
 ) -> Answer<EnterView> {
     require_reach(&caller, &name)?;
     app.enter_worktree(&which.into(), &name).await.map(Json)
+}
+
+/// What it has that MAIN has not, newest first.
+#[utoipa::path(get, path = "/api/worktrees/{name}/commits", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = Vec<CommitView>), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn worktree_commits(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<Vec<CommitView>> {
+    app.commits(&which.into(), &name).await.map(Json)
+}
+
+/// What was said about lines of its changes.
+#[utoipa::path(get, path = "/api/worktrees/{name}/comments", tag = "worktrees", params(("name" = String, Path), Which),
+    responses((status = 200, body = Vec<CommentView>), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn list_comments(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+) -> Answer<Vec<CommentView>> {
+    app.comments(&which.into(), &name).await.map(Json)
+}
+
+/// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or else
+/// whoever comes into the worktree next.
+#[utoipa::path(post, path = "/api/worktrees/{name}/comments", tag = "worktrees", params(("name" = String, Path), Which),
+    request_body = NewComment, responses((status = 200, body = CommentView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn comment(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Query(which): Query<Which>,
+    Body(b): Body<NewComment>,
+) -> Answer<CommentView> {
+    let place = (b.file, b.line, b.side.unwrap_or(Side::New));
+    app.comment(&caller, &which.into(), &name, place, b.text).await.map(Json)
 }
 
 /// Looks whether anything was committed inside.

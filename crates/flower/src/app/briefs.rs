@@ -2,17 +2,19 @@
 
 use super::{App, PAGE};
 use crate::error::{Problem, ProblemKind};
-pub use crate::store::briefs::Filter;
 use crate::store::briefs::{self, Around};
+pub use crate::store::briefs::{Filter, Which};
 use crate::store::{Conn, StoreError};
 use crate::view::{
-    BriefProject, BriefView, DiffView, Dispatchable, KindReadiness, LinkView, SpecVersionView, SpecView,
+    BriefProject, BriefRow, BriefView, DiffView, Dispatchable, KindReadiness, LinkView, SpecVersionView, SpecView,
 };
 use flower_core::readiness::{DispatchKind, readiness};
 use flower_core::{Actor, Brief, Dispatch, Refusal, Status};
 
 /// A page ends here, however many briefs were asked for.
 const PAGE_BYTES: u64 = 8 * 1024 * 1024;
+/// Lines are short.
+const MOST_ROWS: u64 = 5_000;
 
 impl App {
     /// A page of briefs. The number of the last one is the cursor for the next; an empty page is the end.
@@ -25,6 +27,30 @@ impl App {
             Ok(list.into_iter().map(|brief| view(brief, &around)).collect())
         });
         Ok(views.await?)
+    }
+
+    /// A page of a long list, or some lines of it.
+    pub async fn brief_rows(&self, which: Which, project: Option<String>) -> Result<Vec<BriefRow>, Problem> {
+        let which = match which {
+            Which::After(after, limit) => Which::After(after, limit.clamp(1, MOST_ROWS)),
+            Which::These(mut numbers) => {
+                numbers.truncate(usize::try_from(MOST_ROWS).expect("a small number"));
+                Which::These(numbers)
+            }
+        };
+        let rows = self.store.read(move |conn| briefs::with_readiness(conn, &which, project.as_deref())).await?;
+        let row = |(brief, ready): (Brief, bool)| BriefRow {
+            number: brief.number,
+            title: brief.title,
+            kind: brief.kind,
+            status: brief.status,
+            epic: brief.epic,
+            projects: brief.projects,
+            open_questions: brief.open_questions.len() as u64,
+            ready,
+            updated_at: brief.updated_at,
+        };
+        Ok(rows.into_iter().map(row).collect())
     }
 
     pub async fn show_brief(&self, number: u64) -> Result<BriefView, Problem> {

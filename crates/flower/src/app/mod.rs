@@ -15,11 +15,13 @@ pub mod log;
 pub mod main_branch;
 pub mod messages;
 pub mod projects;
+pub mod review;
 pub mod scratchpads;
 pub mod search;
 pub mod sessions;
 pub mod settings;
 pub mod status;
+pub mod stirs;
 pub mod tokens;
 pub mod tools;
 pub mod trace;
@@ -37,6 +39,7 @@ use identity::{Failures, Refused};
 use landing::Landings;
 use projects::RepositoryLocks;
 use sessions::Sessions;
+use stirs::Stirs;
 use worktrees::Worktrees;
 
 /// The longest page that any list gives at once.
@@ -58,6 +61,7 @@ pub struct App {
     pub dispatching: Dispatching,
     pub agents: Agents,
     pub terminals: Terminals,
+    pub stirs: Stirs,
     pub clock: BootClock,
     /// Where browsers find this daemon.
     pub url: String,

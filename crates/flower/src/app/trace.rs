@@ -24,7 +24,7 @@ impl App {
         if let Some(brief) = window.brief {
             self.show_brief(brief).await?;
         }
-        Ok(self.events(window).await?.iter().map(EventView::from).collect())
+        Ok(self.events(window).await?.iter().map(EventView::told).collect())
     }
 
     pub async fn events(&self, window: Window) -> Result<Vec<Recorded>, Problem> {

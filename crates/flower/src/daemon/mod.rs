@@ -13,6 +13,7 @@ use crate::app::identity::{Failures, Refused};
 use crate::app::landing::Landings;
 use crate::app::projects::RepositoryLocks;
 use crate::app::sessions::Sessions;
+use crate::app::stirs::Stirs;
 use crate::app::worktrees::Worktrees;
 use crate::app::{App, now};
 use crate::client::short_path;
@@ -120,6 +121,7 @@ fn start(
         dispatching: Dispatching::default(),
         agents: Agents::default(),
         terminals: Terminals::default(),
+        stirs: Stirs::default(),
         clock,
         url: url.clone(),
         started_at: now(),

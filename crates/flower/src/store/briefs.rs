@@ -27,22 +27,54 @@ pub struct Filter {
 
 /// Briefs after a number, in order of their numbers.
 pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<Vec<Brief>, StoreError> {
-    let sql = "SELECT state FROM briefs b WHERE number > $1
+    let sql = format!(
+        "SELECT state FROM briefs b WHERE number > $1
          AND (CAST($3 AS TEXT) IS NULL OR status = $3)
          AND (CAST($4 AS TEXT) IS NULL OR kind = $4)
          AND (CAST($5 AS BIGINT) IS NULL OR epic = $5)
          AND (CAST($6 AS TEXT) IS NULL
               OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $6 AND p.brief = b.number))
-         AND (CAST($7 AS BIGINT) = 0
-              OR (status = 'planned' AND kind <> 'epic' AND NOT EXISTS (
-                  SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
-                  WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done'))))
-         ORDER BY number LIMIT $2";
+         AND (CAST($7 AS BIGINT) = 0 OR {READY})
+         ORDER BY number LIMIT $2"
+    );
     let status = filter.status.map(Status::as_str);
     let kind = filter.kind.map(BriefKind::as_str);
     let params = params![after, limit, status, kind, filter.epic, filter.project.as_ref(), filter.ready];
-    conn.rows(sql, params)?.iter().map(|row| decode(&row.text(0)?)).collect()
+    conn.rows(&sql, params)?.iter().map(|row| decode(&row.text(0)?)).collect()
 }
+
+/// Which briefs a long list is about.
+#[derive(Clone, Debug)]
+pub enum Which {
+    /// So many after a number.
+    After(u64, u64),
+    These(Vec<u64>),
+}
+
+/// Briefs with whether each could be built now, in order of their numbers.
+pub fn with_readiness(conn: &mut Conn, which: &Which, project: Option<&str>) -> Result<Vec<(Brief, bool)>, StoreError> {
+    let (these, after, limit) = match which {
+        Which::After(after, limit) => (None, *after, *limit),
+        Which::These(numbers) => (Some(serde_json::to_string(numbers).expect("a list of numbers")), 0, i64::MAX as u64),
+    };
+    let chosen = match &these {
+        Some(_) => format!("number IN ({})", conn.each_number()),
+        None => "CAST($1 AS TEXT) IS NULL".to_owned(),
+    };
+    let sql = format!(
+        "SELECT state, CASE WHEN {READY} THEN 1 ELSE 0 END FROM briefs b
+         WHERE {chosen} AND number > $2 AND (CAST($4 AS TEXT) IS NULL
+              OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $4 AND p.brief = b.number))
+         ORDER BY number LIMIT $3"
+    );
+    let rows = conn.rows(&sql, params![these.as_ref(), after, limit, project])?;
+    rows.iter().map(|row| Ok((decode(&row.text(0)?)?, row.int(1)? == 1))).collect()
+}
+
+/// Of a brief `b`: it is planned, and all that it needs is there.
+const READY: &str = "(status = 'planned' AND kind <> 'epic' AND NOT EXISTS (
+                  SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
+                  WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done')))";
 
 /// What belongs to briefs beside their state, for all of `numbers` at once.
 #[derive(Clone, Debug, Default)]

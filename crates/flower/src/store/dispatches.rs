@@ -2,6 +2,7 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
+use flower_core::review::Remark;
 use flower_core::{Dispatch, Lease};
 
 pub fn dispatch(conn: &mut Conn, number: u64) -> Result<Option<Dispatch>, StoreError> {
@@ -155,6 +156,29 @@ pub fn messages_to_operator(conn: &mut Conn, after: u64, limit: u64) -> Result<V
     let sql = "SELECT number, kind, recipient, actor_type, actor_name, at, seq, text FROM messages
          WHERE kind = 'operator' AND seq > $1 ORDER BY seq LIMIT $2";
     conn.rows(sql, params![after, limit])?.iter().map(message).collect()
+}
+
+/// What was said about the lines of a worktree, oldest first: the message that brings it, and the place.
+pub fn remarks(
+    conn: &mut Conn,
+    project: &str,
+    worktree: &str,
+    limit: u64,
+) -> Result<Vec<(Message, Remark)>, StoreError> {
+    let sql = "SELECT m.number, m.kind, m.recipient, m.actor_type, m.actor_name, m.at, m.seq, m.text, r.state
+         FROM remarks r JOIN messages m ON m.number = r.message
+         WHERE r.project = $1 AND r.worktree = $2 ORDER BY m.number DESC LIMIT $3";
+    let mut found: Vec<(Message, Remark)> = conn
+        .rows(sql, params![project, worktree, limit])?
+        .iter()
+        .map(|row| {
+            let remark = serde_json::from_str(&row.text(8)?);
+            let remark = remark.map_err(|error| StoreError::Corrupt(format!("a remark cannot be read: {error}")))?;
+            Ok((message(row)?, remark))
+        })
+        .collect::<Result<_, StoreError>>()?;
+    found.reverse();
+    Ok(found)
 }
 
 pub fn last_message(conn: &mut Conn) -> Result<u64, StoreError> {

@@ -30,6 +30,7 @@ const MIGRATIONS: &[Migration] = &[
     migration!(6, "0006_landings"),
     migration!(7, "0007_dispatch"),
     migration!(8, "0008_agents"),
+    migration!(9, "0009_review"),
 ];
 
 /// Raised when the same events give other rows than before; an older database is then refilled at the next start.

@@ -31,6 +31,7 @@ pub const TABLES: &[&str] = &[
     "leases",
     "breaches",
     "messages",
+    "remarks",
     "agents",
     "spendings",
     "permissions",
@@ -307,6 +308,13 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                     &sent.text
                 ],
             )?;
+            if let Some(about) = &sent.about {
+                let state = serde_json::to_string(about).expect("a remark is plain data");
+                conn.execute(
+                    "INSERT INTO remarks (message, project, worktree, state) VALUES ($1, $2, $3, $4)",
+                    params![sent.number, &about.project, &about.worktree, &state],
+                )?;
+            }
         }
         Event::AgentStarted(_)
         | Event::AgentAssigned(_)

@@ -149,6 +149,15 @@ pub fn load(
             }
         }
         Command::BreachLease(breached) => slice.leases(&breached.project, &breached.worktree)?,
+        Command::Remark(request) => {
+            slice.world.last_message = dispatches::last_message(slice.conn)?;
+            for worktree in worktrees::live(slice.conn, Some(&request.remark.project))? {
+                if let Some(brief) = worktree.brief.filter(|_| worktree.name == request.remark.worktree) {
+                    slice.brief(brief)?;
+                }
+                slice.world.worktrees.insert(worktree.number, worktree);
+            }
+        }
         Command::SendMessage { .. } => {
             slice.world.last_message = dispatches::last_message(slice.conn)?;
             slice.tokens()?;

@@ -17,6 +17,7 @@ mod packet;
 mod race;
 mod recall;
 mod requests;
+mod review;
 mod rights;
 
 use client::{Client, Era, Http, Piped};

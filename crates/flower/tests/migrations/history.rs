@@ -8,6 +8,7 @@ use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
+use flower_core::review;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
     Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease,
@@ -162,6 +163,19 @@ impl History<'_> {
         let (commit, by, paths) = (commit(5), None, vec!["src/a.rs".to_owned()]);
         self.does(Command::BreachLease(LeaseBreached { project, worktree, commit, by, holder, paths }));
         self.does(Command::SendMessage { to: "agent-1".into(), text: "begun".into() });
+        self.does(Command::Remark(review::Request {
+            remark: review::Remark {
+                project: "web".into(),
+                worktree: "fix".into(),
+                file: "src/a.rs".into(),
+                line: 7,
+                side: review::Side::New,
+                commit: "5".repeat(40),
+                quote: "let a = 1;".into(),
+                text: "why one?".into(),
+            },
+            to: None,
+        }));
         self.does(Command::NoteRefused { what: "hand_back".into(), why: "not yours".into() });
         self.does(Command::Dispatch { number: 1, step: Step::Land });
         for (number, last) in [(2, back(1, true)), (3, Step::Cancel { why: Some("not now".into()) })] {

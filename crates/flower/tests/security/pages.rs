@@ -14,16 +14,19 @@ fn row_01_the_shell_and_its_assets_are_public_and_hold_nothing() {
         .flat_map(|attribute| html.split(attribute).skip(1))
         .filter_map(|rest| rest.split('"').next())
         .collect();
-    assert!(assets.len() >= 2, "a script and a style: {html}");
+    assert!(assets.len() >= 2, "a script and a style (is the page built? `cargo xtask bloom`): {html}");
     let mut texts = vec![html.clone()];
     for asset in assets {
         let answer = flower.request("GET", &format!("/{asset}")).send();
         assert_eq!(answer.status, 200, "/{asset}");
         assert_ne!(answer.header("content-type"), Some("text/html; charset=utf-8"), "/{asset}");
+        let lasts = answer.header("cache-control").unwrap_or_default().contains("immutable");
+        assert_eq!(lasts, asset.starts_with("_app/immutable/"), "/{asset}");
         texts.push(answer.text());
     }
     for text in texts {
-        assert!(!text.contains(&flower.token()) && !text.contains(TITLE) && !text.contains("repo"));
+        let repo = flower.repo.display().to_string();
+        assert!(!text.contains(&flower.token()) && !text.contains(TITLE) && !text.contains(&repo));
     }
     for path in
         ["/briefs", "/briefs/1", "/a/page/that/is/not/there", "/apiary", "/mcp-guide", "/x?y=z.js", "//api/briefs"]
@@ -32,6 +35,21 @@ fn row_01_the_shell_and_its_assets_are_public_and_hold_nothing() {
         assert_eq!((answer.status, answer.text()), (200, html.clone()), "{path}");
     }
     assert_eq!(flower.request("HEAD", "/briefs").send().status, 200);
+}
+
+#[test]
+fn what_a_browser_can_unpack_it_gets_packed() {
+    let flower = with_a_brief();
+    let html = flower.request("GET", "/").send().text();
+    let style = html.split("href=\"").filter_map(|rest| rest.split('"').next()).find(|name| name.ends_with(".css"));
+    let style = style.expect("a style");
+    let plain = flower.request("GET", style).send();
+    let packed = flower.request("GET", style).header("Accept-Encoding", "gzip, deflate").send();
+    assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
+    assert_eq!(plain.header("content-type"), packed.header("content-type"));
+    assert!(packed.body.len() * 2 < plain.body.len() && packed.body.starts_with(&[0x1f, 0x8b]));
+    assert_eq!(flower.request("GET", &format!("{style}.gz")).send().status, 404, "not under a name of its own");
+    assert_eq!(flower.request("GET", "/shell.html").send().status, 404);
 }
 
 #[test]

@@ -37,6 +37,7 @@ async fn served(world: &World) -> Served {
     let now: Arc<dyn Fn() -> String + Send + Sync> = Arc::new(flower::app::now);
     let store = Store::open(&Location::Sqlite(home.database()), home.dir(), now, &mut |_| ()).expect("a store");
     let app = Arc::new(App {
+        stirs: flower::app::stirs::Stirs::default(),
         clock: BootClock::new(&store).await.expect("a clock"),
         store,
         operator: "operator".into(),

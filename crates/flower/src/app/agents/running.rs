@@ -2,6 +2,7 @@
 
 use super::process::Process;
 use super::transcript::Transcript;
+use crate::app::stirs::Stirs;
 use crate::error::Problem;
 use crate::terminal::Terminal;
 pub use crate::view::AgentState as State;
@@ -78,10 +79,11 @@ pub struct Running {
     work: Mutex<Option<Work>>,
     refresh: AtomicBool,
     beaten: Mutex<Option<Instant>>,
+    stirs: Stirs,
 }
 
 impl Running {
-    pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>) -> Running {
+    pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>, stirs: Stirs) -> Running {
         let observed = Observed {
             state: State::Starting,
             evidence: "it is being started".to_owned(),
@@ -101,6 +103,7 @@ impl Running {
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
             beaten: Mutex::new(None),
+            stirs,
         }
     }
 
@@ -111,6 +114,7 @@ impl Running {
             observed.since = crate::app::now();
         }
         (observed.state, observed.evidence) = (state, evidence);
+        self.stirs.stir(Stirs::AGENTS);
     }
 
     pub(super) fn observed(&self) -> Observed {
@@ -125,6 +129,7 @@ impl Running {
             observed.state = State::Working;
             observed.since = crate::app::now();
             "it was heard of again".clone_into(&mut observed.evidence);
+            self.stirs.stir(Stirs::AGENTS);
         }
     }
 
@@ -134,6 +139,7 @@ impl Running {
 
     pub(super) fn fills(&self, used: u64, size: u64) {
         self.observed.lock().expect("no panic while held").context = Some((used, size));
+        self.stirs.stir(Stirs::AGENTS);
     }
 
     pub(super) fn context(&self) -> Option<(u64, u64)> {

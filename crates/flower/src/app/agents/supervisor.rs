@@ -172,8 +172,10 @@ impl App {
                 return Ok(());
             }
             // Opened by one alone: two at once would take each other's file away.
-            let transcript = Arc::new(Transcript::open(&folder.join("transcript")).map_err(io)?);
-            let running = Arc::new(Running::new(agent.number, agent.name.clone(), transcript));
+            let transcript =
+                Transcript::open(&folder.join("transcript"), self.stirs.clone(), &agent.name).map_err(io)?;
+            let transcript = Arc::new(transcript);
+            let running = Arc::new(Running::new(agent.number, agent.name.clone(), transcript, self.stirs.clone()));
             all.insert(agent.number, running.clone());
             running
         };

@@ -1,6 +1,7 @@
 //! What an agent said and did, and what it was told: on disk, masked, bounded, for people and for whoever goes on.
 
 use super::mask::Mask;
+use crate::app::stirs::Stirs;
 use crate::terminal::Scrollback;
 use crate::view::{Entry, EntryKind, TranscriptView};
 use std::collections::VecDeque;
@@ -25,6 +26,9 @@ pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
 pub struct Transcript {
     inner: Mutex<Inner>,
     end: watch::Sender<u64>,
+    /// Whom to tell that there is more, and under which name.
+    stirs: Stirs,
+    topic: String,
 }
 
 struct Inner {
@@ -40,12 +44,13 @@ struct Inner {
 }
 
 impl Transcript {
-    pub fn open(file: &Path) -> io::Result<Transcript> {
+    pub fn open(file: &Path, stirs: Stirs, agent: &str) -> io::Result<Transcript> {
         let tape = Scrollback::open(file)?;
         let end = watch::Sender::new(tape.place().end);
         let (said, done) = (VecDeque::new(), VecDeque::new());
         let mask = Arc::new(Mask::new(Vec::new()));
-        Ok(Transcript { inner: Mutex::new(Inner { tape, mask, open: None, said, done, plan: None, lost: 0 }), end })
+        let inner = Mutex::new(Inner { tape, mask, open: None, said, done, plan: None, lost: 0 });
+        Ok(Transcript { inner, end, stirs, topic: format!("agent:{agent}") })
     }
 
     /// From now on these secrets are masked.
@@ -105,7 +110,9 @@ impl Transcript {
             change(&mut inner);
             inner.tape.place().end
         };
-        self.end.send_if_modified(|known| std::mem::replace(known, end) != end);
+        if self.end.send_if_modified(|known| std::mem::replace(known, end) != end) {
+            self.stirs.stir(&self.topic);
+        }
     }
 
     /// Rings whenever there is more.
@@ -272,7 +279,7 @@ mod tests {
     fn what_is_said_in_pieces_is_read_in_paragraphs_and_masked() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("transcript");
-        let transcript = Transcript::open(&file).unwrap();
+        let transcript = Transcript::open(&file, Stirs::default(), "play-1").unwrap();
         transcript.mask(Arc::new(Mask::new(vec!["sk-secret-123456".to_owned()])));
         for piece in ["The key is sk-sec", "ret-1234", "56, keep", " it.\n"] {
             transcript.piece(EntryKind::Said, piece);

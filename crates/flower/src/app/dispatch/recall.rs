@@ -207,6 +207,7 @@ fn happening(recorded: &Recorded) -> Option<Happening> {
     let text = match recorded.event().ok()? {
         Event::NoteAdded(note) => note.text,
         Event::CommentAdded(comment) => comment.text,
+        Event::MessageSent(sent) if sent.about.is_some() => sent.text,
         Event::StatusChanged(moved) => {
             let why = moved.why.map_or_else(String::new, |why| format!(": {why}"));
             format!("{} → {}{why}", moved.from, moved.to)

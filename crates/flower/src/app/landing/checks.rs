@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::app::settings::{CheckSettings, Settings};
+use crate::app::stirs::Stirs;
 use crate::app::worktrees::disk;
 use crate::app::worktrees::facts::Facts;
 use crate::error::Problem;
@@ -113,6 +114,7 @@ impl App {
         for (name, check) in &job.settings.checks.0 {
             let log = log_name(attempt, name);
             let began = Instant::now();
+            self.stirs.stir(Stirs::LANDINGS);
             let code = run_bounded(&candidate.launcher, check, &candidate.place.tree, &folder.join(&log)).await;
             let code = code.map_err(io)?;
             let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -413,20 +413,6 @@ impl App {
         }
     }
 
-    /// The changes of a worktree against MAIN, as git shows them.
-    pub async fn diff_worktree(&self, choice: &ProjectChoice, name: &str, stat: bool) -> Result<Vec<u8>, Problem> {
-        let worktree = self.worktree(choice, name).await?;
-        let place = self.require_ready(&worktree).await?;
-        if place.seal == Seal::Sealed {
-            self.mirror(&place).await?;
-        }
-        let main = self.main_of(&worktree.project).await?;
-        let range = format!("{}...{}", main.tip, place.full_branch());
-        let style = if stat { "--stat" } else { "--patch" };
-        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, &range, "--"];
-        Ok(git::in_main(&place.repository).args(args).run().await?.stdout)
-    }
-
     /// Live ephemeral worktrees, and lanes, of a project.
     pub(in crate::app) async fn live_worktrees(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
         let of = project.to_owned();

@@ -4,6 +4,7 @@
 use super::place::Place;
 use crate::app::App;
 use crate::app::ear::Ear;
+use crate::app::stirs::Stirs;
 use crate::store::worktrees;
 use flower_core::worktree::{Seal, Stage};
 use rustix::fs::inotify::WatchFlags;
@@ -88,5 +89,6 @@ impl App {
         if let Err(problem) = self.mirror(&place).await {
             tracing::warn!("{}: {}", worktree.name, problem.message);
         }
+        self.stirs.stir(Stirs::WORKTREES);
     }
 }

@@ -4,6 +4,7 @@ mod agent;
 mod beat;
 mod brief;
 mod claim;
+mod comment;
 mod completions;
 mod diff;
 mod dispatch;
@@ -60,6 +61,7 @@ pub(super) enum Command {
     Agent(agent::AgentArgs),
     Worktree(worktree::WorktreeArgs),
     Diff(diff::DiffArgs),
+    Comment(comment::CommentArgs),
     Land(land::LandArgs),
     Queue(queue::QueueArgs),
     Revert(revert::RevertArgs),
@@ -122,6 +124,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Hook(args) => hook::run(&context, &args).await,
             Command::Worktree(args) => worktree::run(&context, args).await,
             Command::Diff(args) => diff::run(&context, &args).await,
+            Command::Comment(args) => comment::run(&context, args).await,
             Command::Land(args) => land::run(&context, args).await,
             Command::Queue(args) => queue::run(&context, args).await,
             Command::Revert(args) => revert::run(&context, &args).await,

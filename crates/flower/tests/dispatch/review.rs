@@ -1,0 +1,98 @@
+//! Review: what is said about a line reaches whoever can mend it, and stays for whoever comes next.
+
+use super::*;
+
+const MAIN: (&str, &str) = ("src/app.txt", "one\ntwo\nthree\n");
+
+/// Somebody at work who has changed a line, and added a file.
+fn changed(flower: &Flower) -> Work {
+    let work = at_work(flower, "Change");
+    inside_ok(
+        flower,
+        &work.worktree,
+        "printf 'one\\nTWO\\nthree\\n' > src/app.txt && echo new > src/new.txt && git add . && git commit --quiet -m change",
+    );
+    work
+}
+
+#[test]
+fn a_comment_reaches_who_leads_the_work_and_is_told_once() {
+    let flower = serving(&[MAIN]);
+    let work = changed(&flower);
+    let told = flower.ok(&["comment", &work.worktree, "src/app.txt:2", "Why shout?"]);
+    assert_eq!(told, format!("told {}\n", work.agent));
+    let all = flower.json(&["comment", &work.worktree]);
+    assert_eq!(
+        (&all[0]["file"], &all[0]["line"], &all[0]["side"], &all[0]["quote"], &all[0]["to"], &all[0]["heard_by"]),
+        (&json!("src/app.txt"), &json!(2), &json!("new"), &json!("TWO"), &json!(work.agent), &json!([])),
+        "{all}"
+    );
+    let mut agent = Http::start(&flower, Era::November2025, &work.token);
+    let heard = agent.done("check_inbox", json!({}));
+    for words in ["Review of `src/app.txt`, line 2", "TWO", "Why shout?"] {
+        assert!(heard.contains(words), "{words}: {heard}");
+    }
+    assert!(agent.done("check_inbox", json!({})).starts_with("Nothing new."), "delivered once");
+    assert_eq!(flower.json(&["comment", &work.worktree])[0]["heard_by"], json!([work.agent]));
+    says(&json!(flower.ok(&["comment", &work.worktree])), &format!("read by {}", work.agent));
+    // It belongs to the brief, and to whoever goes on with it.
+    let trace = flower.ok(&["brief", "trace", &work.brief.to_string()]);
+    assert!(trace.contains("about src/app.txt:2: Why shout?"), "{trace}");
+    let recall = flower.ok(&["brief", "show", &work.brief.to_string(), "--as-agent"]);
+    assert!(recall.contains("Why shout?"), "{recall}");
+}
+
+#[test]
+fn whoever_has_reserved_the_file_gets_it() {
+    let flower = serving(&[MAIN]);
+    let work = changed(&flower);
+    let (other, agent) = packet(&flower, work.dispatch, true);
+    assert_eq!(as_agent(&flower, &other, &["lease", "take", "src/new.txt"]).code, 0);
+    let comment = |place: &str| flower.json(&["comment", &work.worktree, place, "look"])["to"].clone();
+    assert_eq!(comment("src/new.txt:1"), json!(agent));
+    assert_eq!(comment("src/app.txt:1"), json!(work.agent));
+}
+
+#[test]
+fn without_anybody_it_waits_for_the_next() {
+    let flower = serving(&[MAIN]);
+    new(&flower, "alone", &[]);
+    inside_ok(
+        &flower,
+        "alone",
+        "echo new > src/new.txt && git rm --quiet src/app.txt && git add . && git commit --quiet -m x",
+    );
+    let told = flower.ok(&["comment", "alone", "src/new.txt:1", "Good."]);
+    says(&json!(told), "nobody works in `alone` now");
+    let old = flower.json(&["comment", "alone", "src/app.txt:3", "Why is it gone?", "--old"]);
+    assert_eq!((&old["side"], &old["quote"], &old["to"]), (&json!("old"), &json!("three"), &Value::Null), "{old}");
+    let commits = call(&flower, &flower.token(), "GET", "/api/worktrees/alone/commits?project=repo", &json!({})).json();
+    assert_eq!((commits.as_array().map(Vec::len), &commits[0]["title"]), (Some(1), &json!("x")), "{commits}");
+    // They survive a rebuild of the tables.
+    let before = flower.json(&["comment", "alone"]);
+    flower.ok(&["log", "rebuild"]);
+    assert_eq!(flower.json(&["comment", "alone"]), before);
+}
+
+#[test]
+fn what_names_no_line_is_refused_and_says_what_does() {
+    let flower = serving(&[MAIN]);
+    let work = changed(&flower);
+    let refused = |place: &str, text: &str, code: i32| {
+        flower.run(&["comment", &work.worktree, place, text, "--json"]).error(code)
+    };
+    says(&refused("src/app.txt", "x", 2)["message"], "`src/app.txt` names no line");
+    says(&refused("src/app.txt:0", "x", 2)["message"], "has no line 0");
+    says(&refused("src/app.txt:99", "x", 2)["hints"], "it has lines 1 to 3");
+    for file in ["nothing.txt", "../app.txt", "/etc/passwd", "src", "src/", "", "src/app.txt\n"] {
+        let message = &refused(&format!("{file}:1"), "x", 3)["message"];
+        says(message, "has no file");
+    }
+    says(&refused("src/app.txt:1", " ", 2)["message"], "empty");
+    refused("src/app.txt:1", &"x".repeat(9_000), 2);
+    flower.run(&["comment", "nowhere", "src/app.txt:1", "x"]).error(3);
+    assert_eq!(flower.json(&["comment", &work.worktree]), json!([]));
+    let path = format!("/api/worktrees/{}/comments?project=repo", work.worktree);
+    let body = json!({ "file": "src/app.txt", "line": 1, "text": "x" });
+    assert_eq!(call(&flower, &work.token, "POST", &path, &body).status, 403, "agents do not review each other");
+}
