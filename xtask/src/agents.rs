@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::run::{Program, minutes, repository_root, seconds};
+use crate::run::{Program, minutes, seconds, target_folder};
 
 /// Tells the tests where the agents are.
 pub(crate) const VARIABLE: &str = "FLOWER_REAL_AGENTS";
@@ -64,7 +64,7 @@ const STAMP: &str = "installed";
 
 /// The folder with the agents: their commands are in `bin`, and everything they need is below it or below `/usr`.
 pub(crate) fn require() -> Result<PathBuf, String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), PathBuf::from);
+    let target = target_folder();
     let folder = target.join("real-agents");
     let system_node = system_node();
     let wanted = packages(system_node.is_some())?;

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::bloom;
+use crate::install;
 use crate::news::shortened;
 use crate::probe::{Probe, Seen};
-use crate::run::{Program, minutes, repository_root, seconds};
+use crate::run::{Program, minutes, seconds, target_folder};
 use crate::scratch::Scratch;
 use crate::shop::{GUESTS, HISTORY, PRICES, SALE, SEASONS, SUMMER, WANTED};
 use crate::stage::{Stage, refuse};
@@ -48,10 +50,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 }
 
 fn build() -> Result<PathBuf, String> {
-    eprintln!("== Building flower (a few minutes the first time)");
+    eprintln!("== Building flower and its page (a few minutes the first time)");
+    install::require_node()?;
+    bloom::build()?;
     Program::cargo(minutes(30)).args(["build", "--release", "--locked", "--package", "flower"]).run()?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), PathBuf::from);
-    Ok(target.join("release/flower"))
+    Ok(target_folder().join("release/flower"))
 }
 
 fn story(stage: &mut Stage) -> Result<(), String> {

@@ -11,6 +11,7 @@ pub(crate) struct Tools {
     pub(crate) postgres: Option<Binaries>,
     pub(crate) python: bool,
     pub(crate) nextest: bool,
+    pub(crate) chromium: bool,
     pub(crate) skipped: Vec<&'static str>,
 }
 
@@ -66,7 +67,23 @@ const NEXTEST: Tool = Tool {
     skipped_without: Some("nextest (`cargo test` runs the tests instead)"),
 };
 
-const TOOLS: [&Tool; 5] = [&GIT, &C_COMPILER, &PYTHON, &POSTGRES, &NEXTEST];
+const NODE: Tool = Tool {
+    name: "Node.js 20.19 or newer, with npm",
+    is_here: || answers("npm") && node_is_new_enough(),
+    debian_packages: &["nodejs", "npm"],
+    how_to_get_it: "install Node.js with your package manager, so that `node` and `npm` run",
+    skipped_without: None,
+};
+
+const CHROMIUM: Tool = Tool {
+    name: "Chromium",
+    is_here: || answers("chromium"),
+    debian_packages: &["chromium"],
+    how_to_get_it: "install Chromium, so that `chromium` runs",
+    skipped_without: Some("tests of the page in a browser"),
+};
+
+const TOOLS: [&Tool; 7] = [&GIT, &C_COMPILER, &PYTHON, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
 
 /// Installs what is missing where that is possible. What stays missing is an error in CI and skipped
 /// elsewhere, so that a laptop without PostgreSQL can still test the rest.
@@ -80,7 +97,31 @@ pub(crate) fn require_tools() -> Result<Tools, String> {
     let still_missing = if missing.is_empty() { missing } else { missing_tools() };
     let skipped = judge(&still_missing, in_ci)?;
     let is_here = |name| still_missing.iter().all(|tool| tool.name != name);
-    Ok(Tools { postgres: Binaries::find(), python: is_here(PYTHON.name), nextest: is_here(NEXTEST.name), skipped })
+    Ok(Tools {
+        postgres: Binaries::find(),
+        python: is_here(PYTHON.name),
+        nextest: is_here(NEXTEST.name),
+        chromium: is_here(CHROMIUM.name),
+        skipped,
+    })
+}
+
+/// What the page is built with, for those who build nothing else.
+pub(crate) fn require_node() -> Result<(), String> {
+    if (NODE.is_here)() {
+        return Ok(());
+    }
+    if let Err(message) = install(&[&NODE]) {
+        eprintln!("warning: could not install it: {message}");
+    }
+    judge(if (NODE.is_here)() { &[] } else { &[&NODE] }, true).map(|_| ())
+}
+
+/// `v20.19.2` or newer.
+fn node_is_new_enough() -> bool {
+    let Ok(said) = Program::new("node", seconds(30)).args(["--version"]).output() else { return false };
+    let mut parts = said.trim().trim_start_matches('v').split('.').map(|part| part.parse::<u32>().unwrap_or(0));
+    (parts.next(), parts.next()) >= (Some(20), Some(19))
 }
 
 fn missing_tools() -> Vec<&'static Tool> {

@@ -2,6 +2,7 @@
 
 mod agents;
 mod bench;
+mod bloom;
 mod demo;
 mod guard;
 mod install;
@@ -32,6 +33,7 @@ const SUBCOMMANDS: &[Subcommand] = &[
         help: bench::HELP,
         run: bench::run,
     },
+    Subcommand { name: "bloom", about: "Build flower's page", help: bloom::HELP, run: bloom::run },
     Subcommand {
         name: "licences",
         about: "Check the licences of all dependencies",

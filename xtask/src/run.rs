@@ -28,6 +28,11 @@ pub(crate) fn repository_root() -> &'static Path {
     xtask.parent().expect("xtask lies in the repository")
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), PathBuf::from)
+}
+
 pub(crate) struct Program {
     command: Command,
     name: String,

@@ -1,11 +1,13 @@
 //! `cargo xtask test`: everything that CI checks, in one command.
 
 use crate::agents;
+use crate::bloom;
 use crate::install::{self, Tools};
 use crate::licences;
 use crate::postgres::{self, Cluster};
-use crate::run::{Program, minutes};
+use crate::run::{Program, minutes, target_folder};
 use crate::steps::Steps;
+use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
 Check everything that CI checks
@@ -45,6 +47,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
         format.run().map_err(hint)
     })?;
+    steps.step("page", || {
+        bloom::build()?;
+        bloom::npm(&["run", "check"]).run()?;
+        bloom::npm(&["run", "unit"]).run()
+    })?;
     steps.step("clippy", || {
         Program::cargo(minutes(60))
             .args(["clippy", "--workspace", "--all-targets", "--locked"])
@@ -60,6 +67,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let program = test_program(&tools, &options)?;
         in_test_environment(program, &tools, &options, cluster.as_ref()).run()
     })?;
+    if tools.chromium {
+        steps.step("page in a browser", || {
+            Program::cargo(minutes(60)).args(["build", "--package", "flower", "--locked"]).run()?;
+            bloom::npm(&["run", "browser"]).env("FLOWER_BIN", program()).run()
+        })?;
+    }
     if let Some(agents) = &agents {
         steps.step("real agents", || {
             let program = real_agents_program(&tools);
@@ -80,6 +93,11 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     drop(cluster);
     eprintln!("\n{}", steps.summary(&tools.skipped));
     Ok(())
+}
+
+/// The one that the tests were built with.
+fn program() -> PathBuf {
+    target_folder().join("debug/flower")
 }
 
 fn parse(arguments: &[String]) -> Result<Options, String> {
@@ -180,7 +198,7 @@ mod tests {
 
     #[test]
     fn arguments_for_nextest_are_not_dropped_when_it_is_missing() {
-        let tools = Tools { postgres: None, python: true, nextest: false, skipped: vec![] };
+        let tools = Tools { postgres: None, python: true, nextest: false, chromium: false, skipped: vec![] };
         assert!(test_program(&tools, &parsed("").unwrap()).is_ok());
         let message = test_program(&tools, &parsed("-- landing").unwrap()).err();
         assert!(message.unwrap().contains("`landing` is meant for nextest"));

@@ -8,7 +8,7 @@ use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{
     Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
-    lease, main_branch, permission,
+    lease, main_branch, permission, review,
 };
 
 pub use crate::commands::operator;
@@ -164,6 +164,10 @@ pub fn a_life(ledger: &Ledger) {
         paths: vec!["src/a.rs".into()],
     }));
     ledger.submit(&agent, &Command::SendMessage { to: "operator".into(), text: "begun".into() }).expect("a message");
+    let (project, worktree, file) = ("web".to_owned(), "fix".to_owned(), "src/a.rs".to_owned());
+    let (commit, quote, text) = ("facade".repeat(6), "let a = 1;".to_owned(), "why one?".to_owned());
+    let remark = review::Remark { project, worktree, file, line: 7, side: review::Side::New, commit, quote, text };
+    ledger.done(Command::Remark(review::Request { remark, to: None }));
     for (name, dispatch, member) in [("worker-2", None, 0), ("night-shift", Some(1), 1)] {
         ledger.done(start_agent(name, dispatch, member));
     }
