@@ -1,0 +1,22 @@
+//! What agents have used, in words; what none of them told is unknown, not nothing.
+import type { AgentView, SpendView } from "../api";
+import { money, thousands } from "../words";
+
+/** Of some agents together. */
+export function spentBy(agents: AgentView[]): string {
+  const told = agents.filter((agent) => agent.cost !== null && agent.cost !== undefined);
+  if (agents.length === 0) return "";
+  if (told.length === 0) return "unknown";
+  const sum = told.reduce((all, agent) => all + (agent.cost ?? 0), 0);
+  return `${money(sum, told[0]?.currency)}${told.length < agents.length ? " +" : ""}`;
+}
+
+/** Of a day, by its name as in `2026-01-31`. */
+export function spentOn(spending: SpendView, day: string): string {
+  const spent = spending.days.find((one) => one.of === day);
+  if (!spent) return "nothing";
+  const limit = spending.per_day ? ` of ${money(spending.per_day, spent.currency)}` : "";
+  if (spent.cost === null || spent.cost === undefined)
+    return spent.tokens ? `${thousands(spent.tokens)} tokens` : "unknown";
+  return `${money(spent.cost, spent.currency)}${limit}`;
+}

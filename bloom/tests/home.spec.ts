@@ -1,0 +1,148 @@
+import type { Page } from "@playwright/test";
+import { expectNoSeriousFindings } from "./axe";
+import { expect, look, test, type Flower } from "./flower";
+
+const GREET = "write src/hello.txt hi\ncommit greet\nhand-back done";
+
+/** Waits until MAIN has it. */
+async function landed(flower: Flower, brief: number): Promise<void> {
+  const status = () => flower.json<{ status: string }>("brief", "show", String(brief)).status;
+  await expect.poll(status, { timeout: 30_000 }).toBe("landed");
+}
+
+test("a flower with nothing in it explains itself, and its first brief lands", async ({ page, flower }) => {
+  await flower.open(page);
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Begin here" })).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await look(page, "home-first");
+
+  await page.getByLabel("Title").fill("Greet");
+  await page.getByLabel("What should be done").fill(`\`\`\`play\n${GREET}\n\`\`\``);
+  await page.getByRole("button", { name: "Write the brief" }).click();
+  await expect(page.getByRole("heading", { name: "Write a brief, done" })).toBeVisible();
+  await page.getByRole("combobox", { name: "Agent" }).selectOption("play");
+  await look(page, "home-second");
+  await page.getByRole("button", { name: "Accept the plan and give it to play" }).click();
+  // What landed ends the first steps.
+  await expect(page.getByRole("heading", { name: "Begin here" })).toBeHidden({ timeout: 30_000 });
+  await expect(page.getByText("Nothing waits for you.")).toBeVisible();
+});
+
+test("what landed is said, blooms on the stem, and stands in the table", async ({ page, flower }) => {
+  const brief = flower.dispatched("Greet", GREET);
+  await landed(flower, brief);
+  await flower.open(page);
+  const now = page.getByRole("region", { name: "MAIN is stable" });
+  await expect(now.getByRole("link", { name: "Greet" })).toBeVisible();
+  await expect(now.getByRole("link", { name: `#${brief}` })).toHaveAttribute("href", `/briefs/${brief}`);
+  const stem = page.getByRole("group", { name: "The stem of MAIN" });
+  await expect(stem.getByRole("link", { name: /^landed: Greet/ })).toHaveAttribute("href", "/landing/1");
+  await look(page, "home-landed");
+  await page.getByRole("button", { name: "As a table" }).click();
+  await expect(page.getByRole("row", { name: /landed Greet/ })).toBeVisible();
+  await expect(stem).toBeHidden();
+  await look(page, "home-table");
+});
+
+test("a question is answered where it stands, and leaves two windows by itself", async ({ page, context, flower }) => {
+  flower.dispatched("Tax", "question Which **tax** counts?\nwait\nhand-back done");
+  await flower.open(page);
+  const other = await context.newPage();
+  await flower.open(other);
+  const asked = (of: Page) => of.getByRole("article", { name: "question: Tax" });
+  await expect(asked(page)).toBeVisible({ timeout: 20_000 });
+  await expect(asked(other)).toBeVisible();
+  await look(page, "home-question");
+  await asked(page).getByLabel("Your answer").fill("The German one");
+  await asked(page).getByLabel("Your answer").press("Control+Enter");
+  await expect(asked(page)).toBeHidden();
+  await expect(asked(other)).toBeHidden();
+  expect(flower.run("brief", "trace", "1")).toContain("The German one");
+});
+
+test("an answer that fails is not lost, and the reason is shown", async ({ page, flower }) => {
+  const brief = flower.brief("Tax");
+  flower.run("brief", "ask", String(brief), "Which tax?");
+  await flower.open(page);
+  await page.route("**/answer", (route) => route.abort());
+  const field = page.getByLabel("Your answer");
+  await field.fill("The German one");
+  await page.getByRole("button", { name: "Answer" }).click();
+  await expect(page.getByText("flower does not answer", { exact: true })).toBeVisible();
+  await expect(field).toHaveValue("The German one");
+  await page.reload();
+  await expect(field).toHaveValue("The German one");
+});
+
+test("a permission is denied with a reason, which the agent gets", async ({ page, flower }) => {
+  flower.dispatched("Clean", "permission execute Remove the cache\nhand-back done");
+  await flower.open(page);
+  const item = page.getByRole("article", { name: /^permission:/ });
+  await expect(item).toContainText("Remove the cache", { timeout: 20_000 });
+  await look(page, "home-permission");
+  await item.getByRole("button", { name: "Say why" }).click();
+  await item.getByLabel("Why, for the agent").fill("It is still warm");
+  await item.getByRole("button", { name: "Deny" }).click();
+  await expect(item).toBeHidden();
+  await expect.poll(() => flower.run("trace")).toContain("It is still warm");
+});
+
+test("a plan that waits is accepted from home", async ({ page, flower }) => {
+  const brief = flower.brief("Checkout", "# Checkout\n");
+  await flower.open(page);
+  const item = page.getByRole("article", { name: "to accept: Checkout" });
+  await item.getByRole("button", { name: "Accept" }).click();
+  await expect(item).toBeHidden();
+  expect(flower.json<{ status: string }>("brief", "show", String(brief)).status).toBe("planned");
+});
+
+test("frozen MAIN says why and is thawed here", async ({ page, flower }) => {
+  await flower.open(page);
+  flower.run("freeze", "holidays");
+  await expect(page.getByRole("heading", { name: "MAIN is frozen" })).toBeVisible();
+  await expect(page.getByText("holidays")).toBeVisible();
+  await look(page, "home-frozen");
+  await page.getByRole("button", { name: "Thaw" }).click();
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+});
+
+test("what was changed in MAIN by hand becomes a worktree", async ({ page, flower }) => {
+  await flower.open(page);
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+  flower.write("src/app.txt", "by hand\n");
+  flower.run("main");
+  await expect(page.getByRole("heading", { name: "Something was changed in MAIN by hand" })).toBeVisible();
+  await expect(page.getByText("src/app.txt").first()).toBeVisible();
+  await look(page, "home-alarm");
+  await expectNoSeriousFindings(page);
+  await page.getByRole("button", { name: "Make it a worktree" }).click();
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+  await expect(page.getByRole("link", { name: /^worktree: / })).toBeVisible();
+});
+
+test("work in progress grows on the stem and stands among the worktrees", async ({ page, flower }) => {
+  const first = flower.dispatched("Greet", GREET);
+  await landed(flower, first);
+  await flower.open(page);
+  flower.dispatched(
+    "Longer",
+    "usage 60000 100000 1.25\nwrite src/a.txt a\ncommit a\nsay working\nsleep 40\nhand-back done",
+  );
+  const stem = page.getByRole("group", { name: "The stem of MAIN" });
+  await expect(stem.getByRole("link", { name: /^worktree: / })).toBeVisible({ timeout: 20_000 });
+  await expect(stem.getByRole("link", { name: /^agent: play/ })).toBeVisible();
+  const row = page.getByRole("region", { name: "Worktrees" }).getByRole("row").nth(1);
+  await expect(row).toContainText("play");
+  await expect(row).toContainText("working");
+  await look(page, "home-working");
+  await expectNoSeriousFindings(page);
+});
+
+test("a page that is not there has ways on", async ({ page, flower }) => {
+  await flower.open(page, "/nowhere");
+  await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();
+  await look(page, "home-nowhere");
+  await page.getByRole("main").getByRole("link", { name: "Home" }).click();
+  await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+});
