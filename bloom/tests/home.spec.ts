@@ -1,6 +1,7 @@
 import type { Page } from "@playwright/test";
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
+import { grown, plant } from "./garden";
 
 const GREET = "write src/hello.txt hi\ncommit greet\nhand-back done";
 
@@ -76,25 +77,25 @@ test("an answer that fails is not lost, and the reason is shown", async ({ page,
 });
 
 test("a permission is denied with a reason, which the agent gets", async ({ page, flower }) => {
-  flower.dispatched("Clean", "permission execute Remove the cache\nhand-back done");
+  flower.dispatched("Clean", "permission fetch Look at the manual\nhand-back done");
   await flower.open(page);
   const item = page.getByRole("article", { name: /^permission:/ });
-  await expect(item).toContainText("Remove the cache", { timeout: 20_000 });
+  await expect(item).toContainText("Look at the manual", { timeout: 20_000 });
   await look(page, "home-permission");
   await item.getByRole("button", { name: "Say why" }).click();
-  await item.getByLabel("Why, for the agent").fill("It is still warm");
+  await item.getByLabel("Why, for the agent").fill("It is all in here");
   await item.getByRole("button", { name: "Deny" }).click();
   await expect(item).toBeHidden();
-  await expect.poll(() => flower.run("trace")).toContain("It is still warm");
+  await expect.poll(() => flower.run("trace")).toContain("It is all in here");
 });
 
-test("a plan that waits is accepted from home", async ({ page, flower }) => {
-  const brief = flower.brief("Checkout", "# Checkout\n");
+test("a result that waits is accepted from home", async ({ page, flower }) => {
+  const brief = flower.dispatched("Checkout", "hand-back nothing to change");
   await flower.open(page);
   const item = page.getByRole("article", { name: "to accept: Checkout" });
   await item.getByRole("button", { name: "Accept" }).click();
   await expect(item).toBeHidden();
-  expect(flower.json<{ status: string }>("brief", "show", String(brief)).status).toBe("planned");
+  expect(flower.json<{ status: string }>("brief", "show", String(brief)).status).toBe("done");
 });
 
 test("frozen MAIN says why and is thawed here", async ({ page, flower }) => {
@@ -145,4 +146,37 @@ test("a page that is not there has ways on", async ({ page, flower }) => {
   await look(page, "home-nowhere");
   await page.getByRole("main").getByRole("link", { name: "Home" }).click();
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
+});
+
+test("the stem of a busy project is read, pointed at and walked through by keyboard", async ({ page, flower }) => {
+  await plant(page, grown(8));
+  await flower.open(page);
+  const stem = page.getByRole("group", { name: "The stem of MAIN" });
+  await expect(stem.getByRole("link", { name: /^worktree: / })).toHaveCount(8);
+  await expect(stem.getByRole("link", { name: /^checking: Checkout in one step/ })).toBeVisible();
+  await expect(stem.getByRole("link", { name: /^rejected: / })).toHaveCount(4);
+  await expect(stem.getByRole("link", { name: /^rolled back: / })).toHaveCount(1);
+  await stem.getByRole("link", { name: /^checking: / }).focus();
+  await expect(page.getByText("`test` runs on the merged tree").last()).toBeVisible();
+  await page.keyboard.press("Tab");
+  await expect(stem.getByRole("link", { name: /^approval: / })).toBeFocused();
+  await page.mouse.move(0, 0);
+  await stem.scrollIntoViewIfNeeded();
+  await look(page, "stem-busy");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(/\/landing\/92$/);
+});
+
+test("the stem stays readable with sixty worktrees", async ({ page, flower }) => {
+  await plant(page, grown(60, 40));
+  for (const width of [390, 1440, 2560]) {
+    await page.setViewportSize({ width, height: 900 });
+    await flower.open(page);
+    const stem = page.getByRole("group", { name: "The stem of MAIN" });
+    await expect(stem.getByRole("link", { name: /^worktree: / })).toHaveCount(60);
+    const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(sideways).toBeLessThanOrEqual(0);
+    await stem.evaluate((element) => element.scrollIntoView({ block: "start" }));
+    await page.screenshot({ path: `.screenshots/stem-sixty-${width}.png` });
+  }
 });

@@ -36,7 +36,7 @@ export function tall(plant: Plant, width: number): Picture {
       x: at(y),
       y,
       turn: -90,
-      radius: of.petals ? 9 + of.size * 4 : 3.5,
+      radius: of.petals ? 12 + of.size * 5 : 4,
       label: {
         x: STEM + 26,
         y: y - 2,
@@ -52,7 +52,7 @@ export function tall(plant: Plant, width: number): Picture {
     width,
     height: foot + 14,
     grows: "up",
-    stem: tapered(sampled(foot, tip, at), 6, 2.2),
+    stem: tapered(sampled(foot, tip, at), 7, 2.6),
     ahead: path("M", at(tip), tip - 10, "L", at(tip), Math.max(tip - 10 - Math.max(loose.length, 0.2) * ROW, 4)),
     seed: { x: at(foot), y: foot },
     tip: { x: at(tip), y: tip, turn: -90, label: { x: STEM + 26, y: tip + 4, text: "MAIN", anchor: "start" } },
@@ -76,7 +76,7 @@ function branch(of: Shoot, y: number, at: (y: number) => number, width: number):
   const room = width - end.x - 12 - EDGE;
   const leaves = of.leaves.slice(0, 4).map((leaf, index) => {
     const t = Math.min(0.42 + index * 0.17, 0.94);
-    return { of: leaf, ...along(curve, t), turn: heading(curve, t) + (index % 2 === 0 ? -46 : 40), long: 17 };
+    return { of: leaf, ...along(curve, t), turn: heading(curve, t) + (index % 2 === 0 ? -46 : 40), long: 20 };
   });
   const commits = Array.from({ length: Math.min(of.ahead, 6) }, (_, index) => along(curve, 1 - index * 0.07));
   return {

@@ -16,11 +16,11 @@ import { along, chance, curvePath, heading, path, tapered, type Curve, type Poin
 const LEFT = 26;
 const EDGE = 12;
 /** Between two blooms. */
-const CLOSEST = 44;
-const WIDEST = 124;
+const CLOSEST = 52;
+const WIDEST = 132;
 /** From the newest bloom to the growing tip. */
-const TIP = 46;
-const RISE = 52;
+const TIP = 62;
+const RISE = 62;
 const SLOPE = 0.05;
 /** Lanes together are this high at most, as long as labels stay legible. */
 const CROWN = 420;
@@ -54,13 +54,13 @@ export function wide(plant: Plant, width: number): Picture {
   const ground: Ground = { at, tip, x };
   const branches = drafts.map((made, index) => grown(made, lanes[index] ?? 0, gap, base, at));
   const buds = onTheirWay(plant, ground, branches, width);
-  const petals = fallenOnes(plant, ground, base + 60);
-  const height = base + (petals.length > 0 ? 88 : 62);
+  const petals = fallenOnes(plant, ground, base + 74);
+  const height = base + (petals.length > 0 ? 104 : 72);
   return {
     width,
     height,
     grows: "right",
-    stem: tapered(sampled(LEFT, tip, at), 6, 2.2),
+    stem: tapered(sampled(LEFT, tip, at), 8, 3),
     ahead: curveThrough(
       sampled(tip + 12, buds.at(-1)?.of ? Math.max(...buds.map((bud) => bud.x), tip + 60) : tip + 60, at),
     ),
@@ -69,9 +69,9 @@ export function wide(plant: Plant, width: number): Picture {
       x: tip,
       y: at(tip),
       turn: turnAt(tip, at),
-      label: { x: tip + 2, y: at(tip) + 24, text: "MAIN", anchor: "middle" },
+      label: { x: tip + 2, y: at(tip) + 36, text: "MAIN", anchor: "middle" },
     },
-    ground: petals.length > 0 ? path("M", LEFT, base + 66, "L", tip, base + 66) : undefined,
+    ground: petals.length > 0 ? path("M", LEFT, base + 82, "L", tip, base + 82) : undefined,
     blooms: blooms(plant, ground, first, step),
     branches,
     buds,
@@ -143,7 +143,7 @@ function grown(made: Draft, lane: number, gap: number, base: number, at: (x: num
   const leaves = of.leaves.map((leaf, index) => {
     const t = Math.min((16 + index * 30) / long, 0.9);
     const up = index % 2 === 0;
-    return { of: leaf, ...along(arm, t), turn: heading(arm, t) + (up ? -42 : 38), long: small ? 12 : 22 };
+    return { of: leaf, ...along(arm, t), turn: heading(arm, t) + (up ? -42 : 38), long: small ? 14 : 28 };
   });
   const commits = Array.from({ length: Math.min(of.ahead, 12) }, (_, index) => along(arm, 1 - (index * 8) / long));
   const about = gap >= 30 ? fitted(of.about, 190, 6) : undefined;
@@ -218,8 +218,8 @@ function blooms(plant: Plant, { at, x }: Ground, first: number, step: number): B
       x: place,
       y: at(place),
       turn: turnAt(place, at),
-      radius: of.petals ? 9 + of.size * 5 : 3.5,
-      label: fits ? { x: place, y: at(place) + 28, text, anchor: "middle", more } : undefined,
+      radius: of.petals ? 13 + of.size * 7 : 4.5,
+      label: fits ? { x: place, y: at(place) + 36, text, anchor: "middle", more } : undefined,
     });
   }
   return made;
