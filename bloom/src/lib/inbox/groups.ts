@@ -1,0 +1,53 @@
+//! What waits for the operator, by what it asks for.
+import type { InboxItem } from "../api";
+
+export interface Group {
+  kind: string;
+  title: string;
+  items: InboxItem[];
+}
+
+/** In the order in which somebody is held up by them. */
+const TITLES: [string, string][] = [
+  ["alarm", "Alarms"],
+  ["permission", "Permissions"],
+  ["question", "Questions"],
+  ["approval", "To accept and to let in"],
+  ["message", "Messages"],
+];
+
+/** Newest first in each. What a newer flower may ask for is not lost. */
+export function groupsOf(items: InboxItem[]): Group[] {
+  const titles = new Map(TITLES);
+  for (const item of items) if (!titles.has(item.kind)) titles.set(item.kind, item.kind);
+  return [...titles]
+    .map(([kind, title]) => ({
+      kind,
+      title,
+      items: items.filter((item) => item.kind === kind).sort((a, b) => b.at.localeCompare(a.at)),
+    }))
+    .filter((group) => group.items.length > 0);
+}
+
+/** What a notification says. Agents' texts can be long. */
+export function wordsOf(item: InboxItem): { title: string; body: string } {
+  const asks: Record<string, string> = {
+    question: "asks",
+    permission: "asks for permission",
+    approval: "waits for you",
+    alarm: "Alarm",
+    message: "writes",
+  };
+  const who = item.by.type === "system" ? "flower" : item.by.name;
+  const what = asks[item.kind] ?? "waits for you";
+  const title = item.kind === "alarm" || item.kind === "approval" ? `${item.title}: ${what}` : `${who} ${what}`;
+  return {
+    title: short(title, 80),
+    body: short(item.kind === "question" ? `${item.title}\n${item.text}` : item.text, 200),
+  };
+}
+
+function short(text: string, most: number): string {
+  const characters = [...text.slice(0, most * 4)];
+  return characters.length > most ? `${characters.slice(0, most).join("")}…` : text;
+}

@@ -1,0 +1,93 @@
+import { describe, expect, it } from "vitest";
+import type { EventView } from "../api";
+import { actorsOf, byDay, fromAddress, groupOf, keeps, sifts, toAddress } from "./filter";
+import { said } from "./summary";
+
+const event = (seq: number, kind: string, body: object = {}, more: object = {}): EventView => ({
+  seq,
+  at: `2026-01-0${(seq % 9) + 1}T10:00:00Z`,
+  kind,
+  actor: { type: "agent", name: "play-1" },
+  door: "mcp",
+  brief: null,
+  body: body as EventView["body"],
+  hash: "h",
+  prev: "p",
+  stream: "s",
+  version: 1,
+  schema: 1,
+  ...more,
+});
+const filter = (address: string) => fromAddress(new URLSearchParams(address));
+
+describe("what happened", () => {
+  it("is what flower says, where it says it", () => {
+    expect(said(event(1, "landed", { number: 3 }, { said: "Greet is in MAIN" }))).toBe("Greet is in MAIN");
+  });
+
+  it("is told in words otherwise", () => {
+    expect(said(event(1, "status_changed", { from: "in_review", to: "landed" }))).toBe("in review → landed");
+    expect(said(event(1, "landing_rejected", { number: 3, why: "ok is red" }))).toBe("rejected landing 3: ok is red");
+    expect(said(event(1, "landing_held", { number: 3, why: ["a", "b"] }))).toBe("holds landing 3 back: a, b");
+  });
+
+  it("stays one short line, whatever an agent wrote", () => {
+    const long = said(event(1, "comment_added", { text: "a\n\nb".repeat(100_000) }));
+    expect(long.length).toBeLessThan(250);
+    expect(long).not.toContain("\n");
+  });
+
+  it("of a kind from another version shows its first words", () => {
+    expect(said(event(1, "moon_rose", { over: "the hill", deep: { x: 1 } }))).toBe("over the hill");
+    expect(said(event(1, "landed", { number: { not: "a number" } }))).toContain("is in MAIN");
+  });
+});
+
+describe("filters", () => {
+  it("are the same there and back, and forget nonsense", () => {
+    const address = "?group=agents&actor=agent%2Fplay-1&brief=4&q=red";
+    expect(toAddress(filter(address))).toBe(address);
+    expect(toAddress(filter("?group=x&brief=-1"))).toBe("");
+  });
+
+  it("put every kind somewhere", () => {
+    expect(groupOf("landed")).toBe("landings");
+    expect(groupOf("question_asked")).toBe("talk");
+    expect(groupOf("moon_rose")).toBe("other");
+  });
+
+  it("keep what fits all of them", () => {
+    const asked = event(1, "question_asked", { text: "Which grey?" });
+    expect(keeps(filter("?group=talk&actor=agent/play-1&q=grey+which"))(asked)).toBe(true);
+    expect(keeps(filter("?actor=agent/"))(asked)).toBe(true);
+    expect(keeps(filter("?actor=agent/play-2"))(asked)).toBe(false);
+    expect(keeps(filter("?actor=operator/"))(asked)).toBe(false);
+    expect(keeps(filter("?q=blue"))(asked)).toBe(false);
+  });
+
+  it("of a brief alone sift nothing", () => {
+    expect(sifts(filter("?brief=3"))).toBe(false);
+    expect(sifts(filter("?brief=3&q=x"))).toBe(true);
+  });
+
+  it("know who acted", () => {
+    const events = [event(1, "a"), event(2, "a", {}, { actor: { type: "operator", name: "mike" } }), event(3, "a")];
+    expect(actorsOf(events)).toEqual([
+      { type: "operator", names: ["mike"] },
+      { type: "agent", names: ["play-1"] },
+    ]);
+  });
+});
+
+describe("days", () => {
+  it("stand above their events", () => {
+    const lines = byDay([event(2, "a"), event(11, "b"), event(1, "c")], (at) => at.slice(0, 10));
+    expect(lines.map((line) => ("day" in line ? line.day : line.event.seq))).toEqual([
+      "2026-01-03",
+      2,
+      11,
+      "2026-01-02",
+      1,
+    ]);
+  });
+});
