@@ -1,0 +1,144 @@
+//! What the palette offers, and in which order.
+import type { BriefRow, Hit } from "../briefs/row";
+import { fit } from "./fuzzy";
+import { fromCharacters } from "./marks";
+
+/** Something that has to be said or confirmed first. */
+export interface Prompt {
+  title: string;
+  /** What will happen. */
+  about: string;
+  label: string;
+  confirm: string;
+  danger: boolean;
+  done: string;
+  run: (text: string) => Promise<unknown>;
+}
+
+export interface Entry {
+  id: string;
+  title: string;
+  group: string;
+  /** Names an icon. */
+  icon: string;
+  /** Stands quietly behind the title. */
+  about?: string;
+  aboutMarks?: [number, number][];
+  keys?: string;
+  status?: string;
+  /** Other words that it is found by. */
+  also?: string;
+  run?: () => void;
+  prompt?: Prompt;
+}
+
+export interface Ranked extends Entry {
+  marks: [number, number][];
+  score: number;
+}
+
+export interface Section {
+  name: string;
+  entries: Ranked[];
+}
+
+const MOST_OF_A_GROUP = 6;
+const MOST_RECENT = 5;
+/** What was used before is likely meant again. */
+const USED = 6;
+/** A word that is not in the title counts less. */
+const ALSO = 0.5;
+/** Where nothing was typed, only these are shown, in this order. */
+const AT_FIRST = ["This page", "Actions", "Go to"];
+
+/** The best of each group, the group with the best one first; with nothing typed, what was used last. */
+export function sections(entries: Entry[], typed: string, recent: string[]): Section[] {
+  if (!typed.trim()) return atFirst(entries, recent);
+  const groups = new Map<string, Ranked[]>();
+  for (const entry of entries) {
+    const ranked = rank(entry, typed, recent);
+    if (ranked) groups.set(entry.group, [...(groups.get(entry.group) ?? []), ranked]);
+  }
+  return [...groups]
+    .map(([name, own]) => ({ name, entries: best(own) }))
+    .sort((a, b) => (b.entries[0]?.score ?? 0) - (a.entries[0]?.score ?? 0));
+}
+
+function rank(entry: Entry, typed: string, recent: string[]): Ranked | undefined {
+  const byTitle = fit(typed, entry.title);
+  const byAll = byTitle ?? (entry.also ? fit(typed, `${entry.title} ${entry.also}`) : undefined);
+  if (!byAll) return undefined;
+  const score = byTitle ? byTitle.score : byAll.score * ALSO;
+  return { ...entry, marks: byTitle?.marks ?? [], score: score + (recent.includes(entry.id) ? USED : 0) };
+}
+
+function best(entries: Ranked[]): Ranked[] {
+  return entries.sort((a, b) => b.score - a.score).slice(0, MOST_OF_A_GROUP);
+}
+
+function atFirst(entries: Entry[], recent: string[]): Section[] {
+  const plain = (entry: Entry): Ranked => ({ ...entry, marks: [], score: 0 });
+  const used = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []).slice(0, MOST_RECENT);
+  const rest = entries.filter((entry) => !used.includes(entry));
+  return [
+    { name: "Recent", entries: used.map(plain) },
+    ...AT_FIRST.map((name) => ({ name, entries: rest.filter((entry) => entry.group === name).map(plain) })),
+  ].filter((section) => section.entries.length > 0);
+}
+
+type Go = (number: number) => () => void;
+
+export function briefEntry(row: BriefRow, go: Go): Entry {
+  const { number, title, kind, status } = row;
+  return { id: `brief:${number}`, title, group: "Briefs", icon: kind, about: `#${number}`, status, run: go(number) };
+}
+
+/** The briefs that fit best. A number means that brief before all else. */
+export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go: Go): Section {
+  const number = /^#?(\d+)$/.exec(typed.trim())?.[1];
+  const found: Ranked[] = [];
+  for (const row of rows) {
+    const own = String(row.number);
+    const byNumber = number !== undefined && own.startsWith(number);
+    const byTitle = fit(typed, row.title);
+    if (!byNumber && !byTitle) continue;
+    const used = recent.includes(`brief:${row.number}`) ? USED : 0;
+    const score = byNumber ? (own === number ? 1_000 : 70 - own.length) : (byTitle?.score ?? 0) - 1;
+    found.push({ ...briefEntry(row, go), marks: byNumber ? [] : (byTitle?.marks ?? []), score: score + used });
+  }
+  return { name: "Briefs", entries: best(found) };
+}
+
+/** What the daemon found, where it is not shown already. It comes last: the rest is found at once. */
+export function hitsFor(
+  hits: Hit[],
+  shown: Set<string>,
+  statusOf: (number: number) => string | undefined,
+  go: Go,
+): Section {
+  const entries: Ranked[] = [];
+  for (const hit of hits) {
+    const id = `brief:${hit.brief}`;
+    if (!hit.brief || shown.has(id)) continue;
+    shown.add(id);
+    const marks = fromCharacters(hit.snippet, hit.marks);
+    const inTitle = hit.where === "title";
+    entries.push({
+      id,
+      title: hit.title,
+      group: "Found inside",
+      icon: "found",
+      about: inTitle ? `#${hit.brief}` : `#${hit.brief} ${hit.where}: ${hit.snippet}`,
+      aboutMarks: inTitle ? [] : shifted(marks, `#${hit.brief} ${hit.where}: `.length),
+      status: statusOf(hit.brief),
+      marks: inTitle && hit.snippet === hit.title ? marks : [],
+      score: 0,
+      run: go(hit.brief),
+    });
+  }
+  return { name: "Found inside", entries: entries.slice(0, MOST_OF_A_GROUP) };
+}
+
+function shifted(marks: [number, number][], by: number): [number, number][] {
+  return marks.map(([start, length]) => [start + by, length]);
+}
