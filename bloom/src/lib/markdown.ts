@@ -60,10 +60,21 @@ export function render(text: string): string {
     ADD_ATTR: ["target", "rel", "data-picture"],
     RETURN_DOM_FRAGMENT: true,
   });
+  lowerHeadings(clean);
   withMarks(clean);
   const box = document.createElement("div");
   box.append(clean);
   return box.innerHTML;
+}
+
+/** The page has its own first and second level; what is written begins below them. */
+function lowerHeadings(root: DocumentFragment): void {
+  for (const heading of root.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const level = Math.min(Number(heading.tagName[1]) + 2, 6);
+    const lower = document.createElement(`h${level}`);
+    lower.append(...heading.childNodes);
+    heading.replaceWith(lower);
+  }
 }
 
 const pictures = new Map<string, Promise<string>>();

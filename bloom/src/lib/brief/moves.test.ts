@@ -1,0 +1,39 @@
+import { describe, expect, it } from "vitest";
+import type { BriefView, Status } from "../api";
+import { acceptable, moves } from "./moves";
+
+function brief(status: Status, more: Partial<BriefView> = {}): BriefView {
+  const dispatchable = { ok: true, reasons: [], kind: "build", kinds: {} };
+  return { status, dispatchable, links: [], spec: { version: 0, markdown: "" }, ...more } as unknown as BriefView;
+}
+
+describe("moves", () => {
+  it("never offers `landed`, and nothing from what is final", () => {
+    const all: Status[] = ["draft", "planned", "in_progress", "in_review", "landed", "done", "parked", "cancelled"];
+    for (const status of all) expect(moves(brief(status)).some((move) => move.to === "landed")).toBe(false);
+    for (const status of ["landed", "done", "cancelled"] as Status[]) expect(moves(brief(status))).toEqual([]);
+  });
+
+  it("takes a parked brief up where it was", () => {
+    const reason = { code: "parked", message: "it is parked; take it up again: `flower brief status 7 in_progress`" };
+    const kinds = { build: { ok: false, reasons: [reason] } };
+    const parked = brief("parked", { dispatchable: { ok: false, reasons: [], kind: "build", kinds } });
+    expect(moves(parked)[0]?.to).toBe("in_progress");
+  });
+});
+
+describe("acceptable", () => {
+  const spec = (version: number, accepted_version: number | null) => ({ version, markdown: "x", accepted_version });
+  it("is a plan, a refinement or a result", () => {
+    expect(acceptable(brief("draft"))).toBeUndefined();
+    expect(acceptable(brief("draft", { spec: spec(1, null) }))?.what).toBe("plan");
+    expect(acceptable(brief("planned", { spec: spec(1, 1) }))).toBeUndefined();
+    expect(acceptable(brief("in_progress", { spec: spec(3, 1) }))?.what).toBe("refinement");
+    expect(acceptable(brief("in_review", { spec: spec(1, 1) }))?.what).toBe("result");
+  });
+
+  it("is not the result when there are commits: they land", () => {
+    const link = { kind: "commit", target: "abc", label: "", by: "", at: "" };
+    expect(acceptable(brief("in_review", { spec: spec(1, 1), links: [link] }))).toBeUndefined();
+  });
+});
