@@ -1,0 +1,90 @@
+//! How the lines of a file stand on the screen: under each other, or before beside after.
+import type { FileChange, Hunk, Line } from "./parse";
+import { changedWords, type Range } from "./words";
+
+export interface Cell {
+  line: Line;
+  /** Which words of it changed. */
+  words?: Range[];
+}
+
+export type Row = { title: string; start: number } | { left?: Cell; right?: Cell };
+
+/** Runs of changes longer than this are not compared word by word. */
+const MOST_PAIRS = 60;
+/** Lines that are drawn, or not drawn, together. */
+const BLOCK = 200;
+
+/** Where a comment stands: a side and a line. */
+export function anchorOf(line: Line): string {
+  return line.kind === "removed" ? `old:${line.old}` : `new:${line.new}`;
+}
+
+function title(hunk: Hunk): Row {
+  return { title: hunk.about, start: hunk.new || hunk.old };
+}
+
+/** One line after the other: `left` holds what was removed, `right` everything else. */
+export function unified(hunks: Hunk[]): Row[] {
+  const rows: Row[] = [];
+  for (const hunk of hunks) {
+    rows.push(title(hunk));
+    for (const [removed, added] of runs(hunk.lines)) {
+      rows.push(...removed.map((cell) => ({ left: cell })), ...added.map((cell) => ({ right: cell })));
+    }
+  }
+  return rows;
+}
+
+/** Before beside after. */
+export function sideBySide(hunks: Hunk[]): Row[] {
+  const rows: Row[] = [];
+  for (const hunk of hunks) {
+    rows.push(title(hunk));
+    for (const [removed, added] of runs(hunk.lines)) {
+      const same = added[0]?.line.kind === "same";
+      for (let at = 0; at < Math.max(removed.length, added.length); at += 1)
+        rows.push({ left: same ? added[at] : removed[at], right: added[at] });
+    }
+  }
+  return rows;
+}
+
+/** What was removed with what came instead; a line that stayed is alone. */
+function runs(lines: Line[]): [Cell[], Cell[]][] {
+  const found: [Cell[], Cell[]][] = [];
+  let at = 0;
+  while (at < lines.length) {
+    const removed: Cell[] = [];
+    const added: Cell[] = [];
+    for (let line = lines[at]; line?.kind === "removed"; line = lines[++at]) removed.push({ line });
+    for (let line = lines[at]; line?.kind === "added"; line = lines[++at]) added.push({ line });
+    const line = lines[at];
+    if (removed.length + added.length === 0 && line) {
+      added.push({ line });
+      at += 1;
+    }
+    if (removed.length <= MOST_PAIRS && added.length <= MOST_PAIRS) pair(removed, added);
+    found.push([removed, added]);
+  }
+  return found;
+}
+
+function pair(removed: Cell[], added: Cell[]): void {
+  removed.forEach((before, index) => {
+    const after = added[index];
+    const changed = after && changedWords(before.line.text, after.line.text);
+    if (changed) [before.words, after.words] = changed;
+  });
+}
+
+/** Rows in blocks, so that only those near the screen have to be drawn. */
+export function blocks(rows: Row[]): Row[][] {
+  const found: Row[][] = [];
+  for (let at = 0; at < rows.length; at += BLOCK) found.push(rows.slice(at, at + BLOCK));
+  return found;
+}
+
+export function lineCount(file: FileChange): number {
+  return file.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0);
+}
