@@ -1,0 +1,118 @@
+//! A transcript as it is read: what was told in pieces put together again.
+import type { Entry, EntryDiff } from "../api";
+
+export interface Item {
+  key: string;
+  at: string;
+  kind: Entry["kind"];
+  text: string;
+  /** Of a tool: what it printed, where it stands, what it touched. */
+  output?: string;
+  status?: string;
+  paths?: string[];
+  diffs?: EntryDiff[];
+}
+
+/** Older ones go when more come. */
+export const MOST_ITEMS = 20_000;
+/** Of one item that grows. */
+const MOST_TEXT = 200_000;
+
+/** Takes entries as they come, and keeps items. An item that grows is a new object, so that only it is drawn again. */
+export class Items {
+  private items: Item[] = [];
+  private calls = new Map<string, number>();
+  private keys = new Map<string, number>();
+  /** How many were let go at the front. */
+  dropped = 0;
+
+  take(entries: Entry[]): Item[] {
+    for (const entry of entries) this.add(entry);
+    if (this.items.length > MOST_ITEMS * 1.1) this.shorten();
+    return [...this.items];
+  }
+
+  private add(entry: Entry): void {
+    const last = this.items.at(-1);
+    if (entry.kind === "tool" && entry.call) {
+      const known = this.calls.get(entry.call);
+      const before = known === undefined ? undefined : this.items[known];
+      if (known !== undefined && before) this.items[known] = toolAfter(before, entry);
+      else {
+        this.calls.set(entry.call, this.items.length);
+        this.items.push(toolAfter({ key: this.key(entry), at: entry.at, kind: "tool", text: "" }, entry));
+      }
+    } else if (last?.kind === entry.kind && flows(entry.kind) && last.text.length < MOST_TEXT) {
+      const gap = /\s$/.test(last.text) ? "" : entry.kind === "noise" ? "\n" : "\n\n";
+      this.items[this.items.length - 1] = { ...last, text: last.text + gap + entry.text };
+    } else {
+      this.items.push({ key: this.key(entry), at: entry.at, kind: entry.kind, text: entry.text });
+    }
+  }
+
+  /** Times are nearly always different; where they are not, a number tells them apart. */
+  private key(entry: Entry): string {
+    const name = `${entry.at} ${entry.kind}`;
+    const many = this.keys.get(name) ?? 0;
+    this.keys.set(name, many + 1);
+    return many === 0 ? name : `${name} ${many}`;
+  }
+
+  private shorten(): void {
+    const gone = this.items.length - MOST_ITEMS;
+    this.items = this.items.slice(gone);
+    this.dropped += gone;
+    this.keys.clear();
+    this.items.forEach((item) => this.keys.set(item.key, 1));
+    this.calls = new Map([...this.calls].flatMap(([call, at]) => (at >= gone ? [[call, at - gone] as const] : [])));
+  }
+}
+
+/** What comes in pieces that follow each other. */
+function flows(kind: Entry["kind"]): boolean {
+  return kind === "said" || kind === "thought" || kind === "noise";
+}
+
+/** The first line of a tool's text is what it is; the rest is what it printed. */
+function toolAfter(before: Item, entry: Entry): Item {
+  const end = entry.text.indexOf("\n");
+  const title = end < 0 ? entry.text : entry.text.slice(0, end);
+  const output = end < 0 ? "" : entry.text.slice(end + 1);
+  return {
+    ...before,
+    text: title || before.text,
+    output: output || before.output,
+    status: entry.status ?? before.status,
+    paths: entry.paths?.length ? entry.paths : before.paths,
+    diffs: entry.diffs?.length ? [...(before.diffs ?? []), ...entry.diffs] : before.diffs,
+  };
+}
+
+export interface Step {
+  text: string;
+  state: "open" | "current" | "done";
+}
+
+/** A plan is a list with a mark before each step. */
+export function planSteps(text: string): Step[] {
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const [, mark, rest] = /^\[(.)\] (.*)$/.exec(line) ?? [undefined, " ", line];
+      const state = mark === "x" ? "done" : mark === " " ? "open" : "current";
+      return { text: rest ?? line, state };
+    });
+}
+
+/** Paths as they are called inside of their worktree, `project/name`, wherever that lies. */
+export function inside(text: string, worktree: string | undefined): string {
+  if (!worktree || !text.includes(`/${worktree}/`)) return text;
+  return text
+    .split(/(\s+)/)
+    .map((word) => {
+      const at = word.lastIndexOf(`/${worktree}/`);
+      return at < 0 ? word : word.slice(at + worktree.length + 2);
+    })
+    .join("");
+}

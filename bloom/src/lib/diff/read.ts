@@ -1,0 +1,28 @@
+//! Text of the daemon's that may be of any length: read up to a limit.
+import { raw } from "../api";
+
+const MOST = 12 * 1024 * 1024;
+
+export interface Some {
+  text: string;
+  /** There was more. */
+  cut: boolean;
+}
+
+export async function readSome(path: string, most = MOST): Promise<Some> {
+  const answer = await raw(path);
+  const reader = answer.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for (;;) {
+    const { value, done } = (await reader?.read()) ?? { done: true, value: undefined };
+    if (done) return { text: text + decoder.decode(), cut: false };
+    bytes += value.length;
+    text += decoder.decode(value, { stream: true });
+    if (bytes > most) {
+      await reader?.cancel();
+      return { text, cut: true };
+    }
+  }
+}
