@@ -1,0 +1,77 @@
+//! What the pages of worktrees read.
+import { api, ask, asProblem, raw, type WorktreeView } from "../api";
+import { any, kinds, resource, stirs } from "../live.svelte";
+
+const MOVES = any(
+  kinds(
+    "worktree_",
+    "agent_",
+    "dispatch_",
+    "landed",
+    "rolled_back",
+    "link_added",
+    "lease_",
+    "main_",
+    "question_",
+    "decision_",
+  ),
+  stirs("worktrees", "agents", "main"),
+);
+
+export function worktreesOf(project: () => string | undefined) {
+  return resource(() => ask(api.GET("/api/worktrees", { params: { query: { project: project() } } })), MOVES);
+}
+
+export function worktreeOf(project: () => string | undefined, name: () => string) {
+  const read = () =>
+    ask(api.GET("/api/worktrees/{name}", { params: { path: { name: name() }, query: { project: project() } } }));
+  return resource(read, MOVES);
+}
+
+export function agentsOf(project: () => string | undefined) {
+  return resource(
+    () => ask(api.GET("/api/agents", { params: { query: { project: project() } } })),
+    any(kinds("agent_", "dispatch_", "question_", "decision_", "permission_"), stirs("agents")),
+  );
+}
+
+export function archivesOf(project: () => string | undefined) {
+  return resource(
+    () => ask(api.GET("/api/archives", { params: { query: { project: project() } } })),
+    kinds("worktree_", "archive_"),
+  );
+}
+
+export interface CommitRow {
+  commit: string;
+  at: string;
+  author: string;
+  agent?: string | null;
+  title: string;
+}
+
+/** Nothing where this flower does not tell them. */
+export async function readCommits(project: string, name: string): Promise<CommitRow[] | null> {
+  try {
+    const path = `/api/worktrees/${encodeURIComponent(name)}/commits?project=${encodeURIComponent(project)}`;
+    return (await (await raw(path)).json()) as CommitRow[];
+  } catch (error) {
+    const problem = asProblem(error);
+    if (problem.status === 404) return null;
+    throw problem;
+  }
+}
+
+const STATES: Record<string, "leaf" | "sun" | "thorn"> = { ready: "leaf", missing: "thorn", unknown: "thorn" };
+
+export function worktreeTone(state: string): "leaf" | "sun" | "thorn" {
+  return STATES[state] ?? "sun";
+}
+
+/** What is set up right now, or went wrong with it. */
+export function setupWords(worktree: WorktreeView): string | undefined {
+  const setup = worktree.setup;
+  if (!setup || setup.state === "done") return undefined;
+  if (setup.state === "running") return `is being set up: ${setup.command ?? ""}`;
+  return `its setup failed: ${setup.command ?? ""}${setup.code ? ` ended with ${setup.code}` : ""}`;
+}
