@@ -133,6 +133,16 @@ export class Flower {
 }
 
 export const test = base.extend<{ flower: Flower }>({
+  /** In every test, whatever it is about: the page asks nobody but its own flower for anything. */
+  context: async ({ context, flower }, use) => {
+    const strange: string[] = [];
+    context.on("request", (request) => {
+      const address = new URL(request.url());
+      if (/^(https?|wss?):$/.test(address.protocol) && address.origin !== flower.url) strange.push(request.url());
+    });
+    await use(context);
+    expect(strange, "requests to another host").toEqual([]);
+  },
   // eslint-disable-next-line no-empty-pattern
   flower: async ({}, use) => {
     const flower = new Flower();
