@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn build() -> Result<PathBuf, String> {
+pub(crate) fn build() -> Result<PathBuf, String> {
     eprintln!("== Building flower and its page (a few minutes the first time)");
     install::require_node()?;
     bloom::build()?;
@@ -57,7 +57,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(target_folder().join("release/flower"))
 }
 
-fn story(stage: &mut Stage) -> Result<(), String> {
+pub(crate) fn story(stage: &mut Stage) -> Result<(), String> {
     stage
         .scene("A repository becomes a project", "Its checks decide what lands. They run once somebody has read them.");
     stage.start_daemon()?;

@@ -8,6 +8,7 @@ mod guard;
 mod install;
 mod licences;
 mod news;
+mod pictures;
 mod postgres;
 mod postgres_binaries;
 mod probe;
@@ -34,6 +35,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         run: bench::run,
     },
     Subcommand { name: "bloom", about: "Build flower's page", help: bloom::HELP, run: bloom::run },
+    Subcommand {
+        name: "pictures",
+        about: "Take the README's pictures from the real program",
+        help: pictures::HELP,
+        run: pictures::run,
+    },
     Subcommand {
         name: "licences",
         about: "Check the licences of all dependencies",

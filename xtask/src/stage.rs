@@ -167,11 +167,12 @@ impl Stage {
     }
 
     pub(crate) fn wait_for_enter(&self, page: &str) -> Result<(), String> {
-        let up = self.json(&["up", "--json"])?;
+        let link = self.link()?;
         let (shop, home, flower) = (self.repository.display(), self.home(), self.flower.display());
         eprintln!("\nLook around.");
         eprintln!("  MAIN's page     {page}");
-        eprintln!("  flower's page   {}", up["open_url"].as_str().unwrap_or_default());
+        let opened = if open_in_browser(&link) { ", open in your browser" } else { "" };
+        eprintln!("  flower's page   {link}{opened}");
         eprintln!(
             "  its commands    export FLOWER_HOME={} PATH={}:$PATH",
             home.display(),
@@ -183,6 +184,26 @@ impl Stage {
         let mut line = String::new();
         std::io::stdin().read_line(&mut line).map_err(|error| format!("no terminal: {error}"))?;
         Ok(())
+    }
+
+    /// An address that opens the page, once.
+    pub(crate) fn link(&self) -> Result<String, String> {
+        let up = self.json(&["up", "--json"])?;
+        up["open_url"].as_str().map(str::to_owned).ok_or_else(|| "no address to open".to_owned())
+    }
+
+    /// Commands and their answers as a terminal shows them, in colour.
+    pub(crate) fn in_a_terminal(&self, commands: &[&[&str]]) -> Result<String, String> {
+        let mut text = String::new();
+        for args in commands {
+            text.push_str(&format!("\u{1b}[1m$ flower {}\u{1b}[0m\n", args.join(" ")));
+            let line = format!("stty cols 112; '{}' {}", self.flower.display(), args.join(" "));
+            let shown =
+                Program::new("script", seconds(30)).args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+            let shown = shown.directory(&self.repository).env("FLOWER_HOME", self.home()).output()?;
+            text.push_str(&format!("{}\n\n", shown.trim_end().replace('\r', "")));
+        }
+        Ok(text)
     }
 
     /// Ends the daemon; nothing may be left of it or its agents.
@@ -232,6 +253,12 @@ impl Stage {
 
 pub(crate) fn refuse(bad: bool, message: &str) -> Result<(), String> {
     if bad { Err(message.to_owned()) } else { Ok(()) }
+}
+
+/// Where there is a screen; what opens it is the desktop's own.
+fn open_in_browser(address: &str) -> bool {
+    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    has_screen && Program::new("xdg-open", seconds(10)).args([address]).output().is_ok()
 }
 
 fn flower_folder(flower: &str) -> &str {
