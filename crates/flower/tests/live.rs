@@ -94,6 +94,22 @@ fn with_a_brief() -> Flower {
 }
 
 #[test]
+fn what_moves_without_an_event_is_hinted_at() {
+    let flower = Flower::started();
+    flower.ok(&["worktree", "new", "stirring"]);
+    let mut events = Events::open(&flower, "", None);
+    let commit = "git commit --quiet --allow-empty --message more";
+    flower.ok(&["worktree", "shell", "stirring", "--", "sh", "-c", commit]);
+    flower.ok(&["brief", "new", "one"]);
+    // Hints come between events, a little later than what they are about.
+    eventually("its branch moved", || {
+        assert_eq!(note(&flower, 1, "again").send().status, 200);
+        events.next().expect("an event");
+        events.stirred.iter().any(|topic| topic == "worktrees").then_some(())
+    });
+}
+
+#[test]
 fn a_revoked_token_ends_its_stream_and_no_other() {
     let flower = Flower::started();
     flower.ok(&["brief", "new", "one"]);
