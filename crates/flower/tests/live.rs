@@ -98,7 +98,7 @@ fn what_moves_without_an_event_is_hinted_at() {
     let flower = Flower::started();
     flower.ok(&["worktree", "new", "stirring"]);
     let mut events = Events::open(&flower, "", None);
-    let commit = "git commit --quiet --allow-empty --message more";
+    let commit = "git -c user.name=x -c user.email=x@example.com commit --quiet --allow-empty --message more";
     flower.ok(&["worktree", "shell", "stirring", "--", "sh", "-c", commit]);
     flower.ok(&["brief", "new", "one"]);
     // Hints come between events, a little later than what they are about.
