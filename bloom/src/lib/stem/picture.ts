@@ -57,6 +57,8 @@ export interface Picture {
   /** The stem's outline, and the line along its middle where it will go on. */
   stem: string;
   ahead: string;
+  /** It begins before what is shown. */
+  older: boolean;
   /** Its first point: a seed, or a fade into what is older. */
   seed: Point;
   tip: Point & { turn: number; label: Words };
@@ -77,5 +79,7 @@ export function fitted(text: string, room: number, letter = LETTER): string {
 export const LETTER = 6.6;
 
 export function nameOf(flower: Flower): string {
-  return flower.briefs.length > 0 ? flower.briefs.map((brief) => `#${brief}`).join(" ") : flower.commit.slice(0, 7);
+  const [brief, ...others] = flower.briefs;
+  if (brief === undefined) return flower.commit.slice(0, 7);
+  return others.length > 0 ? `#${brief} +${others.length}` : `#${brief}`;
 }

@@ -54,6 +54,7 @@ export function tall(plant: Plant, width: number): Picture {
     grows: "up",
     stem: tapered(sampled(foot, tip, at), 7, 2.6),
     ahead: path("M", at(tip), tip - 10, "L", at(tip), Math.max(tip - 10 - Math.max(loose.length, 0.2) * ROW, 4)),
+    older: plant.older || first > 0,
     seed: { x: at(foot), y: foot },
     tip: { x: at(tip), y: tip, turn: -90, label: { x: STEM + 26, y: tip + 4, text: "MAIN", anchor: "start" } },
     blooms,
