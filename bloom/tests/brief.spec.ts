@@ -1,3 +1,4 @@
+import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test } from "./flower";
 
 const SPEC = `# A cart that keeps what is in it
@@ -21,29 +22,188 @@ wait
 hand-back Counted, with a test.
 \`\`\`
 `;
+const PANELS = ["Spec", "Dispatch", "Trace", "Relationships", "Participants", "Links", "Projects", "Agent’s-eye view"];
 
-test("a brief as a whole", async ({ page, flower }) => {
+test("a brief as a whole, from its plan to what is done on it", async ({ page, flower }) => {
   const needs = flower.brief("Prices in one place", "# Prices");
   const number = flower.brief("A cart that keeps what is in it", SPEC, "--needs", String(needs));
   flower.run("brief", "note", String(number), "See the **mail** of Monday.");
   await flower.open(page, `/briefs/${number}`);
-  await expect(page.getByRole("heading", { level: 1 })).toContainText("A cart that keeps what is in it");
-  for (const name of [
-    "Spec",
-    "Dispatch",
-    "Trace",
-    "Relationships",
-    "Participants",
-    "Links",
-    "Projects",
-    "Agent’s-eye view",
-  ])
-    await expect(page.getByRole("heading", { name, level: 2 })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(`#${number} A cart that keeps what is in it`);
+  for (const name of PANELS) await expect(page.getByRole("heading", { name, level: 2, exact: true })).toBeVisible();
+  await expect(page.getByRole("navigation", { name: "Breadcrumb" })).toContainText(`flowerAll briefs#${number}`);
   await page.getByRole("button", { name: "Accept plan" }).click();
   await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
+  await expect(page.getByRole("region", { name: "Relationships" })).toContainText("it needs brief 1, which is draft");
+  await expectNoSeriousFindings(page);
   await look(page, "brief-planned");
-  flower.run("brief", "needs", String(number), String(needs), "--drop");
-  flower.run("dispatch", String(number), "--agent", "play");
+  await page.getByRole("button", { name: `Remove #${needs}` }).click();
+  await expect(page.getByText("Can be dispatched as build.")).toBeVisible();
+  await page.getByLabel("agent", { exact: true }).selectOption("play");
+  await page.getByRole("button", { name: "Dispatch build" }).click();
   await expect(page.getByRole("form", { name: "Question 1" })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("list", { name: "Dispatches" })).toContainText("executing");
+  await expect(page.getByRole("region", { name: "Participants" })).toContainText("play-1");
+  await expect(page.getByRole("region", { name: "Links" })).toContainText("Count the cart");
+  await expectNoSeriousFindings(page);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expectNoSeriousFindings(page);
   await look(page, "brief-asked");
+  await page.getByRole("form", { name: "Question 1" }).scrollIntoViewIfNeeded();
+  await look(page, "brief-trace");
+  await page.getByRole("region", { name: "Agent’s-eye view" }).scrollIntoViewIfNeeded();
+  await look(page, "brief-side");
+  for (const width of [390, 800, 1200, 2560]) {
+    await page.setViewportSize({ width, height: 900 });
+    const over = await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth);
+    expect(over, `at ${width} px`).toBe(0);
+  }
+  await page.screenshot({ path: ".screenshots/brief-2560.png" });
+});
+
+test("title, kind and status are changed where they stand, and a refusal says why", async ({ page, flower }) => {
+  const number = flower.brief("Old name", "# Plan");
+  await flower.open(page, `/briefs/${number}`);
+  await page.keyboard.press("r");
+  await page.getByRole("textbox", { name: "Title" }).fill("New name");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("New name");
+  await expect(page).toHaveTitle(/New name/);
+  await page.getByRole("combobox", { name: "Kind" }).selectOption("fix");
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("feature → fix");
+  await page.getByRole("button", { name: /Status: draft/ }).click();
+  await page.getByRole("menuitem", { name: "Park" }).click();
+  await page.getByRole("textbox", { name: "Why" }).fill("not this week");
+  await page.getByRole("button", { name: "Park it" }).click();
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("draft → parked · not this week");
+  await page.getByRole("button", { name: /Status: parked/ }).click();
+  await page.getByRole("menuitem", { name: "Take up again" }).click();
+  await expect(page.getByRole("button", { name: /Status: draft/ })).toBeVisible();
+  // Somebody else was faster.
+  await page.route("**/api/briefs/*/status", async (route) => {
+    flower.run("brief", "status", String(number), "cancelled");
+    await route.continue();
+  });
+  await page.getByRole("button", { name: /Status: draft/ }).click();
+  await page.getByRole("menuitem", { name: "Park" }).click();
+  await page.getByRole("button", { name: "Park it" }).click();
+  await expect(page.getByText("it cannot become `parked`: that status is final")).toBeVisible();
+});
+
+test("a dispatch for whoever claims it has a packet, shown once, and can be cancelled", async ({ page, flower }) => {
+  const number = flower.brief("By hand", "# Plan");
+  flower.run("brief", "accept", String(number));
+  await flower.open(page, `/briefs/${number}`);
+  await page.getByRole("radio", { name: "fix" }).check({ force: true });
+  await expect(page.getByText("there is no work to mend yet")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Dispatch fix" })).toBeDisabled();
+  await page.getByRole("radio", { name: "build" }).check({ force: true });
+  await page.getByRole("textbox", { name: "worktree" }).fill("by-hand");
+  await page.getByRole("button", { name: "Dispatch build" }).click();
+  await page.getByRole("button", { name: "Make the packet" }).click();
+  await expect(page.getByRole("region", { name: "The packet" })).toContainText("by-hand");
+  await look(page, "brief-packet");
+  await page.keyboard.press("Escape");
+  const dispatches = page.getByRole("list", { name: "Dispatches" });
+  await expect(dispatches).toContainText("waits:");
+  await dispatches.getByRole("button", { name: "Cancel" }).click();
+  await expect(dispatches).toContainText("cancelled");
+  await page.getByRole("switch", { name: /Auto-dispatch/ }).click();
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on");
+  await expect(page.getByRole("switch", { name: /Auto-dispatch/ })).toBeChecked();
+});
+
+test("dependencies and epics are chosen, circles refused, and the graph shows all of it", async ({ page, flower }) => {
+  const epic = flower.brief("The whole shop", "", "--kind", "epic");
+  const first = flower.brief("Foundation stones", "# Plan");
+  const second = flower.brief("Walls upon them", "# Plan");
+  await flower.open(page, `/briefs/${second}`);
+  const relations = page.getByRole("region", { name: "Relationships" });
+  await relations.getByRole("combobox", { name: "epic parent" }).selectOption({ label: `#${epic} The whole shop` });
+  await expect(relations.getByRole("link", { name: "Open" })).toHaveAttribute("href", `/briefs/${epic}`);
+  const picker = relations.getByRole("combobox", { name: "Add what it depends on" });
+  await picker.fill("foundation");
+  await expect(relations.getByRole("option", { name: /Foundation stones/ })).toBeVisible();
+  await picker.press("Enter");
+  await expect(relations.getByRole("list", { name: "Depends on" })).toContainText("Foundation stones");
+  await page.goto(`${flower.url}/briefs/${first}`);
+  await expect(relations.getByRole("list", { name: "Needed by" })).toContainText("Walls upon them");
+  await picker.fill(`#${second}`);
+  await relations.getByRole("option", { name: /Walls/ }).click();
+  await expect(page.getByText("that would make a circle")).toBeVisible();
+  await expect(picker).toHaveValue(`#${second}`);
+  await page.goto(`${flower.url}/briefs/${epic}`);
+  await expect(relations).toContainText("0 of 1 there");
+  await page.keyboard.press("x");
+  const graph = page.getByRole("dialog", { name: `Around #${epic}` });
+  await expect(graph.getByRole("link", { name: `#${second} Walls upon them, draft` })).toBeVisible();
+  await look(page, "brief-graph");
+  await graph.getByRole("button", { name: "List" }).click();
+  await graph.getByRole("link", { name: "Walls upon them" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Walls upon them");
+});
+
+test("a graph of 60 briefs can be read and walked by keyboard", async ({ page, flower }) => {
+  const numbers: number[] = [];
+  for (let at = 0; at < 60; at++) {
+    const needs = at === 0 ? [] : ["--needs", String(numbers[Math.floor((at - 1) / 3)])];
+    numbers.push(flower.brief(`Step ${at} of a long way to the sea`, "", ...needs));
+  }
+  await flower.open(page, `/briefs/${numbers[5]}`);
+  await page.keyboard.press("x");
+  const graph = page.getByRole("region", { name: "Graph" });
+  await expect(graph.getByRole("link")).toHaveCount(60);
+  await graph.focus();
+  await page.keyboard.press("Tab");
+  await expect(graph.getByRole("link").first()).toBeFocused();
+  await look(page, "brief-graph-60");
+  await expectNoSeriousFindings(page);
+});
+
+test("links lead where they can, scratchpads open, and the agent's view is the real one", async ({ page, flower }) => {
+  const number = flower.brief("Linked", "# Plan of the linked");
+  flower.run("pad", "new", "Thoughts", "--brief", String(number));
+  await flower.open(page, `/briefs/${number}`);
+  const links = page.getByRole("region", { name: "Links" });
+  await links.getByRole("button", { name: "Add a link" }).click();
+  await page.getByRole("textbox", { name: "Target" }).fill("javascript:alert(1)");
+  await page.getByRole("button", { name: "Add the link" }).click();
+  await expect(page.getByText("is no target for a `address` link")).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Target" })).toHaveValue("javascript:alert(1)");
+  await page.getByRole("textbox", { name: "Target" }).fill("https://example.com/talk");
+  await page.getByRole("button", { name: "Add the link" }).click();
+  await expect(links.getByRole("link", { name: "https://example.com/talk" })).toHaveAttribute("rel", /noreferrer/);
+  await links.getByRole("button", { name: /Scratchpad #1/ }).click();
+  await expect(page.getByRole("dialog", { name: "Scratchpad #1" })).toContainText("Thoughts");
+  await page.keyboard.press("Escape");
+  const seen = page.getByRole("region", { name: "What an agent reads" });
+  const real = flower.json<{ text: string }>("recall", String(number)).text;
+  await expect(seen).toContainText("Plan of the linked");
+  expect((await seen.textContent())?.trim()).toBe(real.trim());
+});
+
+test("everything is reached with the keyboard alone", async ({ page, flower }) => {
+  const number = flower.brief("Keys only", "# Plan");
+  await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Keys only");
+  await page.keyboard.press("a");
+  await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
+  await page.getByRole("button", { name: /Status: planned/ }).focus();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByRole("menuitem", { name: "Begin by hand" })).toBeFocused();
+  await page.keyboard.press("ArrowDown");
+  await expect(page.getByRole("menuitem", { name: "Park" })).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: /Status: planned/ })).toBeFocused();
+  await page.keyboard.press("d");
+  await expect(page.getByRole("radio", { name: "build" })).toBeFocused();
+  await page.keyboard.press("ArrowRight");
+  await expect(page.getByRole("radio", { name: "review" })).toBeChecked();
+});
+
+test("a brief that is not there says so", async ({ page, flower }) => {
+  await flower.open(page, "/briefs/999");
+  await expect(page.getByText("There is no brief #999.")).toBeVisible();
+  await page.goto(`${flower.url}/briefs/nonsense`);
+  await expect(page.getByText("That is no number of a brief.")).toBeVisible();
 });
