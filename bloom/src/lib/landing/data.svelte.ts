@@ -1,0 +1,41 @@
+//! What the pages of landing read.
+import { api, ask } from "../api";
+import { any, kinds, resource, stirs } from "../live.svelte";
+
+const MOVES = any(kinds("landing_", "landed", "rolled_back", "checks_ran", "main_"), stirs("landings", "main"));
+/** The newest of what has ended. */
+const RECENT = 30;
+
+type Project = () => string | undefined;
+
+export function queueOf(project: Project) {
+  return resource(() => ask(api.GET("/api/landings", { params: { query: { project: project() } } })), MOVES);
+}
+
+export function endedOf(project: Project) {
+  return resource(async () => {
+    const query = { project: project(), all: true, limit: RECENT };
+    const all = await ask(api.GET("/api/landings", { params: { query } }));
+    return all.filter((landing) => landing.ended_at);
+  }, MOVES);
+}
+
+export function landingOf(number: () => number) {
+  return resource(() => ask(api.GET("/api/landings/{number}", { params: { path: { number: number() } } })), MOVES);
+}
+
+export function mainOf(project: Project) {
+  return resource(
+    () => ask(api.GET("/api/main", { params: { query: { project: project() } } })),
+    any(MOVES, kinds("worktree_")),
+  );
+}
+
+/** Which check runs moves without an event; while one does, it is looked at again and again. */
+export function whileChecking(checking: () => boolean, refresh: () => unknown): void {
+  $effect(() => {
+    if (!checking()) return;
+    const timer = setInterval(() => document.hidden || refresh(), 1_000);
+    return () => clearInterval(timer);
+  });
+}

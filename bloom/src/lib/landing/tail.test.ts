@@ -1,0 +1,23 @@
+import { expect, it } from "vitest";
+import { Tail } from "./tail";
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+it("keeps what comes, also when a letter comes in two parts", () => {
+  const tail = new Tail();
+  const umlaut = bytes("grün");
+  tail.take(umlaut.slice(0, 3));
+  tail.take(umlaut.slice(3));
+  expect(tail.text).toBe("grün");
+  expect(tail.at).toBe(5);
+  expect(tail.cut).toBe(false);
+});
+
+it("lets the beginning go, by whole lines", () => {
+  const tail = new Tail();
+  for (let at = 0; at < 40_000; at += 1) tail.take(bytes(`line ${at}\n`));
+  expect(tail.cut).toBe(true);
+  expect(tail.text.length).toBeLessThanOrEqual(256 * 1024);
+  expect(tail.text.startsWith("line ")).toBe(true);
+  expect(tail.text.endsWith("line 39999\n")).toBe(true);
+});
