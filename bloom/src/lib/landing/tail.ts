@@ -13,7 +13,8 @@ export class Tail {
   take(bytes: Uint8Array): void {
     this.at += bytes.length;
     this.text += this.decoder.decode(bytes, { stream: true });
-    if (this.text.length <= MOST) return;
+    // Not at every line: what is let go is copied.
+    if (this.text.length <= 2 * MOST) return;
     const from = this.text.length - MOST;
     const line = this.text.indexOf("\n", from);
     this.text = this.text.slice(line < 0 ? from : line + 1);

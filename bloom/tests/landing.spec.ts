@@ -1,0 +1,112 @@
+import { expect, look, test, type Flower } from "./flower";
+
+/** A worktree with a commit that waits to be landed. */
+function committed(flower: Flower, name: string, path: string, text: string): void {
+  flower.run("worktree", "new", name, "--lane");
+  flower.run(
+    "worktree",
+    "shell",
+    name,
+    "--",
+    "sh",
+    "-c",
+    `mkdir -p "$(dirname ${path})" && echo ${text} > ${path} && git add -A && git commit -qm "Change ${path}"`,
+  );
+}
+
+test("work lands, and stands in MAIN's history by its brief", async ({ page, flower }) => {
+  await flower.open(page, "/landing");
+  await expect(page.getByText("Nothing waits to land.")).toBeVisible();
+  flower.dispatched("Greet", "write src/hello.txt hi\ncommit greet\nhand-back done");
+  const history = page.getByRole("region", { name: "History of MAIN" });
+  await expect(history.getByRole("link", { name: "Greet", exact: true })).toBeVisible({ timeout: 20_000 });
+  await expect(history.getByRole("link", { name: "brief 1" })).toHaveAttribute("href", "/briefs/1");
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.getByRole("dialog")).toContainText("it holds");
+});
+
+test("a rejected landing says why, with what its check printed", async ({ page, flower }) => {
+  committed(flower, "bad", "src/x.txt", "broken");
+  flower.run("land", "bad");
+  await flower.open(page, "/landing");
+  await page
+    .getByRole("region", { name: "Did not land" })
+    .getByRole("link", { name: /Change src\/x\.txt/ })
+    .click();
+  await expect(page.getByText("A check failed on the merged result.")).toBeVisible();
+  await expect(page.getByRole("log", { name: "Output of ok" })).toContainText("It printed nothing");
+  await look(page, "landing-rejected");
+});
+
+test("a check's output is followed while it runs, and the landing can be cancelled", async ({ page, flower }) => {
+  flower.write(
+    "flower.toml",
+    `[checks]\nslow = { run = "for i in 1 2 3 4 5 6 7 8 9; do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }\n[land]\nretries = 0\n`,
+  );
+  flower.git("commit", "-qam", "Slow checks", "--no-verify");
+  flower.run("main", "adopt");
+  await flower.open(page, "/landing");
+  await page.getByRole("button", { name: /Approve landing/ }).click();
+  const log = page.getByRole("log", { name: "Output of slow" });
+  await expect(log).toContainText("step 1", { timeout: 20_000 });
+  await expect(log).toContainText("step 3");
+  await look(page, "landing-checking");
+  await page.getByRole("button", { name: /Cancel landing/ }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Cancel the landing" }).click();
+  await expect(page.getByText("Nothing waits to land.")).toBeVisible();
+});
+
+test("what waits for the operator lands when it is approved", async ({ page, flower }) => {
+  committed(flower, "playbook", "CLAUDE.md", "be_kind");
+  flower.run("land", "playbook");
+  await flower.open(page, "/landing");
+  const landing = page.getByRole("article", { name: /Change CLAUDE.md/ });
+  await expect(landing).toContainText("approval");
+  await expect(landing).toContainText("CLAUDE.md");
+  await look(page, "landing-approval");
+  await landing.getByRole("button", { name: /Approve/ }).click();
+  const history = page.getByRole("region", { name: "History of MAIN" });
+  await expect(history.getByRole("link", { name: "Change CLAUDE.md" })).toBeVisible();
+});
+
+test("MAIN is frozen with a reason and thawed, in both windows", async ({ page, context, flower }) => {
+  await flower.open(page, "/landing");
+  const other = await context.newPage();
+  await other.goto(`${flower.url}/landing`);
+  await page.getByRole("button", { name: "Freeze" }).click();
+  await page.getByLabel("Why").fill("release day");
+  await page.getByRole("button", { name: "Freeze it" }).click();
+  for (const window of [page, other])
+    await expect(window.getByText("Frozen: release day", { exact: false })).toBeVisible();
+  await other.getByRole("button", { name: "Thaw" }).click();
+  for (const window of [page, other]) await expect(window.getByText("MAIN stable")).toBeVisible();
+});
+
+test("a landing is taken back out, and its history says so", async ({ page, flower }) => {
+  committed(flower, "lane", "src/y.txt", "fine");
+  flower.run("land", "lane", "--wait");
+  await flower.open(page, "/landing/1");
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  await page.getByRole("button", { name: "Revert landing 1" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Queue the reverse" }).click();
+  await expect(page).toHaveURL(/\/landing\/2$/);
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  await page.goto(`${flower.url}/landing`);
+  await expect(page.getByText("taken back out", { exact: true })).toBeVisible();
+  await look(page, "landing-history");
+});
+
+test("halt stops every agent and freezes MAIN, and says so before", async ({ page, flower }) => {
+  flower.dispatched("Greet", "hang");
+  await flower.open(page, "/agents/play-1");
+  await expect(page.getByRole("button", { name: "Stop" })).toBeVisible();
+  await page.goto(`${flower.url}/landing`);
+  await page.getByRole("button", { name: "Halt everything" }).click();
+  const dialog = page.getByRole("dialog", { name: "Halt everything?" });
+  await expect(dialog).toContainText("Every agent of every project is stopped");
+  await look(page, "halt");
+  await dialog.getByRole("button", { name: "Halt everything" }).click();
+  await expect(page.getByText("MAIN frozen")).toBeVisible();
+  await page.goto(`${flower.url}/agents/play-1`);
+  await expect(page.getByText("halted", { exact: true })).toBeVisible();
+});

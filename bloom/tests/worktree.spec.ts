@@ -1,0 +1,148 @@
+import { expect, look, test, type Flower } from "./flower";
+
+const WORK =
+  "write src/hello.txt hi\\nthere\nwrite src/app.txt one\\n2\\nthree\nreserve src/**\ncommit Greet everybody\nusage 4000 10000 0.12 5000";
+
+/** An agent that has committed something and goes on. */
+function working(flower: Flower, more = "hang"): void {
+  flower.dispatched("Greet", `${WORK}\n${more}`);
+}
+
+test("worktrees appear as they are made, with who works in them", async ({ page, flower }) => {
+  await flower.open(page, "/worktrees");
+  await expect(page.getByText("No work is under way.")).toBeVisible();
+  working(flower);
+  const row = page.getByRole("row", { name: /b1-greet/ });
+  await expect(row.getByRole("link", { name: /play-1/ })).toBeVisible();
+  await expect(row).toContainText("#1");
+  await expect(row.getByText("↑1")).toBeVisible();
+  flower.run("worktree", "new", "quiet-lane", "--lane");
+  await expect(page.getByRole("row", { name: /quiet-lane/ })).toContainText("nobody");
+  await look(page, "worktrees");
+});
+
+test("a worktree is made, removed and restored", async ({ page, flower }) => {
+  await flower.open(page, "/worktrees");
+  await page.getByRole("button", { name: "New worktree" }).click();
+  const dialog = page.getByRole("dialog", { name: "New worktree" });
+  await dialog.getByLabel("Name").fill("bad name!");
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  await expect(page.locator("[aria-live=polite]").getByText(/name/).first()).toBeVisible();
+  await expect(dialog.getByLabel("Name")).toHaveValue("bad name!");
+  await look(page, "worktree-new");
+  await dialog.getByLabel("Name").fill("checkout");
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  await expect(page.getByRole("heading", { name: "checkout", level: 1 })).toBeVisible();
+  await page.getByRole("button", { name: "Remove checkout" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Remove it" }).click();
+  await expect(page).toHaveURL(/\/worktrees$/);
+  await page.getByRole("button", { name: "Restore checkout" }).click();
+  await expect(page.getByRole("heading", { name: "checkout", level: 1 })).toBeVisible();
+  await expect(page.getByText("ready", { exact: true })).toBeVisible();
+});
+
+test("changes are read beside what the agent does", async ({ page, flower }) => {
+  working(flower);
+  await flower.open(page, "/worktrees/b1-greet");
+  await expect(page.getByText("2 files")).toBeVisible();
+  const file = page.getByRole("region", { name: "src/app.txt" });
+  await expect(file.locator("mark", { hasText: "two" }).or(file.getByText("two"))).toBeVisible();
+  await expect(page.getByRole("complementary", { name: "Agent play-1" }).getByRole("log")).toBeVisible();
+  await look(page, "worktree");
+  await page.getByRole("button", { name: "Close play-1" }).click();
+  await page.getByRole("button", { name: "Split" }).click();
+  await look(page, "worktree-split");
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Split" })).toHaveAttribute("aria-pressed", "true");
+  await page.keyboard.press("n");
+  await page.keyboard.press("n");
+  await expect(page.getByRole("button", { name: "Fold src/hello.txt" })).toBeFocused();
+  await file.getByLabel("Viewed").check();
+  await expect(page.getByText("1 of 2 viewed")).toBeVisible();
+  await expect(file.getByRole("table")).toHaveCount(0);
+});
+
+test("new commits appear in the changes by themselves", async ({ page, flower }) => {
+  working(flower, "wait\nwrite src/later.txt more\ncommit Later\nquestion Good?\nhang");
+  await flower.open(page, "/worktrees/b1-greet");
+  await expect(page.getByText("2 files")).toBeVisible();
+  flower.run("agent", "tell", "play-1", "go on");
+  await expect(page.getByRole("region", { name: "src/later.txt" })).toBeVisible({ timeout: 20_000 });
+});
+
+test("paths that an agent reserved are shown and released", async ({ page, flower }) => {
+  working(flower);
+  await flower.open(page, "/worktrees/b1-greet?tab=leases");
+  await expect(page.getByText("src/**")).toBeVisible();
+  await page.getByRole("button", { name: "Release src/**" }).click();
+  await expect(page.getByText("Nothing is reserved here.")).toBeVisible();
+});
+
+test("a worktree is brought up to date, an agent is started in it, and it lands", async ({ page, flower }) => {
+  flower.run("worktree", "new", "lane", "--lane");
+  flower.run(
+    "worktree",
+    "shell",
+    "lane",
+    "--",
+    "sh",
+    "-c",
+    "echo x > src/x.txt && git add -A && git commit -qm 'Add x'",
+  );
+  await flower.open(page, "/worktrees/lane");
+  await expect(page.getByText("Nobody works here.")).toBeVisible();
+  await page.getByRole("button", { name: "Sync" }).click();
+  await expect(page.getByText("MAIN's newest is in it")).toBeVisible();
+  await page.getByRole("button", { name: "Start an agent" }).click();
+  await page.getByRole("radio", { name: /^sh / }).check();
+  await look(page, "worktree-spawn");
+  await page.getByRole("button", { name: "Start it" }).click();
+  await expect(page.getByRole("group", { name: "Terminal of sh-1" })).toBeVisible();
+  await page.getByRole("button", { name: "Land", exact: true }).click();
+  await page.getByRole("button", { name: "Queue it" }).click();
+  await expect(page).toHaveURL(/\/landing\/1$/);
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+});
+
+test("a worktree that has landed says so, and can be restored", async ({ page, flower }) => {
+  flower.dispatched("Greet", "write src/hello.txt hi\ncommit greet\nhand-back done");
+  await expect.poll(() => flower.run("queue", "--json"), { timeout: 20_000 }).toBe("[]\n");
+  await flower.open(page, "/worktrees/b1-greet");
+  await expect(page.getByText("This worktree was removed.")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Restore b1-greet" })).toBeVisible();
+});
+
+test("a line is commented on, by pointer and by key, and nothing typed is lost", async ({ page, flower }) => {
+  const made: Record<string, unknown>[] = [];
+  let broken = true;
+  await page.route("**/api/worktrees/*/comments*", async (route) => {
+    if (route.request().method() === "GET") return route.fulfill({ json: made });
+    if (broken) {
+      const error = { kind: "refused", message: "not now", hints: ["try it once more"] };
+      return route.fulfill({ status: 409, json: { error } });
+    }
+    const body = route.request().postDataJSON() as Record<string, unknown>;
+    made.push({ ...body, id: made.length + 1, by: "mike", at: new Date().toISOString(), to: "play-1", heard: false });
+    return route.fulfill({ json: made.at(-1) });
+  });
+  working(flower);
+  await flower.open(page, "/worktrees/b1-greet");
+  const file = page.getByRole("region", { name: "src/app.txt" });
+  await file.getByRole("cell", { name: "2", exact: true }).last().hover();
+  await page.getByRole("button", { name: "Comment on line 2 of src/app.txt" }).last().click();
+  await page.getByRole("textbox", { name: "Comment" }).fill("Write it as a word");
+  await page.getByRole("button", { name: "Comment", exact: true }).click();
+  await expect(page.getByText("try it once more")).toBeVisible();
+  await expect(page.getByRole("textbox", { name: "Comment" })).toHaveValue("Write it as a word");
+  broken = false;
+  await page.getByRole("button", { name: "Comment", exact: true }).click();
+  await expect(file.getByText("sent to play-1")).toBeVisible();
+  expect(made[0]).toMatchObject({ file: "src/app.txt", line: 2, side: "new", text: "Write it as a word" });
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("c");
+  await page.getByRole("textbox", { name: "Comment" }).fill("And this");
+  await page.keyboard.press("Control+Enter");
+  await expect(page.getByText("2 comments")).toBeVisible();
+  await look(page, "worktree-comment");
+});
