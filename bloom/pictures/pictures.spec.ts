@@ -41,8 +41,21 @@ test("the terminal", async ({ page }) => {
   await page.evaluate(
     ([text, rows]) => {
       const { Terminal } = window as unknown as { Terminal: typeof import("@xterm/xterm").Terminal };
-      const theme = { background: "#1b1e1a", foreground: "#e7e8e2", green: "#85c896", red: "#f19488", yellow: "#e0b65c" };
-      const terminal = new Terminal({ cols: 112, rows, theme, fontSize: 14, convertEol: true, cursorInactiveStyle: "none" });
+      const theme = {
+        background: "#1b1e1a",
+        foreground: "#e7e8e2",
+        green: "#85c896",
+        red: "#f19488",
+        yellow: "#e0b65c",
+      };
+      const terminal = new Terminal({
+        cols: 112,
+        rows,
+        theme,
+        fontSize: 14,
+        convertEol: true,
+        cursorInactiveStyle: "none",
+      });
       terminal.open(document.getElementById("terminal")!);
       terminal.write(text + "\x1b[?25l");
     },
