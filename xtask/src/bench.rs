@@ -5,14 +5,20 @@ use std::fs;
 
 use serde_json::Value;
 
+use crate::bloom;
+use crate::demo;
+use crate::install;
 use crate::run::{Program, minutes, repository_root};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask bench [NAME…]
 
-Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P18), or only those named, in a release build, and
+Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19), or only those named, in a release build, and
 writes them into that file. P9 also measures PostgreSQL if it runs beside one: `cargo xtask postgres -- cargo xtask bench P9`. P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
 noisy: look at the ratios, which come from the same run, not at the milliseconds.";
+
+/// Measured in a browser.
+const PAGE: &str = "P19";
 
 const BEGIN: &str = "<!-- figures: written by `cargo xtask bench` -->";
 const END: &str = "<!-- end of figures -->";
@@ -21,10 +27,19 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
         return Err(format!("`{option}` is not understood\n\n{HELP}"));
     }
-    let printed = Program::cargo(minutes(60))
-        .args(["bench", "--locked", "--package", "flower", "--bench", "figures", "--"])
-        .args(names)
-        .answer()?;
+    let (page, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| *name == PAGE);
+    let mut printed = String::new();
+    if names.is_empty() || !others.is_empty() {
+        printed = Program::cargo(minutes(60))
+            .args(["bench", "--locked", "--package", "flower", "--bench", "figures", "--"])
+            .args(others)
+            .answer()?;
+    }
+    if names.is_empty() || !page.is_empty() {
+        install::require_tools()?;
+        let flower = demo::build()?;
+        printed += &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).answer()?;
+    }
     let rows: Vec<(String, String)> =
         printed.lines().filter_map(|line| row(&serde_json::from_str(line).ok()?)).collect();
     if rows.is_empty() {
