@@ -8,10 +8,11 @@ const GREET = "write src/hello.txt hi\ncommit greet\nhand-back done";
 /** Waits until MAIN has it. */
 async function landed(flower: Flower, brief: number): Promise<void> {
   const status = () => flower.json<{ status: string }>("brief", "show", String(brief)).status;
-  await expect.poll(status, { timeout: 30_000 }).toBe("landed");
+  await expect.poll(status, { timeout: 60_000 }).toBe("landed");
 }
 
 test("a flower with nothing in it explains itself, and its first brief lands", async ({ page, flower }) => {
+  test.slow();
   await flower.open(page);
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
   await expect(page.getByRole("heading", { name: "Begin here" })).toBeVisible();
@@ -26,7 +27,7 @@ test("a flower with nothing in it explains itself, and its first brief lands", a
   await look(page, "home-second");
   await page.getByRole("button", { name: "Accept the plan and give it to play" }).click();
   // What landed ends the first steps.
-  await expect(page.getByRole("heading", { name: "Begin here" })).toBeHidden({ timeout: 30_000 });
+  await expect(page.getByRole("heading", { name: "Begin here" })).toBeHidden({ timeout: 60_000 });
   await expect(page.getByText("Nothing waits for you.")).toBeVisible();
 });
 
@@ -123,12 +124,13 @@ test("what was changed in MAIN by hand becomes a worktree", async ({ page, flowe
 });
 
 test("work in progress grows on the stem and stands among the worktrees", async ({ page, flower }) => {
+  test.slow();
   const first = flower.dispatched("Greet", GREET);
   await landed(flower, first);
   await flower.open(page);
   flower.dispatched(
     "Longer",
-    "usage 60000 100000 1.25\nwrite src/a.txt a\ncommit a\nsay working\nsleep 40\nhand-back done",
+    "usage 60000 100000 1.25\nwrite src/a.txt a\ncommit a\nsay working\nsleep 90\nhand-back done",
   );
   const stem = page.getByRole("group", { name: "The stem of MAIN" });
   await expect(stem.getByRole("link", { name: /^worktree: / })).toBeVisible({ timeout: 20_000 });
@@ -168,6 +170,7 @@ test("the stem of a busy project is read, pointed at and walked through by keybo
 });
 
 test("the stem stays readable with sixty worktrees", async ({ page, flower }) => {
+  test.slow();
   await plant(page, grown(60, 40));
   for (const width of [390, 1440, 2560]) {
     await page.setViewportSize({ width, height: 900 });
@@ -176,7 +179,7 @@ test("the stem stays readable with sixty worktrees", async ({ page, flower }) =>
     await expect(stem.getByRole("link", { name: /^worktree: / })).toHaveCount(60);
     const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(sideways).toBeLessThanOrEqual(0);
-    await stem.evaluate((element) => element.scrollIntoView({ block: "start" }));
+    await page.getByRole("heading", { name: "The stem" }).evaluate((element) => element.scrollIntoView());
     await page.screenshot({ path: `.screenshots/stem-sixty-${width}.png` });
   }
 });

@@ -50,7 +50,7 @@ export function tall(plant: Plant, width: number): Picture {
   const foot = y + ROW;
   return {
     width,
-    height: foot + 14,
+    height: foot + 24,
     grows: "up",
     stem: tapered(sampled(foot, tip, at), 7, 2.6),
     ahead: path("M", at(tip), tip - 10, "L", at(tip), Math.max(tip - 10 - Math.max(loose.length, 0.2) * ROW, 4)),

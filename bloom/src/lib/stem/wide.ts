@@ -14,12 +14,12 @@ import {
 import type { Plant } from "./plant";
 import { along, chance, curvePath, heading, path, tapered, type Curve, type Point } from "./shapes";
 
-const LEFT = 26;
+const EDGE = 26;
 /** Between two blooms. */
 const CLOSEST = 52;
 const WIDEST = 132;
 /** From the oldest bloom back to the beginning, and from the newest on to the growing tip. */
-const FOOT = 48;
+const FOOT = 56;
 const TIP = 62;
 
 interface Ground {
@@ -32,16 +32,19 @@ interface Ground {
 export function wide(plant: Plant, width: number): Picture {
   const alive = plant.shoots.length + plant.buds.length > 0;
   const crown = alive ? Math.min(Math.max(width * 0.3, 250), 400) : Math.min(Math.max(width * 0.1, 90), 150);
-  const tip = width - crown;
-  const room = tip - TIP - LEFT - FOOT;
+  const room = width - crown - EDGE - FOOT - TIP;
   const shown = Math.min(plant.flowers.length, Math.max(Math.floor(room / CLOSEST) + 1, 1));
   const first = plant.flowers.length - shown;
   const step = Math.min(room / Math.max(shown - 1, 1), WIDEST);
-  const x = (flower: number) => (flower < first ? LEFT + 12 : tip - TIP - (plant.flowers.length - 1 - flower) * step);
+  const long = FOOT + TIP + Math.max(shown - 1, 0) * step;
+  // A young plant stands in the middle.
+  const left = Math.max((width - crown - long) / 2, EDGE);
+  const tip = left + long;
+  const x = (flower: number) => (flower < first ? left + 12 : tip - TIP - (plant.flowers.length - 1 - flower) * step);
   const lanes = inLanes(plant.shoots, x, width);
   const base = Math.max(34 + RISE + lanes.high, 110);
   const at = (place: number) => {
-    const share = (place - LEFT) / (tip - LEFT);
+    const share = (place - left) / (tip - left);
     return base - 14 * share + 4.5 * Math.sin(share * 6.5 + 0.4);
   };
   const ground: Ground = { at, tip, x };
@@ -53,19 +56,19 @@ export function wide(plant: Plant, width: number): Picture {
     width,
     height,
     grows: "right",
-    stem: tapered(sampled(LEFT, tip, at), 8, 3),
+    stem: tapered(sampled(left, tip, at), 8, 3),
     ahead: curveThrough(
       sampled(tip + 12, buds.at(-1)?.of ? Math.max(...buds.map((bud) => bud.x), tip + 60) : tip + 60, at),
     ),
     older: plant.older || first > 0,
-    seed: { x: LEFT, y: at(LEFT) },
+    seed: { x: left, y: at(left) },
     tip: {
       x: tip,
       y: at(tip),
       turn: turnAt(tip, at),
       label: { x: tip + 2, y: at(tip) + 36, text: "MAIN", anchor: "middle" },
     },
-    ground: petals.length > 0 ? path("M", LEFT, base + 82, "L", tip, base + 82) : undefined,
+    ground: petals.length > 0 ? path("M", left, base + 82, "L", tip, base + 82) : undefined,
     blooms: blooms(plant, ground, first, step),
     branches,
     buds,
