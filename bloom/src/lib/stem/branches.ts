@@ -8,9 +8,9 @@ export const RISE = 66;
 const SLOPE = 0.05;
 const EDGE = 12;
 const LEAF = 32;
-/** With few lanes there is room for two lines of words under each branch; with many, one beside its end. */
-const ROOMY = 58;
-const MOST_ROOMY = 8;
+/** With few lanes there is room for words under each branch; with many, beside its end. */
+const ROOMY = 48;
+const MOST_ROOMY = 9;
 const DENSE_ALL = 420;
 const DENSE_LEAST = 15;
 const DENSE_MOST = 26;
@@ -65,14 +65,14 @@ function draft(of: Shoot, from: number, width: number, roomy: boolean): Draft {
   const reach = reachOf(0);
   const leaves = of.leaves.length * LEAF;
   const room = Math.max(width - EDGE - from - reach, 60);
-  const grown = 9 * Math.min(of.ahead, 12);
-  const wanted = Math.max(56 + grown, 24 + leaves + Math.min(grown, 36));
+  const grown = 8 * Math.min(of.ahead, 12);
+  const wanted = Math.max(44 + grown, 20 + leaves + Math.min(grown, 32));
   const words = roomy ? 0 : 90;
   const long = Math.max(Math.min(wanted, room - words), Math.min(24 + leaves, room));
   const label = fitted(of.name, roomy ? Math.min(room, 170) : Math.min(room - long - 16, 190));
-  const about = roomy ? fitted(of.about, Math.min(room, 170), 6) : "";
+  const about = roomy && of.ahead > 0 ? fitted(`${of.ahead} ahead`, room - (label.length + 1) * LETTER, 6) : "";
   const beside = 16 + label.length * LETTER;
-  const under = 12 + Math.max(label.length * LETTER, about.length * 6);
+  const under = 8 + label.length * LETTER + about.length * 6;
   return { of, from, long, label, about, to: from + reach + (roomy ? Math.max(long + 18, under) : long + beside) };
 }
 
@@ -103,11 +103,11 @@ export function grown(lanes: Lanes, index: number, base: number, at: (x: number)
   const bend = path("C", ...arm.slice(1).flatMap((point) => [point.x, point.y]));
   const leaves = of.leaves.map((leaf, at) => {
     const t = Math.min((14 + at * (lanes.roomy ? LEAF : 26)) / span, 0.92);
-    return { of: leaf, ...along(arm, t), turn: heading(arm, t) - 46, long: lanes.roomy ? 28 : 13 };
+    return { of: leaf, ...along(arm, t), turn: heading(arm, t) - 34, long: lanes.roomy ? 25 : 13 };
   });
   const commits = Array.from({ length: Math.min(of.ahead, 12) }, (_, at) => along(arm, 1 - ((at + 1) * 8) / span));
   const label: Words = lanes.roomy
-    ? { x: knee.x - 2, y: high + 17, text: made.label, anchor: "start", more: made.about }
+    ? { x: knee.x - 4, y: high + 15, text: made.label, anchor: "start", beside: made.about }
     : { x: end.x + 10, y: end.y + 4, text: made.label, anchor: "start" };
   return {
     of,

@@ -48,7 +48,7 @@ function everything(picture: Picture): Point[] {
 /** The box of a branch's words. */
 function box({ label }: Branch) {
   if (!label) return undefined;
-  const wide = Math.max(label.text.length * 6, (label.more?.length ?? 0) * 5.5);
+  const wide = Math.max((label.text.length + (label.beside?.length ?? 0)) * 6, (label.more?.length ?? 0) * 5.5);
   return { left: label.x, right: label.x + wide, top: label.y - 9, bottom: label.y + (label.more ? 16 : 2) };
 }
 

@@ -5,6 +5,8 @@ import type { Point } from "./shapes";
 export interface Words extends Point {
   text: string;
   anchor: "start" | "middle" | "end";
+  /** Quieter, on the same line. */
+  beside?: string;
   /** A second line below. */
   more?: string;
 }
