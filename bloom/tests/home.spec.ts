@@ -142,6 +142,29 @@ test("work in progress grows on the stem and stands among the worktrees", async 
   await expectNoSeriousFindings(page);
 });
 
+test("commands of flower.toml are read and let run from home", async ({ page, flower }) => {
+  flower.write("flower.toml", '[checks]\nok = { run = "! grep -rq ruined src" }\n');
+  flower.git("commit", "--quiet", "--no-verify", "--all", "--message", "Another check");
+  flower.run("main", "adopt");
+  await flower.open(page);
+  const section = page.getByRole("region", { name: /of flower.toml wait for your word/ });
+  await expect(section).toContainText("grep -rq ruined src", { timeout: 20_000 });
+  await look(page, "home-commands");
+  await section.getByRole("button", { name: "Let them run" }).click();
+  await expect(section).toBeHidden();
+});
+
+test("who wants no motion gets none", async ({ page, flower }) => {
+  await plant(page, grown(8));
+  const moving = () =>
+    page.evaluate(() => document.getAnimations().filter((one) => one.playState === "running").length);
+  await flower.open(page);
+  await expect(page.getByRole("link", { name: /^agent: / }).first()).toBeVisible();
+  expect(await moving()).toBeGreaterThan(0);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect.poll(moving).toBe(0);
+});
+
 test("a page that is not there has ways on", async ({ page, flower }) => {
   await flower.open(page, "/nowhere");
   await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();

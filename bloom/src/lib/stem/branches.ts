@@ -29,17 +29,18 @@ export interface Lanes {
   lanes: number[];
   gap: number;
   roomy: boolean;
-  /** All lanes together. */
+  /** From the lowest lane to the highest. */
   high: number;
 }
 
 /** `x` is where a shoot begins on the stem. */
 export function inLanes(shoots: Shoot[], x: (from: number) => number, width: number): Lanes {
   const roomy = laid(shoots, x, width, true);
-  if (roomy.count <= MOST_ROOMY) return { ...roomy, gap: ROOMY, roomy: true, high: roomy.count * ROOMY };
+  if (roomy.count <= MOST_ROOMY)
+    return { ...roomy, gap: ROOMY, roomy: true, high: Math.max(roomy.count - 1, 0) * ROOMY };
   const dense = laid(shoots, x, width, false);
   const gap = Math.max(Math.min(DENSE_ALL / dense.count, DENSE_MOST), DENSE_LEAST);
-  return { ...dense, gap, roomy: false, high: dense.count * gap };
+  return { ...dense, gap, roomy: false, high: (dense.count - 1) * gap };
 }
 
 /** The further back a branch began, the higher it passes over those that began later: then none crosses another. */

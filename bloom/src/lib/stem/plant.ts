@@ -149,7 +149,7 @@ function shootOf(worktree: WorktreeView, agents: AgentView[], place: Map<string,
     dirty: worktree.dirty,
     briefs: worktree.briefs,
     leaves,
-    about: about.join(", ") || (worktree.state === "ready" ? "as MAIN was" : spaced(worktree.state)),
+    about: about.join(", ") || (worktree.state === "ready" ? "no commits yet" : spaced(worktree.state)),
   };
 }
 

@@ -42,7 +42,7 @@ export function wide(plant: Plant, width: number): Picture {
   const tip = left + long;
   const x = (flower: number) => (flower < first ? left + 12 : tip - TIP - (plant.flowers.length - 1 - flower) * step);
   const lanes = inLanes(plant.shoots, x, width);
-  const base = Math.max(34 + RISE + lanes.high, 110);
+  const base = Math.max(48 + RISE + lanes.high, 110);
   const at = (place: number) => {
     const share = (place - left) / (tip - left);
     return base - 14 * share + 4.5 * Math.sin(share * 6.5 + 0.4);
