@@ -85,8 +85,8 @@ test("a new brief with an epic and needs, all by keyboard", async ({ page, flowe
   await page.keyboard.press("c");
   const dialog = page.getByRole("dialog", { name: "New brief" });
   await page.keyboard.type("Stock");
-  await dialog.getByLabel("Epic").selectOption("1");
-  await dialog.getByLabel("Needs").focus();
+  await dialog.getByRole("combobox", { name: "Epic" }).selectOption("1");
+  await dialog.getByRole("combobox", { name: "Needs" }).focus();
   await page.keyboard.type("shel");
   await expect(dialog.getByRole("option", { name: /Shelves/ })).toBeVisible();
   await page.keyboard.press("Enter");
@@ -104,6 +104,7 @@ test("the list is live in two windows, shows what waits and what is ready, and h
   flower.brief("The shop", "", "--kind", "epic");
   flower.brief("Shelves", "# Plan\n\nOf oak.", "--epic", "1");
   flower.brief("Old idea");
+  flower.run("brief", "ask", "2", "How high?");
   await flower.open(page, "/briefs");
   const other = await page.context().newPage();
   await other.goto(`${flower.url}/briefs`);
@@ -178,7 +179,7 @@ test("by keyboard alone: through the list, into a brief, and over the board", as
 test("ten thousand briefs scroll smoothly", async ({ page, flower }) => {
   await manyBriefs(page, 10_000);
   await flower.open(page, "/briefs?show=all");
-  await expect(page.getByRole("heading", { name: /Briefs 10000/ })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Briefs", level: 1 })).toContainText("10000");
   await page.getByRole("list", { name: "Briefs" }).hover();
   const frames = page.evaluate(
     () =>
@@ -216,9 +217,22 @@ test("ten thousand briefs scroll smoothly", async ({ page, flower }) => {
 test("hostile titles are text, marked where something hides, and hold the layout", async ({ page, flower }) => {
   const asked: string[] = [];
   page.on("dialog", (dialog) => void (asked.push(dialog.message()), dialog.dismiss()));
-  flower.brief(HOSTILE);
-  flower.brief(LONG);
-  flower.brief("An epic of " + "Donaudampfschifffahrt".repeat(12), "", "--kind", "epic");
+  // flower refuses some of these; the page must not rely on it.
+  const titles = [HOSTILE, LONG, "An epic of " + "Donaudampfschifffahrt".repeat(12)];
+  const rows = titles.map((title, at) => ({
+    number: at + 1,
+    title,
+    kind: at === 2 ? "epic" : "feature",
+    status: "draft",
+    epic: at === 0 ? 3 : null,
+    projects: ["shop"],
+    open_questions: 1,
+    ready: true,
+    updated_at: new Date().toISOString(),
+  }));
+  await page.route("**/api/brief-rows?*", (route) =>
+    route.fulfill({ json: route.request().url().includes("after=0") ? rows : [] }),
+  );
   await flower.open(page, "/briefs");
   await expect(row(page, "</script>")).toContainText("U+202E");
   for (const view of ["List", "Board"]) {

@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { expectNoSeriousFindings } from "./axe";
+import { expect, look, test } from "./flower";
+
+const line = (page: Page, text: string | RegExp) => page.getByRole("listitem").filter({ hasText: text });
+
+function event(seq: number) {
+  const kinds = ["comment_added", "landed", "dispatch_claimed", "landing_rejected", "question_asked"];
+  return {
+    seq,
+    at: new Date(Date.UTC(2026, 0, 1) + seq * 60_000).toISOString(),
+    kind: kinds[seq % kinds.length],
+    actor: { type: seq % 3 ? "agent" : "operator", name: seq % 3 ? `play-${seq % 5}` : "mike" },
+    door: "mcp",
+    brief: (seq % 40) + 1,
+    body: { number: seq, text: `words of event ${seq}`, holder: "play-1", why: "red" },
+    hash: seq.toString(16).padStart(64, "0"),
+    prev: (seq - 1).toString(16).padStart(64, "0"),
+    stream: "brief/1",
+    version: seq,
+    schema: 1,
+  };
+}
+
+test("what happens appears at the top, in two windows, and opens to all that is recorded", async ({ page, flower }) => {
+  flower.brief("Paint the door");
+  await flower.open(page, "/trace");
+  await expect(line(page, "brief created")).toBeVisible();
+  const other = await page.context().newPage();
+  await other.goto(`${flower.url}/trace`);
+  flower.run("brief", "note", "1", "The hinges squeak");
+  for (const window of [page, other]) await expect(line(window, "The hinges squeak")).toBeVisible();
+  await line(page, "The hinges squeak").getByRole("button").first().click();
+  await expect(page.getByRole("group", { name: "Body" })).toContainText('"text": "The hinges squeak"');
+  await expect(page.getByText("Before it")).toBeVisible();
+  await look(page, "trace");
+  await expectNoSeriousFindings(page);
+
+  // What is being read is not moved by what is new.
+  flower.run("brief", "note", "1", "And the lock");
+  await expect(line(other, "And the lock")).toBeVisible();
+  await expect(page.getByRole("button", { name: "1 new" })).toBeVisible();
+  await expect(line(page, "And the lock")).toBeHidden();
+  await page.getByRole("button", { name: "1 new" }).click();
+  await expect(line(page, "And the lock")).toBeVisible();
+  await other.close();
+});
+
+test("filters sift what is loaded and say so; a brief's own trace is asked for", async ({ page, flower }) => {
+  flower.brief("Paint the door");
+  flower.brief("Mend the till");
+  flower.run("brief", "note", "1", "The hinges squeak");
+  await flower.open(page, "/trace");
+  await expect(line(page, "Mend the till")).toBeVisible();
+  await page.getByRole("combobox", { name: "What" }).selectOption("talk");
+  await expect(line(page, "Mend the till")).toBeHidden();
+  await expect(page.getByText(/^1 of \d+ loaded events$/)).toBeVisible();
+  await expect(page.getByText("That is all that fits")).toBeVisible();
+  await expect(page).toHaveURL(/group=talk/);
+  await page.getByRole("combobox", { name: "What" }).selectOption("");
+  await page.getByRole("textbox", { name: "Brief" }).fill("2");
+  await page.getByRole("textbox", { name: "Brief" }).press("Enter");
+  await expect(line(page, "Mend the till")).toBeVisible();
+  await expect(line(page, "The hinges squeak")).toBeHidden();
+  await page.getByRole("searchbox").fill("no such words");
+  await expect(page.getByText("Nothing fits")).toBeVisible();
+});
+
+test("the log is verified in words and saved as a file", async ({ page, flower }) => {
+  flower.brief("Paint the door");
+  await page.addInitScript(() => Reflect.deleteProperty(window, "showSaveFilePicker"));
+  await flower.open(page, "/trace");
+  await page.getByRole("button", { name: "Verify" }).click();
+  const told = page.getByRole("status", { name: "Verification" });
+  await expect(told).toContainText(/All \d+ events hold/);
+  await expect(told).toContainText("The tables say what the log says.");
+  await look(page, "trace-verified");
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Export" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("flower-log.ndjson");
+  const lines = readFileSync(await download.path(), "utf8")
+    .trim()
+    .split("\n");
+  expect(lines.map((each) => (JSON.parse(each) as { kind: string }).kind)).toContain("brief_created");
+
+  await page.route("**/api/log/verify*", (route) =>
+    route.fulfill({ json: { ok: false, verified: 3, head: "ab", bad_seq: 4, fault: "its hash differs", unproved: 0 } }),
+  );
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(told).toContainText("Event 4 is not as it was recorded");
+  await expect(told).toContainText("its hash differs");
+});
+
+test("ten thousand events scroll smoothly, older ones come as one goes, and hidden characters are seen", async ({
+  page,
+  flower,
+}) => {
+  await page.route("**/api/trace?*", (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    if (query.has("after")) return route.fulfill({ json: [] });
+    const before = Number(query.get("before") ?? 10_001);
+    const limit = Number(query.get("limit"));
+    const first = Math.max(1, before - limit);
+    return route.fulfill({ json: Array.from({ length: before - first }, (_, at) => event(first + at)) });
+  });
+  await flower.open(page, "/trace");
+  await page.getByRole("list", { name: "Events" }).hover();
+  const frames = page.evaluate(
+    () =>
+      new Promise<number[]>((done) => {
+        const times: number[] = [];
+        const began = performance.now();
+        const tick = (now: number) => {
+          times.push(now);
+          if (now - began < 4_000) requestAnimationFrame(tick);
+          else done(times.slice(1).map((time, at) => time - times[at]!));
+        };
+        requestAnimationFrame(tick);
+      }),
+  );
+  let most = 0;
+  for (let turn = 0; turn < 60; turn++) {
+    await page.mouse.wheel(0, 8_000);
+    most = Math.max(most, await page.getByRole("listitem").count());
+  }
+  const gaps = (await frames).sort((a, b) => a - b);
+  const at = (share: number) => gaps[Math.floor(gaps.length * share)]!.toFixed(1);
+  console.log(`10,000 events: ${gaps.length} frames in 4 s; a frame took ${at(0.5)} ms, p95 ${at(0.95)}`);
+  expect(most).toBeLessThan(200);
+  await expect(async () => {
+    await page.mouse.wheel(0, 100_000);
+    await expect(page.getByText("This is where it began.")).toBeVisible({ timeout: 500 });
+  }).toPass({ timeout: 30_000 });
+  await expect(page.getByText("10000 events", { exact: true })).toBeVisible();
+  await look(page, "trace-many");
+  await page.keyboard.press("t");
+  await expect(line(page, "words of event 10000")).toBeVisible();
+});
+
+test("by keyboard alone: down the trace, a line opened and closed", async ({ page, flower }) => {
+  for (const title of ["One", "Two", "Three"]) flower.brief(title);
+  await flower.open(page, "/trace");
+  await expect(line(page, "One")).toBeVisible();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  const second = page.locator(":focus");
+  await expect(second).toHaveAttribute("aria-expanded", "false");
+  await page.keyboard.press("Enter");
+  await expect(second).toHaveAttribute("aria-expanded", "true");
+  await page.keyboard.press("ArrowUp");
+  await expect(second).toHaveAttribute("aria-expanded", "false");
+  await page.keyboard.press("/");
+  await expect(page.getByRole("searchbox")).toBeFocused();
+});
