@@ -15,7 +15,7 @@ test("what waits is grouped, settled in place in every window, and counted in th
   flower.brief("Mend the till");
   flower.run("brief", "ask", "1", "Which green?");
   flower.run("brief", "ask", "2", "Before or after Easter?");
-  flower.dispatched("Greet", "permission execute rm -rf /tmp/x\nsleep 60");
+  flower.dispatched("Greet", "permission fetch Look at the manual\nsleep 60");
   await flower.open(page, "/inbox");
   await expect(page).toHaveTitle("(3) Inbox · flower", { timeout: 30_000 });
   await expect(page.getByRole("heading", { level: 2 })).toHaveText(["Permissions", "Questions"]);

@@ -14,6 +14,7 @@ const all = [
   entry("landing", "Landing", "Go to"),
   entry("freeze", "Freeze MAIN", "Actions", { also: "stop landing" }),
   entry("wt", "landing-page", "Worktrees"),
+  entry("next", "Next brief", "This page", { minor: true }),
 ];
 const ids = (found: { name: string; entries: { id: string }[] }[]) =>
   found.map((section) => [section.name, ...section.entries.map((each) => each.id)]);
@@ -22,7 +23,7 @@ const go = () => () => undefined;
 
 describe("the palette", () => {
   it("with nothing typed shows what was used last, then what can be done", () => {
-    expect(ids(sections(all, "", ["wt", "gone"]))).toEqual([
+    expect(ids(sections(all, "", ["wt", "gone", "next"]))).toEqual([
       ["Recent", "wt"],
       ["Actions", "freeze"],
       ["Go to", "home", "landing"],
@@ -35,6 +36,10 @@ describe("the palette", () => {
       ["Worktrees", "wt"],
       ["Actions", "freeze"],
     ]);
+  });
+
+  it("keeps small steps until they are asked for", () => {
+    expect(ids(sections(all, "next", []))).toEqual([["This page", "next"]]);
   });
 
   it("prefers what was used before among what fits alike", () => {

@@ -28,6 +28,8 @@ export interface Entry {
   status?: string;
   /** Other words that it is found by. */
   also?: string;
+  /** Only worth its place when it is asked for: a step that one takes with a key. */
+  minor?: boolean;
   run?: () => void;
   prompt?: Prompt;
 }
@@ -49,7 +51,7 @@ const USED = 6;
 /** A word that is not in the title counts less. */
 const ALSO = 0.5;
 /** Where nothing was typed, only these are shown, in this order. */
-const AT_FIRST = ["This page", "Actions", "Go to"];
+const AT_FIRST = ["Actions", "This page", "Go to"];
 
 /** The best of each group, the group with the best one first; with nothing typed, what was used last. */
 export function sections(entries: Entry[], typed: string, recent: string[]): Section[] {
@@ -78,11 +80,15 @@ function best(entries: Ranked[]): Ranked[] {
 
 function atFirst(entries: Entry[], recent: string[]): Section[] {
   const plain = (entry: Entry): Ranked => ({ ...entry, marks: [], score: 0 });
-  const used = recent.flatMap((id) => entries.find((entry) => entry.id === id) ?? []).slice(0, MOST_RECENT);
+  const wanted = (id: string) => entries.find((entry) => entry.id === id && !entry.minor) ?? [];
+  const used = recent.flatMap(wanted).slice(0, MOST_RECENT);
   const rest = entries.filter((entry) => !used.includes(entry));
   return [
     { name: "Recent", entries: used.map(plain) },
-    ...AT_FIRST.map((name) => ({ name, entries: rest.filter((entry) => entry.group === name).map(plain) })),
+    ...AT_FIRST.map((name) => ({
+      name,
+      entries: rest.filter((entry) => entry.group === name && !entry.minor).map(plain),
+    })),
   ].filter((section) => section.entries.length > 0);
 }
 

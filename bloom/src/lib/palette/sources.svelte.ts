@@ -29,6 +29,8 @@ export const landings = new Resource(
 
 /** Deeds that only stand for the palette itself. */
 const ITSELF = new Set(["search"]);
+/** Keys that take one step, which nobody looks for by name. */
+const STEPS = new Set(["j", "k", "n", "p"]);
 const EVERYWHERE = new Set(["Go to", "Help"]);
 
 function deeds(): Entry[] {
@@ -39,7 +41,8 @@ function deeds(): Entry[] {
       const group = deed.group === "Go to" ? "Go to" : isAction ? "Actions" : "This page";
       const about = EVERYWHERE.has(deed.group) || isAction ? undefined : deed.group;
       const icon = deed.group === "Go to" ? `go-${deed.id}` : deed.id;
-      return { id: deed.id, title: deed.title, group, icon, about, keys: deed.keys, run: deed.run };
+      const minor = STEPS.has(deed.keys ?? "");
+      return { id: deed.id, title: deed.title, group, icon, about, minor, keys: deed.keys, run: deed.run };
     });
 }
 
@@ -157,5 +160,7 @@ function orders(): Entry[] {
 
 /** All but the briefs, which are many. */
 export function entries(): Entry[] {
-  return [...deeds(), ...orders(), ...things()];
+  const isHelp = (entry: Entry) => entry.id === "help";
+  const own = deeds();
+  return [...own.filter((entry) => !isHelp(entry)), ...orders(), ...own.filter(isHelp), ...things()];
 }

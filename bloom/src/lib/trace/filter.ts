@@ -95,11 +95,11 @@ export function actorsOf(events: EventView[]): { type: string; names: string[] }
 export type Line = { day: string } | { event: EventView };
 
 /** Events under the day they happened on, newest first. */
-export function byDay(events: EventView[], dayOf: (at: string) => string): Line[] {
+export function byDay(events: EventView[], dayOf: (event: EventView) => string): Line[] {
   const lines: Line[] = [];
   let last = "";
   for (const event of events) {
-    const day = dayOf(event.at);
+    const day = dayOf(event);
     if (day !== last) lines.push({ day });
     last = day;
     lines.push({ event });

@@ -79,8 +79,13 @@ export class Trace {
 
   private add(page: EventView[]): void {
     if (page.length === 0) return;
-    const known = new Map([...this.events, ...page].map((event) => [event.seq, event]));
-    const all = [...known.values()].sort((a, b) => b.seq - a.seq);
+    const newest = this.events[0]?.seq ?? 0;
+    const oldest = this.events.at(-1)?.seq ?? Infinity;
+    const down = page.toSorted((a, b) => b.seq - a.seq);
+    const newer = down.filter((event) => event.seq > newest);
+    // With nothing known yet, all of them are newer.
+    const older = newest === 0 ? [] : down.filter((event) => event.seq < oldest);
+    const all = [...newer, ...this.events, ...older];
     if (all.length >= MOST) this.ended = "full";
     this.events = all.slice(0, MOST);
   }

@@ -81,7 +81,7 @@ describe("filters", () => {
 
 describe("days", () => {
   it("stand above their events", () => {
-    const lines = byDay([event(2, "a"), event(11, "b"), event(1, "c")], (at) => at.slice(0, 10));
+    const lines = byDay([event(2, "a"), event(11, "b"), event(1, "c")], ({ at }) => at.slice(0, 10));
     expect(lines.map((line) => ("day" in line ? line.day : line.event.seq))).toEqual([
       "2026-01-03",
       2,
