@@ -18,9 +18,13 @@ function refine(flower: Flower, number: number, text: string): void {
   flower.run("brief", "refine", String(number), "--spec", file);
 }
 
+/** Lines that nobody changes. */
+const BETWEEN = "one\n\ntwo\n\nthree\n\nfour\n\n";
+
 test("a plan is written, proposed, accepted, refined and compared", async ({ page, flower }) => {
   const number = flower.brief("Empty as yet");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.getByRole("button", { name: "Write the plan" }).click();
   await rewrite(page, number, "# First plan\n\nDo **this**.");
   await page.keyboard.press("ControlOrMeta+Enter");
@@ -48,11 +52,12 @@ test("a plan is written, proposed, accepted, refined and compared", async ({ pag
 });
 
 test("what changed meanwhile is told, and merged by hand on the new base", async ({ page, flower }) => {
-  const number = flower.brief("Two at once", "# Plan\n\nfirst\n\nlast\n");
+  const number = flower.brief("Two at once", `# Plan\n\nfirst\n\n${BETWEEN}last\n`);
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("e");
-  await rewrite(page, number, "# Plan\n\nmine\n\nlast\n");
-  refine(flower, number, "# Plan\n\nfirst\n\ntheirs\n");
+  await rewrite(page, number, `# Plan\n\nmine\n\n${BETWEEN}last\n`);
+  refine(flower, number, `# Plan\n\nfirst\n\n${BETWEEN}theirs\n`);
   await expect(page.getByText("Version 2 has arrived while you write.")).toBeVisible();
   await page.getByRole("button", { name: "Save version 2" }).click();
   await expect(page.getByText("is at version 2, not 1")).toBeVisible();
@@ -75,6 +80,7 @@ test("what is typed survives leaving and reloading, and can be discarded and bro
 }) => {
   const number = flower.brief("Kept", "# Plan");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("e");
   await rewrite(page, number, "# Not saved yet");
   await page.reload();
@@ -91,10 +97,11 @@ test("what is typed survives leaving and reloading, and can be discarded and bro
 test("a daemon that is killed loses nothing that was typed", async ({ page, flower }) => {
   const number = flower.brief("Outlives it", "# Plan");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.keyboard.press("e");
   await rewrite(page, number, "# Written before");
   await flower.kill();
-  await expect(page.getByText("Not live")).toBeVisible();
+  await expect(page.getByText("Not live: flower does not answer")).toBeVisible();
   await page.getByRole("button", { name: "Save version 2" }).click();
   await expect(page.getByText("flower does not answer", { exact: true })).toBeVisible();
   await expect(editor(page, number)).toContainText("# Written before");
@@ -108,11 +115,18 @@ test("a spec of 5 MB neither freezes the page nor is lost, and one of 1 MB is sh
   const line = "A line of a spec that goes on and on, with **bold** and `code` in it.\n\n";
   const number = flower.brief("Long", line.repeat(14_000));
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(spec(page).getByRole("button", { name: /^Show all \d+ KB$/ })).toBeVisible();
   await page.keyboard.press("e");
   await expect(editor(page, number)).toBeVisible();
   const began = Date.now();
-  await rewrite(page, number, line.repeat(70_000));
+  await editor(page, number).click();
+  await page.keyboard.press("ControlOrMeta+a");
+  await editor(page, number).evaluate((node, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    node.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, line.repeat(70_000));
   await expect(page.getByText("flower takes specs of up to 1 MB")).toBeVisible();
   await page.keyboard.press("ControlOrMeta+End");
   await page.keyboard.type("the very end");

@@ -35,6 +35,7 @@ const trace = (page: Page) => page.getByRole("list", { name: "Trace" });
 test("a comment appears in the other window, and the filter shows only talk", async ({ page, context, flower }) => {
   const number = flower.brief("Talk", "# Plan");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   const other = await context.newPage();
   await other.goto(`${flower.url}/briefs/${number}`);
   await expect(other.locator("[data-live=live]")).toBeVisible();
@@ -60,6 +61,7 @@ test("a comment appears in the other window, and the filter shows only talk", as
 test("pictures are pasted, refused with a reason, taken out, sent and enlarged", async ({ page, flower }) => {
   const number = flower.brief("Pictures", "# Plan");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await paste(page, "shot.png", "image/png", await drawn(page, 640, 360));
   await paste(page, "not.png", "image/png", btoa("no picture at all"));
   await paste(page, "text.txt", "text/plain", btoa("text"));
@@ -85,6 +87,7 @@ test("pictures are pasted, refused with a reason, taken out, sent and enlarged",
 test("a picture on its way can be called off", async ({ page, flower }) => {
   const number = flower.brief("Slow", "# Plan");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await page.route("**/api/images", () => undefined);
   await paste(page, "slow.png", "image/png", await drawn(page, 8, 8));
   await expect(page.getByText("uploading…")).toBeVisible();
@@ -99,6 +102,7 @@ test("a question of an agent is answered where it stands, and what failed to be 
 }) => {
   const number = flower.dispatched("Asks", "question Which **colour**?\nwait\nhand-back Done as told.");
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   const question = page.getByRole("form", { name: "Question 1" });
   await expect(question).toContainText("Which colour?", { timeout: 20_000 });
   await question.getByRole("textbox", { name: "Your answer" }).fill("Green");
@@ -117,6 +121,7 @@ test("older parts of a long trace come when they are asked for", async ({ page, 
   const number = flower.brief("Long trace", "# Plan");
   for (let at = 0; at < 60; at++) flower.run("brief", "note", String(number), `note ${at} of many`);
   await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(trace(page).getByText("note 59 of many")).toBeVisible();
   await expect(trace(page).getByText("note 0 of many")).toBeHidden();
   await page.getByRole("button", { name: "Show older" }).click();
