@@ -12,7 +12,7 @@ const WORK = [
 ].join("\n");
 
 /** An agent that has worked, and waits to be told something. */
-function busy(flower: Flower, more = "sleep 2\nsay That was live.\nwait\nsay Heard it.\nhang"): void {
+function busy(flower: Flower, more = "sleep 2\nsay That was live.\nquestion Which colour?\nwait\nhang"): void {
   flower.dispatched("Greet", `${WORK}\n${more}`);
 }
 
@@ -44,7 +44,7 @@ test("an agent hears what it is told, and two windows see it", async ({ page, co
   await page.getByRole("textbox", { name: "Tell play-1" }).fill("Please be kind");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("textbox", { name: "Tell play-1" })).toHaveValue("");
-  for (const window of [page, other]) await expect(window.getByText("Heard it.")).toBeVisible();
+  for (const window of [page, other]) await expect(window.getByText("Please be kind").last()).toBeVisible();
 });
 
 test("an agent is stopped only when that is confirmed, and its page stays", async ({ page, flower }) => {
@@ -75,7 +75,7 @@ test("a fresh one goes on from a hand-over note", async ({ page, flower }) => {
 test("the end is followed until somebody scrolls up", async ({ page, flower }) => {
   flower.dispatched(
     "Talk",
-    `${"say A line of talk.\nrun true\n".repeat(80)}wait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nhang`,
+    `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nhang`,
   );
   await flower.open(page, "/agents/play-1");
   const log = page.getByRole("log", { name: "Transcript of play-1" });
