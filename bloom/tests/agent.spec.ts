@@ -1,3 +1,4 @@
+import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
 const WORK = [
@@ -32,6 +33,7 @@ test("a transcript appears live, with its plan, tools and diffs", async ({ page,
   await expect(log.locator("pre", { hasText: "flower.toml" })).toBeVisible();
   await expect(page.getByText("$0.12")).toBeVisible();
   await expect(page.getByRole("meter", { name: "Context" })).toHaveAttribute("aria-valuenow", "40");
+  await expectNoSeriousFindings(page);
   await look(page, "agent");
 });
 
@@ -107,6 +109,7 @@ test("a terminal is looked at, and typed into only when the keyboard was taken",
   );
   await expect(terminal.getByText("link", { exact: true }).first()).toBeVisible();
   await expect(page).toHaveTitle("sh-1 · flower");
+  await expectNoSeriousFindings(page);
   await look(page, "terminal");
   await page.keyboard.press("Control+]");
   await expect(take).toBeVisible();

@@ -1,3 +1,6 @@
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
 /** A worktree with a commit that waits to be landed. */
@@ -35,16 +38,18 @@ test("a rejected landing says why, with what its check printed", async ({ page, 
     .click();
   await expect(page.getByText("A check failed on the merged result.")).toBeVisible();
   await expect(page.getByRole("log", { name: "Output of ok" })).toContainText("It printed nothing");
+  await expectNoSeriousFindings(page);
   await look(page, "landing-rejected");
 });
 
 test("a check's output is followed while it runs, and the landing can be cancelled", async ({ page, flower }) => {
-  flower.write(
-    "flower.toml",
-    `[checks]\nslow = { run = "for i in 1 2 3 4 5 6 7 8 9; do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }\n[land]\nretries = 0\n`,
-  );
-  flower.git("commit", "-qam", "Slow checks", "--no-verify");
-  flower.run("main", "adopt");
+  const check = `slow = { run = "for i in 1 2 3 4 5 6 7 8 9; do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }`;
+  writeFileSync(join(flower.root, "slow.toml"), `[checks]\n${check}\n[land]\nretries = 0\n`);
+  flower.run("worktree", "new", "slow", "--lane", "--linked");
+  const tree = flower.run("worktree", "path", "slow").trim();
+  copyFileSync(join(flower.root, "slow.toml"), join(tree, "flower.toml"));
+  flower.git("-C", tree, "commit", "-qam", "Slow checks");
+  flower.run("land", "slow");
   await flower.open(page, "/landing");
   await page.getByRole("button", { name: /Approve landing/ }).click();
   const log = page.getByRole("log", { name: "Output of slow" });
@@ -93,6 +98,7 @@ test("a landing is taken back out, and its history says so", async ({ page, flow
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await page.goto(`${flower.url}/landing`);
   await expect(page.getByText("taken back out", { exact: true })).toBeVisible();
+  await expectNoSeriousFindings(page);
   await look(page, "landing-history");
 });
 

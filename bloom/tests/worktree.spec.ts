@@ -1,3 +1,4 @@
+import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
 const WORK =
@@ -18,6 +19,7 @@ test("worktrees appear as they are made, with who works in them", async ({ page,
   await expect(row.getByText("↑1")).toBeVisible();
   flower.run("worktree", "new", "quiet-lane", "--lane");
   await expect(page.getByRole("row", { name: /quiet-lane/ })).toContainText("nobody");
+  await expectNoSeriousFindings(page);
   await look(page, "worktrees");
 });
 
@@ -48,6 +50,7 @@ test("changes are read beside what the agent does", async ({ page, flower }) => 
   const file = page.getByRole("region", { name: "src/app.txt" });
   await expect(file.locator("mark", { hasText: "two" }).or(file.getByText("two"))).toBeVisible();
   await expect(page.getByRole("complementary", { name: "Agent play-1" }).getByRole("log")).toBeVisible();
+  await expectNoSeriousFindings(page);
   await look(page, "worktree");
   await page.getByRole("button", { name: "Close play-1" }).click();
   await page.getByRole("button", { name: "Split" }).click();
@@ -95,6 +98,7 @@ test("a worktree is brought up to date, an agent is started in it, and it lands"
   await expect(page.getByText("MAIN's newest is in it")).toBeVisible();
   await page.getByRole("button", { name: "Start an agent" }).click();
   await page.getByRole("radio", { name: /^sh / }).check();
+  await expectNoSeriousFindings(page);
   await look(page, "worktree-spawn");
   await page.getByRole("button", { name: "Start it" }).click();
   await expect(page.getByRole("group", { name: "Terminal of sh-1" })).toBeVisible();
@@ -144,5 +148,6 @@ test("a line is commented on, by pointer and by key, and nothing typed is lost",
   await page.getByRole("textbox", { name: "Comment" }).fill("And this");
   await page.keyboard.press("Control+Enter");
   await expect(page.getByText("2 comments")).toBeVisible();
+  await expectNoSeriousFindings(page);
   await look(page, "worktree-comment");
 });

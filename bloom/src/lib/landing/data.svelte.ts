@@ -2,7 +2,10 @@
 import { api, ask } from "../api";
 import { any, kinds, resource, stirs } from "../live.svelte";
 
-const MOVES = any(kinds("landing_", "landed", "rolled_back", "checks_ran", "main_"), stirs("landings", "main"));
+const MOVES = any(
+  kinds("landing_", "landed", "rolled_back", "checks_ran", "main_", "queue_", "halted"),
+  stirs("landings", "main"),
+);
 /** The newest of what has ended. */
 const RECENT = 30;
 
