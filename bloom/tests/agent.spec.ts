@@ -1,6 +1,9 @@
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
+/** Each has a daemon, agents and pictures of its own. */
+test.describe.configure({ timeout: 120_000 });
+
 const WORK = [
   "think I should look around first",
   "say I will **greet** them.",
@@ -77,7 +80,7 @@ test("a fresh one goes on from a hand-over note", async ({ page, flower }) => {
 test("the end is followed until somebody scrolls up", async ({ page, flower }) => {
   flower.dispatched(
     "Talk",
-    `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nhang`,
+    `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nrun true\nhang`,
   );
   await flower.open(page, "/agents/play-1");
   const log = page.getByRole("log", { name: "Transcript of play-1" });

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
+/** Each has a daemon, agents and pictures of its own. */
+test.describe.configure({ timeout: 120_000 });
+
 /** A worktree with a commit that waits to be landed. */
 function committed(flower: Flower, name: string, path: string, text: string): void {
   flower.run("worktree", "new", name, "--lane");
@@ -43,7 +46,7 @@ test("a rejected landing says why, with what its check printed", async ({ page, 
 });
 
 test("a check's output is followed while it runs, and the landing can be cancelled", async ({ page, flower }) => {
-  const check = `slow = { run = "for i in 1 2 3 4 5 6 7 8 9; do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }`;
+  const check = `slow = { run = "for i in $(seq 90); do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }`;
   writeFileSync(join(flower.root, "slow.toml"), `[checks]\n${check}\n[land]\nretries = 0\n`);
   flower.run("worktree", "new", "slow", "--lane", "--linked");
   const tree = flower.run("worktree", "path", "slow").trim();

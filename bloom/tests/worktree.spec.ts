@@ -1,6 +1,9 @@
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
 
+/** Each has a daemon, agents and pictures of its own. */
+test.describe.configure({ timeout: 120_000 });
+
 const WORK =
   "write src/hello.txt hi\\nthere\nwrite src/app.txt one\\n2\\nthree\nreserve src/**\ncommit Greet everybody\nusage 4000 10000 0.12 5000";
 
