@@ -91,10 +91,10 @@ export class Flower {
     this.run("project", "approve", "--yes");
   }
 
+  /** It serves, and knows the repository. */
   private answers(): boolean {
     try {
-      this.run("status");
-      return true;
+      return this.json<{ project: string | null }>("status").project !== null;
     } catch {
       return false;
     }

@@ -8,22 +8,25 @@ class Here {
   projects = new Resource(() => ask(api.GET("/api/projects")), kinds("project_"));
   inbox = new Resource(
     () => ask(api.GET("/api/inbox")),
-    kinds(
-      "question_",
-      "decision_",
-      "permission_",
-      "plan_proposed",
-      "refinement",
-      "spec_snapshot",
-      "status_changed",
-      "brief_",
-      "landing_",
-      "landed",
-      "rolled_back",
-      "main_",
-      "message_",
-      "agent_",
-      "dispatch_",
+    any(
+      stirs("inbox"),
+      kinds(
+        "question_",
+        "decision_",
+        "permission_",
+        "plan_proposed",
+        "refinement",
+        "spec_snapshot",
+        "status_changed",
+        "brief_",
+        "landing_",
+        "landed",
+        "rolled_back",
+        "main_",
+        "message_",
+        "agent_",
+        "dispatch_",
+      ),
     ),
   );
   status = new Resource(

@@ -78,7 +78,7 @@ class Live {
       this.seq = told.seq;
       if (fresh) this.tell({ events: [], stirred: [], all: true });
     } else {
-      const all = told.before !== this.seq;
+      const all = told.before !== this.seq || told.stirred.includes("all");
       this.seq = told.seq;
       this.state = "live";
       this.tell({ events: told.events, stirred: told.stirred, all });
@@ -149,7 +149,7 @@ class Live {
       if (events.length + stirred.length === 0) continue;
       this.seq = events.at(-1)?.seq ?? before;
       this.channel?.postMessage({ before, seq: this.seq, events, stirred } satisfies Told);
-      this.tell({ events, stirred, all: false });
+      this.tell({ events, stirred, all: stirred.includes("all") });
     }
   }
 }

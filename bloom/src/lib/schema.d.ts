@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
-         *     `agent:NAME` (its transcript), `landings`, `worktrees`, or `all`.
+         *     `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
          */
         get: operations["live"];
         put?: never;
@@ -2170,6 +2170,17 @@ export interface components {
             title: string;
             /** Format: int64 */
             question?: number | null;
+            /**
+             * Format: int64
+             * @description The version of the spec that waits to be accepted.
+             */
+            version?: number | null;
+            /** @description Whose MAIN it is about. */
+            project?: string | null;
+            /** @description The agent that it is about. */
+            agent?: string | null;
+            /** @description After this it is decided without you: what nobody allowed is denied. */
+            until?: string | null;
             text: string;
             by: components["schemas"]["EventActor"];
             at: string;

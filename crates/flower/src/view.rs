@@ -231,6 +231,18 @@ pub struct InboxItem {
     pub permission: Option<u64>,
     pub title: String,
     pub question: Option<u64>,
+    /// The version of the spec that waits to be accepted.
+    #[serde(default)]
+    pub version: Option<u64>,
+    /// Whose MAIN it is about.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// The agent that it is about.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// After this it is decided without you: what nobody allowed is denied.
+    #[serde(default)]
+    pub until: Option<String>,
     pub text: String,
     pub by: EventActor,
     pub at: String,

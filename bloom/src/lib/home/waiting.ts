@@ -15,11 +15,10 @@ export function urgentFirst(items: InboxItem[]): InboxItem[] {
   return items.toSorted((a, b) => rank(a) - rank(b) || b.at.localeCompare(a.at));
 }
 
-/** An alarm is about a project's MAIN or about an agent; the command that settles it names which. */
+/** Whose MAIN it is about, or which agent. */
 export function subjectOf(item: InboxItem): { project?: string; agent?: string } {
-  const project = /^flower main --project (\S+)/.exec(item.next)?.[1];
-  const agent = /^flower agent log ([^\s;]+)/.exec(item.next)?.[1];
-  return item.kind === "alarm" ? { project, agent } : { agent: item.by.type === "agent" ? item.by.name : undefined };
+  const speaker = item.by.type === "agent" ? item.by.name : undefined;
+  return { project: item.project ?? undefined, agent: item.agent ?? speaker };
 }
 
 /** Where one reads more about it. */

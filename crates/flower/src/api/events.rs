@@ -41,7 +41,7 @@ pub(super) struct LiveQuery {
 }
 
 /// Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
-/// `agent:NAME` (its transcript), `landings`, `worktrees`, or `all`.
+/// `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
 #[utoipa::path(get, path = "/api/events", tag = "log", params(LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = EventView)))]
 pub(super) async fn live(

@@ -25,22 +25,18 @@ impl App {
         let questions = questions.into_iter().map(|q| InboxItem {
             kind: "question".to_owned(),
             brief: Some(q.brief),
-            landing: None,
-            permission: None,
             title: q.title,
             question: Some(q.question),
             text: q.text,
             by: EventActor { sort: q.asked_type, name: q.asked_by },
             at: q.asked_at,
             next: format!("flower brief answer {} {} TEXT", q.brief, q.question),
+            ..blank()
         });
         let approvals = waiting.into_iter().map(|w| InboxItem {
             kind: "approval".to_owned(),
             brief: Some(w.brief),
-            landing: None,
-            permission: None,
             title: w.title,
-            question: None,
             text: match w.status.as_str() {
                 "draft" => "a plan was proposed and waits to be accepted".to_owned(),
                 "in_review" => "the result is in review and waits to be accepted".to_owned(),
@@ -49,6 +45,8 @@ impl App {
             by: EventActor { sort: w.by_type, name: w.by },
             at: w.at,
             next: format!("flower brief accept {}", w.brief),
+            version: w.version,
+            ..blank()
         });
         // Both are flower's own doing: its gate holds a landing back, its watch raises the alarm.
         let flower = || EventActor { sort: ActorType::System.to_string(), name: Actor::system().name };
@@ -56,55 +54,50 @@ impl App {
             kind: "approval".to_owned(),
             brief: landing.briefs.first().copied(),
             landing: Some(landing.number),
-            permission: None,
             title: landing.title,
-            question: None,
             text: format!("landing {} waits to be let in: {}", landing.number, landing.reason.unwrap_or_default()),
             by: flower(),
             at: landing.queued_at,
             next: format!("flower queue approve {}", landing.number),
+            ..blank()
         });
         let alarms = mains.into_iter().filter_map(|(project, main)| {
             let alarm = main.alarm?;
             Some(InboxItem {
                 kind: "alarm".to_owned(),
-                brief: None,
-                landing: None,
-                permission: None,
                 title: format!("MAIN of {project}"),
-                question: None,
                 text: format!("{}; {}", alarm.text, way_out(alarm.what)),
                 by: flower(),
                 at: alarm.at,
                 next: format!("flower main --project {project}"),
+                project: Some(project),
+                ..blank()
             })
         });
         let messages = messages.into_iter().map(|message| InboxItem {
             kind: "message".to_owned(),
-            brief: None,
-            landing: None,
-            permission: None,
             title: format!("Message {}", message.number),
-            question: None,
             text: message.text,
             next: format!("flower agent tell {} TEXT; flower inbox --seen", message.by),
             by: EventActor { sort: message.by_type, name: message.by },
             at: message.at,
+            ..blank()
         });
         let permissions = permissions.into_iter().map(|permission| InboxItem {
             kind: "permission".to_owned(),
             brief: permission.brief,
-            landing: None,
             permission: Some(permission.number),
             title: format!("{} wants to {}", permission.name, permission.sort.replace('_', " ")),
-            question: None,
             text: match permission.paths.is_empty() {
                 true => permission.title,
                 false => format!("{} ({})", permission.title, permission.paths.join(", ")),
             },
+            agent: Some(permission.name.clone()),
             by: EventActor { sort: ActorType::Agent.to_string(), name: permission.name },
-            at: permission.at,
             next: format!("flower agent allow {0}; flower agent deny {0}", permission.number),
+            until: later(&permission.at, permission.seconds),
+            at: permission.at,
+            ..blank()
         });
         let given_up = given_up.into_iter().filter_map(|agent| {
             let (end, at) = (agent.ended?, agent.ended_at?);
@@ -112,14 +105,13 @@ impl App {
             Some(InboxItem {
                 kind: "alarm".to_owned(),
                 brief: agent.brief,
-                landing: None,
-                permission: None,
                 title: format!("{} was given up", agent.name),
-                question: None,
                 text: end.why,
                 by: flower(),
                 at,
                 next: format!("flower agent log {}{}", agent.name, again.unwrap_or_default()),
+                agent: Some(agent.name),
+                ..blank()
             })
         });
         let agents = permissions.chain(given_up);
@@ -128,4 +120,29 @@ impl App {
         items.sort_by(|a, b| a.at.cmp(&b.at));
         Ok(items)
     }
+}
+
+/// An item about nothing yet.
+fn blank() -> InboxItem {
+    InboxItem {
+        kind: String::new(),
+        brief: None,
+        landing: None,
+        permission: None,
+        title: String::new(),
+        question: None,
+        version: None,
+        project: None,
+        agent: None,
+        until: None,
+        text: String::new(),
+        by: EventActor { sort: String::new(), name: String::new() },
+        at: String::new(),
+        next: String::new(),
+    }
+}
+
+fn later(at: &str, seconds: u64) -> Option<String> {
+    let at: jiff::Timestamp = at.parse().ok()?;
+    at.checked_add(jiff::SignedDuration::from_secs(seconds.try_into().ok()?)).ok().map(super::stamp)
 }

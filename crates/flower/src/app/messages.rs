@@ -1,6 +1,7 @@
 //! Messages, and whatever else an agent should hear of: answers, a plan that moved, what became of its landing.
 
 use super::App;
+use super::stirs::Stirs;
 use crate::error::Problem;
 use crate::store::{beside, dispatches, log, tables};
 use crate::view::{EventView, HeardView, MessageView};
@@ -99,7 +100,9 @@ impl App {
     pub async fn seen_messages(&self, caller: &Caller) -> Result<(), Problem> {
         super::require_operator(caller, "answer for the operator")?;
         let head = self.store.live().head();
-        Ok(self.store.remember("read/operator".into(), Some(head.to_string())).await?)
+        self.store.remember("read/operator".into(), Some(head.to_string())).await?;
+        self.stirs.stir(Stirs::INBOX);
+        Ok(())
     }
 }
 

@@ -19,6 +19,7 @@ impl Default for Stirs {
 impl Stirs {
     /// What agents do, as lists of them show it.
     pub const AGENTS: &'static str = "agents";
+    pub const INBOX: &'static str = "inbox";
     pub const LANDINGS: &'static str = "landings";
     pub const WORKTREES: &'static str = "worktrees";
     /// What a listener is told that was too far behind.

@@ -84,17 +84,19 @@ pub struct Waiting {
     pub by: String,
     pub by_type: String,
     pub at: String,
+    /// Of the spec; none of a result.
+    pub version: Option<u64>,
 }
 
 /// Specs of agents that nobody has accepted yet, and results in review with whoever moved them there, unless they are on
 /// their way to MAIN.
 pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting>, StoreError> {
-    let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at
+    let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at, s.version
          FROM briefs b JOIN spec_versions s ON s.brief = b.number
              AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = b.number)
          WHERE b.status IN ('draft', 'planned', 'in_progress') AND s.actor_type = 'agent' AND s.accepted = 0
          UNION ALL
-         SELECT b.number, b.title, b.status, e.actor_name, e.actor_type, e.at
+         SELECT b.number, b.title, b.status, e.actor_name, e.actor_type, e.at, NULL
          FROM briefs b JOIN events e ON e.seq =
              (SELECT f.seq FROM events f WHERE f.stream = 'brief/' || CAST(b.number AS TEXT) AND f.kind = 'status_changed'
               ORDER BY f.version DESC LIMIT 1)
@@ -111,6 +113,7 @@ pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting
                 by: row.text(3)?,
                 by_type: row.text(4)?,
                 at: row.text(5)?,
+                version: row.opt_int(6)?,
             })
         })
         .collect()
