@@ -143,15 +143,24 @@ test("work in progress grows on the stem and stands among the worktrees", async 
 });
 
 test("commands of flower.toml are read and let run from home", async ({ page, flower }) => {
-  flower.write("flower.toml", '[checks]\nok = { run = "! grep -rq ruined src" }\n');
-  flower.git("commit", "--quiet", "--no-verify", "--all", "--message", "Another check");
-  flower.run("main", "adopt");
+  let approved = false;
+  const given: unknown[] = [];
+  await page.route("**/api/projects/shop/commands", (route) => {
+    if (route.request().method() === "POST") {
+      given.push(route.request().postDataJSON());
+      approved = true;
+    }
+    const commands = ["! grep -rq ruined src", "npm run \u202Etset"];
+    return route.fulfill({ json: { project: "shop", commands, sha256: "abc", approved } });
+  });
   await flower.open(page);
   const section = page.getByRole("region", { name: /of flower.toml wait for your word/ });
   await expect(section).toContainText("grep -rq ruined src", { timeout: 20_000 });
+  await expect(section).toContainText("U+202E");
   await look(page, "home-commands");
   await section.getByRole("button", { name: "Let them run" }).click();
   await expect(section).toBeHidden();
+  expect(given).toEqual([{ sha256: "abc" }]);
 });
 
 test("who wants no motion gets none", async ({ page, flower }) => {

@@ -38,7 +38,7 @@ export function wide(plant: Plant, width: number): Picture {
   const step = Math.min(room / Math.max(shown - 1, 1), WIDEST);
   const long = FOOT + TIP + Math.max(shown - 1, 0) * step;
   // A young plant stands in the middle.
-  const left = Math.max((width - crown - long) / 2, EDGE);
+  const left = Math.max(Math.min((width - 200 - long) / 2, width - crown - long), EDGE);
   const tip = left + long;
   const x = (flower: number) => (flower < first ? left + 12 : tip - TIP - (plant.flowers.length - 1 - flower) * step);
   const lanes = inLanes(plant.shoots, x, width);
@@ -142,7 +142,7 @@ function blooms(plant: Plant, { at, x }: Ground, first: number, step: number): B
 }
 
 function sampled(from: number, to: number, at: (x: number) => number): Point[] {
-  const pieces = Math.max(Math.round((to - from) / 16), 2);
+  const pieces = Math.max(Math.round((to - from) / 12), 24);
   return Array.from({ length: pieces + 1 }, (_, index) => {
     const x = from + ((to - from) * index) / pieces;
     return { x, y: at(x) };
