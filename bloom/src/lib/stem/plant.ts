@@ -91,7 +91,7 @@ export interface Told {
 /** More branches than anybody can tell apart. */
 const MOST_SHOOTS = 120;
 const MOST_FALLEN = 24;
-const WAY: Record<string, number> = { queued: 0.12, checking: 0.55, approval: 0.86 };
+const WAY: Record<string, number> = { queued: 0.2, checking: 0.55, approval: 0.86 };
 
 export function plantOf(told: Told): Plant {
   const known = new Map(told.landings.map((landing) => [landing.id, landing]));
