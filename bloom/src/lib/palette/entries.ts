@@ -1,6 +1,6 @@
 //! What the palette offers, and in which order.
 import type { BriefRow, Hit } from "../briefs/row";
-import { fit } from "./fuzzy";
+import { fit, fitter } from "./fuzzy";
 import { fromCharacters } from "./marks";
 
 /** Something that has to be said or confirmed first. */
@@ -102,17 +102,19 @@ export function briefEntry(row: BriefRow, go: Go): Entry {
 /** The briefs that fit best. A number means that brief before all else. */
 export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go: Go): Section {
   const number = /^#?(\d+)$/.exec(typed.trim())?.[1];
-  const found: Ranked[] = [];
+  const fits = fitter(typed);
+  const used = new Set(recent);
+  const found: { row: BriefRow; marks: [number, number][]; score: number }[] = [];
   for (const row of rows) {
     const own = String(row.number);
     const byNumber = number !== undefined && own.startsWith(number);
-    const byTitle = fit(typed, row.title);
+    const byTitle = byNumber ? undefined : fits(row.title);
     if (!byNumber && !byTitle) continue;
-    const used = recent.includes(`brief:${row.number}`) ? USED : 0;
     const score = byNumber ? (own === number ? 1_000 : 70 - own.length) : (byTitle?.score ?? 0) - 1;
-    found.push({ ...briefEntry(row, go), marks: byNumber ? [] : (byTitle?.marks ?? []), score: score + used });
+    found.push({ row, marks: byTitle?.marks ?? [], score: score + (used.has(`brief:${own}`) ? USED : 0) });
   }
-  return { name: "Briefs", entries: best(found) };
+  const few = found.sort((a, b) => b.score - a.score).slice(0, MOST_OF_A_GROUP);
+  return { name: "Briefs", entries: few.map(({ row, marks, score }) => ({ ...briefEntry(row, go), marks, score })) };
 }
 
 /** What the daemon found, where it is not shown already. It comes last: the rest is found at once. */

@@ -16,7 +16,16 @@ const FAR = 400;
 
 /** Nothing if some word does not fit at all. */
 export function fit(typed: string, text: string): Fit | undefined {
+  return fitter(typed)(text);
+}
+
+/** The same for many texts. */
+export function fitter(typed: string): (text: string) => Fit | undefined {
   const words = typed.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  return (text) => fitWords(words, text);
+}
+
+function fitWords(words: string[], text: string): Fit | undefined {
   const lower = lowered(text.slice(0, FAR));
   let score = 0;
   const marks: [number, number][] = [];
