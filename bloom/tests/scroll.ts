@@ -6,7 +6,7 @@ export interface Scrolled {
   /** Milliseconds between two frames, in the middle and at the 95th percentile. */
   median: number;
   p95: number;
-  /** Milliseconds of the page's own thread for each turn of the wheel, however busy the machine is. */
+  /** Milliseconds of the page's own thread for each frame, however busy the machine is. */
   work: number;
   /** The most lines that were in the document at once. */
   drawn: number;
@@ -46,12 +46,18 @@ export async function scrolled(page: Page, turns: number, by: number): Promise<S
   });
   const sorted = gaps.slice(1).sort((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0;
-  return { frames: sorted.length, median: at(0.5), p95: at(0.95), work: (after - before) / turns, drawn };
+  return {
+    frames: sorted.length,
+    median: at(0.5),
+    p95: at(0.95),
+    work: (after - before) / Math.max(sorted.length, 1),
+    drawn,
+  };
 }
 
 export function words(what: string, { frames, median, p95, work, drawn }: Scrolled): string {
   return (
     `${what}: ${frames} frames of ${median.toFixed(1)} ms (p95 ${p95.toFixed(1)}), ` +
-    `${work.toFixed(1)} ms of work for each turn of the wheel, at most ${drawn} lines drawn`
+    `${work.toFixed(1)} ms of work for each, at most ${drawn} lines drawn`
   );
 }
