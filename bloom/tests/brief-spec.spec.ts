@@ -31,7 +31,7 @@ test("a plan is written, proposed, accepted, refined and compared", async ({ pag
   await expect(spec(page).getByRole("heading", { name: "First plan" })).toBeVisible();
   await spec(page).getByRole("button", { name: "Accept", exact: true }).click();
   await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
-  await page.keyboard.press("e");
+  await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, "# First plan\n\nDo **that**.");
   await page.getByRole("textbox", { name: "Why it changes" }).fill("that is better");
   await page.getByRole("button", { name: "Save version 2" }).click();
@@ -46,7 +46,7 @@ test("a plan is written, proposed, accepted, refined and compared", async ({ pag
   await dialog.getByRole("button", { name: "Text of 1" }).click();
   await expect(dialog.getByText("Do this.")).toBeVisible();
   await page.keyboard.press("Escape");
-  await page.keyboard.press("a");
+  await page.getByRole("button", { name: "Accept changes" }).click();
   await expect(spec(page).getByText("waits for you")).toBeHidden();
   await expect(spec(page).getByRole("button", { name: "version 2, accepted" })).toBeVisible();
 });
@@ -55,7 +55,7 @@ test("what changed meanwhile is told, and merged by hand on the new base", async
   const number = flower.brief("Two at once", `# Plan\n\nfirst\n\n${BETWEEN}last\n`);
   await flower.open(page, `/briefs/${number}`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  await page.keyboard.press("e");
+  await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, `# Plan\n\nmine\n\n${BETWEEN}last\n`);
   refine(flower, number, `# Plan\n\nfirst\n\n${BETWEEN}theirs\n`);
   await expect(page.getByText("Version 2 has arrived while you write.")).toBeVisible();
@@ -81,7 +81,7 @@ test("what is typed survives leaving and reloading, and can be discarded and bro
   const number = flower.brief("Kept", "# Plan");
   await flower.open(page, `/briefs/${number}`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  await page.keyboard.press("e");
+  await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, "# Not saved yet");
   await page.reload();
   await expect(page.getByText("You have changes that are not saved, made from version 1.")).toBeVisible();
@@ -98,7 +98,7 @@ test("a daemon that is killed loses nothing that was typed", async ({ page, flow
   const number = flower.brief("Outlives it", "# Plan");
   await flower.open(page, `/briefs/${number}`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  await page.keyboard.press("e");
+  await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, "# Written before");
   await flower.kill();
   await expect(page.getByText("Not live: flower does not answer")).toBeVisible();
@@ -117,7 +117,7 @@ test("a spec of 5 MB neither freezes the page nor is lost, and one of 1 MB is sh
   await flower.open(page, `/briefs/${number}`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(spec(page).getByRole("button", { name: /^Show all \d+ KB$/ })).toBeVisible();
-  await page.keyboard.press("e");
+  await page.getByRole("button", { name: "Edit" }).click();
   await expect(editor(page, number)).toBeVisible();
   const began = Date.now();
   await editor(page, number).click();

@@ -39,8 +39,7 @@ test("a comment appears in the other window, and the filter shows only talk", as
   const other = await context.newPage();
   await other.goto(`${flower.url}/briefs/${number}`);
   await expect(other.locator("[data-live=live]")).toBeVisible();
-  await page.keyboard.press("m");
-  await page.keyboard.type("Looks **good** to me");
+  await page.getByRole("textbox", { name: "Comment" }).fill("Looks **good** to me");
   await page.getByRole("button", { name: "Preview" }).click();
   await expect(page.getByRole("form", { name: "Write a comment or a note" }).locator("strong")).toHaveText("good");
   await page.getByRole("button", { name: "Write", exact: true }).click();

@@ -68,7 +68,7 @@ test("title, kind and status are changed where they stand, and a refusal says wh
   const number = flower.brief("Old name", "# Plan");
   await flower.open(page, `/briefs/${number}`);
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  await page.keyboard.press("r");
+  await page.getByRole("button", { name: "Rename" }).click();
   await page.getByRole("textbox", { name: "Title" }).fill("New name");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("New name");
@@ -139,7 +139,7 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   await expect(picker).toHaveValue(`#${second}`);
   await page.goto(`${flower.url}/briefs/${epic}`);
   await expect(relations).toContainText("0 of 1 there");
-  await page.keyboard.press("x");
+  await page.getByRole("button", { name: "Graph" }).click();
   const graph = page.getByRole("dialog", { name: `Around #${epic}` });
   await expect(graph.getByRole("link", { name: `#${second} Walls upon them, draft` })).toBeVisible();
   await look(page, "brief-graph");
@@ -155,7 +155,7 @@ test("a graph of 60 briefs can be read and walked by keyboard", async ({ page, f
     numbers.push(flower.brief(`Step ${at} of a long way to the sea`, "", ...needs));
   }
   await flower.open(page, `/briefs/${numbers[5]}`);
-  await page.keyboard.press("x");
+  await page.getByRole("button", { name: "Graph" }).click();
   const graph = page.getByRole("region", { name: "Graph" });
   await expect(graph.getByRole("link")).toHaveCount(60);
   await graph.focus();
@@ -210,6 +210,12 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await expect(page.getByRole("radio", { name: "build" })).toBeFocused();
   await page.keyboard.press("ArrowRight");
   await expect(page.getByRole("radio", { name: "review" })).toBeChecked();
+  await page.getByRole("button", { name: "Edit" }).focus();
+  await page.keyboard.press("x");
+  await expect(page.getByRole("dialog", { name: `Around #${number}` })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("m");
+  await expect(page.getByRole("textbox", { name: "Comment" })).toBeFocused();
 });
 
 test("a brief that is not there says so", async ({ page, flower }) => {

@@ -4,7 +4,18 @@ import { Marked } from "marked";
 import { raw } from "./api";
 import { withMarks } from "./hidden";
 
-const marked = new Marked({ gfm: true, breaks: false });
+/** HTML inside of Markdown is shown as what was written: agents read it, comments included, so people see it too. */
+const marked = new Marked({
+  gfm: true,
+  breaks: false,
+  renderer: {
+    html: ({ text, block }) => (block ? `<pre><code>${escaped(text.trimEnd())}</code></pre>` : escaped(text)),
+  },
+});
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
 
 const TAGS =
   "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img input li mark ol p pre span strong sub sup table tbody td th thead tr ul".split(
