@@ -8,8 +8,6 @@ const MARKDOWN = `# <script>alert("script")</script>Hostile
 
 <img src=x onerror="alert('onerror')">
 <img src="https://evil.example/pixel.png" onload="alert('onload')">
-![pixel](https://evil.example/markdown.png)
-![inline](data:text/html,<script>alert(1)</script>)
 <svg onload="alert('svg')"><script>alert('svg script')</script></svg>
 <iframe src="https://evil.example/frame"></iframe>
 <object data="https://evil.example/object"></object>
@@ -20,6 +18,9 @@ const MARKDOWN = `# <script>alert("script")</script>Hostile
 <div style="position:fixed;inset:0;z-index:9999;background:url(https://evil.example/style.png)">over everything</div>
 <details open ontoggle="alert('toggle')"><summary>x</summary></details>
 <math><mtext><table><mglyph><style><img src=x onerror="alert('mutation')">
+
+![pixel](https://evil.example/markdown.png)
+![inline](data:text/html;base64,PHNjcmlwdD4=)
 
 [javascript](javascript:alert('javascript'))
 [tricky](JaVaScRiPt&colon;alert('tricky'))

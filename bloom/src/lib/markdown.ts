@@ -33,6 +33,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   if (node instanceof HTMLInputElement) {
     if (node.type !== "checkbox") node.remove();
     node.disabled = true;
+    node.setAttribute("aria-label", node.checked ? "done" : "to do");
   }
 });
 

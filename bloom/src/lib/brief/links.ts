@@ -18,6 +18,14 @@ export function byKind(links: LinkView[]): Group[] {
     .sort((a, b) => rank(a.kind) - rank(b.kind));
 }
 
+/** The number of the scratchpad that a link leads to, however it is linked. */
+export function scratchpadOf(link: Pick<LinkView, "kind" | "target">): number | undefined {
+  const found =
+    link.kind === "scratchpad" ? /^(\d+)$/ : link.kind === "execution" ? /^scratchpad[\/:# ]*(\d+)$/i : undefined;
+  const number = found?.exec(link.target)?.[1];
+  return number ? Number(number) : undefined;
+}
+
 /** What each kind wants as its target. */
 export const WANTED: Record<string, string> = {
   commit: "7 to 64 hexadecimal digits",
