@@ -42,7 +42,7 @@ test("a brief as a whole, from its plan to what is done on it", async ({ page, f
   await look(page, "brief-planned");
   await page.getByRole("button", { name: `Remove #${needs}` }).click();
   await expect(page.getByText("Can be dispatched as build.")).toBeVisible();
-  await page.getByLabel("agent", { exact: true }).selectOption("play");
+  await page.getByRole("combobox", { name: "agent", exact: true }).selectOption("play");
   await page.getByRole("button", { name: "Dispatch build" }).click();
   await expect(page.getByRole("form", { name: "Question 1" })).toBeVisible({ timeout: 20_000 });
   await expect(page.getByRole("list", { name: "Dispatches" })).toContainText("executing");
