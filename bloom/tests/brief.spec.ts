@@ -25,6 +25,8 @@ hand-back Counted, with a test.
 const PANELS = ["Spec", "Dispatch", "Trace", "Relationships", "Participants", "Links", "Projects", "Agent’s-eye view"];
 
 test("a brief as a whole, from its plan to what is done on it", async ({ page, flower }) => {
+  // Many pictures are taken on the way.
+  test.setTimeout(180_000);
   const needs = flower.brief("Prices in one place", "# Prices");
   const number = flower.brief("A cart that keeps what is in it", SPEC, "--needs", String(needs));
   flower.run("brief", "note", String(number), "See the **mail** of Monday.");
