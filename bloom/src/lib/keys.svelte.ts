@@ -1,4 +1,5 @@
 //! Everything that can be done from the keyboard, in one list: the shortcuts, the palette and the help all read it.
+import { untrack } from "svelte";
 
 export interface Deed {
   id: string;
@@ -56,7 +57,13 @@ function isTyping(target: EventTarget | null): boolean {
 
 export const keys = new Keys();
 
-/** Offers deeds for as long as the component that asks is there. */
+/**
+ * Offers deeds for as long as the component that asks is there. Offering reads and writes the list of all deeds, which must
+ * not be followed: two components that follow it would wake each other for ever.
+ */
 export function offer(deeds: () => Deed[]): void {
-  $effect(() => keys.offer(deeds()));
+  $effect(() => {
+    const own = deeds();
+    return untrack(() => keys.offer(own));
+  });
 }

