@@ -91,9 +91,11 @@ export class Flower {
     this.run("project", "approve", "--yes");
   }
 
-  /** It serves, and knows the repository. */
-  private answers(): boolean {
+  /** It serves, and knows the repository. Asked only once it listens: a command that finds no daemon would start one. */
+  private async answers(): Promise<boolean> {
     try {
+      const port = readFileSync(join(this.home, "port"), "utf8").trim();
+      await fetch(`http://127.0.0.1:${port}/healthz`);
       return this.json<{ project: string | null }>("status").project !== null;
     } catch {
       return false;
@@ -152,8 +154,12 @@ export const test = base.extend<{ flower: Flower }>({
   },
 });
 
-/** Pictures of a page for people to look at: two widths, light and dark. They are kept in an ignored folder. */
+/**
+ * Pictures of a page for people to look at: two widths, light and dark, in an ignored folder. They take longer than most
+ * tests, so that they are made when somebody wants to look: `cargo xtask test --look`.
+ */
 export async function look(page: Page, name: string): Promise<void> {
+  if (process.env.FLOWER_LOOK !== "1") return;
   const before = page.viewportSize();
   for (const scheme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: scheme });
@@ -164,6 +170,8 @@ export async function look(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   if (before) await page.setViewportSize(before);
+  // Colours of buttons change softly.
+  await page.waitForTimeout(300);
 }
 
 export { expect };

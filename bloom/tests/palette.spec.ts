@@ -8,7 +8,7 @@ test("briefs by number, by title and by what stands in them; places and shortcut
   await page.keyboard.press("Control+k");
   const find = page.getByRole("combobox", { name: "Search and commands" });
   await expect(find).toBeFocused();
-  const chosen = page.getByRole("option", { selected: true });
+  const chosen = page.getByRole("dialog").getByRole("option", { selected: true });
   await expect(page.getByRole("option", { name: /New brief/ })).toBeVisible();
   await look(page, "palette");
   await expectNoSeriousFindings(page);
@@ -21,7 +21,7 @@ test("briefs by number, by title and by what stands in them; places and shortcut
   await expect(chosen).toContainText("Paint the door");
   await expect(find).toHaveAttribute("aria-activedescendant", (await chosen.getAttribute("id"))!);
   await find.fill("turquoise");
-  await expect(page.getByRole("group", { name: "Found inside" }).locator("mark")).toHaveText("turquoise");
+  await expect(page.getByRole("group", { name: "Found inside" }).locator("mark").first()).toHaveText("turquoise");
   await look(page, "palette-found");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/\/briefs\/1$/);

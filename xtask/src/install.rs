@@ -77,8 +77,8 @@ const NODE: Tool = Tool {
 
 const CHROMIUM: Tool = Tool {
     name: "Chromium",
-    is_here: || answers("chromium"),
-    debian_packages: &["chromium"],
+    is_here: || answers("chromium-headless-shell") || answers("chromium"),
+    debian_packages: &["chromium-headless-shell"],
     how_to_get_it: "install Chromium, so that `chromium` runs",
     skipped_without: Some("tests of the page in a browser"),
 };

@@ -12,12 +12,13 @@ use std::path::PathBuf;
 pub(crate) const HELP: &str = "\
 Check everything that CI checks
 
-Usage: cargo xtask test [--soak] [--real-agents] [--all] [-- NEXTEST-ARGUMENT…]
+Usage: cargo xtask test [--soak] [--real-agents] [--look] [--all] [-- NEXTEST-ARGUMENT…]
 
 Options:
   --soak         Also run the long tests (sets FLOWER_SOAK=1)
   --real-agents  Also install the real agents below `target` and run the tests that start them
-  --all          Both of the above
+  --look         Also take pictures of every page, in two widths, light and dark, into `bloom/.screenshots`
+  --all          All of the above
 
 Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name. Real agents
 are all tried, whatever it is.
@@ -30,6 +31,7 @@ skipped and named; with CI=true, a missing program is an error.
 struct Options {
     soak: bool,
     real_agents: bool,
+    look: bool,
     nextest_arguments: Vec<String>,
 }
 
@@ -70,7 +72,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     if tools.chromium {
         steps.step("page in a browser", || {
             Program::cargo(minutes(60)).args(["build", "--package", "flower", "--locked"]).run()?;
-            bloom::npm(&["run", "browser"]).env("FLOWER_BIN", program()).run()
+            let look = if options.look { "1" } else { "" };
+            bloom::npm(&["run", "browser"]).env("FLOWER_BIN", program()).env("FLOWER_LOOK", look).run()
         })?;
     }
     if let Some(agents) = &agents {
@@ -107,7 +110,8 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
         match argument.as_str() {
             "--soak" => options.soak = true,
             "--real-agents" => options.real_agents = true,
-            "--all" => (options.soak, options.real_agents) = (true, true),
+            "--look" => options.look = true,
+            "--all" => (options.soak, options.real_agents, options.look) = (true, true, true),
             "--" => options.nextest_arguments = arguments.by_ref().cloned().collect(),
             unknown => {
                 return Err(format!("unknown option `{unknown}`; put arguments for nextest after `--`\n\n{HELP}"));
@@ -177,8 +181,8 @@ mod tests {
     }
 
     #[test]
-    fn all_means_soak_and_real_agents() {
-        assert_eq!(parsed("--all"), parsed("--soak --real-agents"));
+    fn all_means_everything() {
+        assert_eq!(parsed("--all"), parsed("--soak --real-agents --look"));
         assert_ne!(parsed("--soak"), parsed("--real-agents"));
         assert_eq!(parsed(""), Ok(Options::default()));
     }
