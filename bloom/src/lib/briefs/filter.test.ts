@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { byStatus, found, fromAddress, grouped, keeps, titleHas, toAddress } from "./filter";
-import { families, rowOf, type BriefRow } from "./row";
+import { families, type BriefRow } from "./row";
 
 function row(number: number, more: Partial<BriefRow> = {}): BriefRow {
   return {
@@ -106,18 +106,6 @@ describe("a search", () => {
 });
 
 describe("rows", () => {
-  it("reads whole briefs and light rows alike", () => {
-    const told = { number: 1, title: "a", kind: "fix", status: "planned", updated_at: "t" } as const;
-    const light = rowOf({ ...told, projects: ["shop"], open_questions: 2, ready: true });
-    const whole = rowOf({
-      ...told,
-      projects: [{ name: "shop" }],
-      open_questions: [4, 5],
-      dispatchable: { ok: true },
-    });
-    expect(light).toEqual(whole);
-  });
-
   it("counts the children of epics", () => {
     const counted = families([row(1), row(2, { epic: 1 }), row(3, { epic: 1, status: "landed" })]);
     expect(counted.get(1)).toEqual({ children: 2, settled: 1 });

@@ -1,5 +1,5 @@
 //! A brief in one line of a list: what the daemon tells of it, in a shape of its own.
-import type { BriefKind, BriefView, SearchHit, Status } from "../api";
+import type { BriefKind, BriefRow as Told, SearchHit, Status } from "../api";
 
 export interface BriefRow {
   number: number;
@@ -14,26 +14,16 @@ export interface BriefRow {
   updated: string;
 }
 
-/** As `/api/brief-rows` gives it, or as much of a whole brief as a line needs. */
-export type Told = Pick<BriefView, "number" | "title" | "kind" | "status" | "updated_at"> & {
-  epic?: number | null;
-  projects?: (string | { name: string })[];
-  open_questions?: number | number[];
-  ready?: boolean;
-  dispatchable?: { ok: boolean };
-};
-
 export function rowOf(told: Told): BriefRow {
-  const questions = told.open_questions ?? 0;
   return {
     number: told.number,
     title: told.title,
     kind: told.kind,
     status: told.status,
     epic: told.epic ?? undefined,
-    projects: (told.projects ?? []).map((project) => (typeof project === "string" ? project : project.name)),
-    questions: typeof questions === "number" ? questions : questions.length,
-    ready: told.ready ?? (told.status === "planned" && (told.dispatchable?.ok ?? false)),
+    projects: told.projects,
+    questions: told.open_questions,
+    ready: told.ready,
     updated: told.updated_at,
   };
 }

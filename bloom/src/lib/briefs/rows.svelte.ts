@@ -1,12 +1,10 @@
 //! All briefs as rows. They are read page by page once; afterwards only those that something happened to.
-import { asProblem, raw, type Problem } from "../api";
+import { api, ask, asProblem, type BriefRow as Told, type Problem } from "../api";
 import { live, type News } from "../live.svelte";
-import { rowOf, type BriefRow, type Told } from "./row";
+import { rowOf, type BriefRow } from "./row";
 
 /** With more than this to read again, all is read again. */
 const FEW = 200;
-/** Of whole briefs, where the daemon has no rows to give. */
-const WHOLE_PAGE = 500;
 
 class Rows {
   /** Newest first. */
@@ -21,7 +19,6 @@ class Rows {
   private reading = false;
   private users = 0;
   private stopFollowing: (() => void) | undefined;
-  private hasLightRows = true;
 
   get(number: number): BriefRow | undefined {
     return this.all.length > 0 ? this.known.get(number) : undefined;
@@ -84,22 +81,12 @@ class Rows {
     this.show();
   }
 
-  private async page(after: number): Promise<Told[]> {
-    if (this.hasLightRows) {
-      try {
-        return await json(`/api/brief-rows?after=${after}`);
-      } catch (error) {
-        if (asProblem(error).status !== 404) throw error;
-        this.hasLightRows = false;
-      }
-    }
-    return json(`/api/briefs?after=${after}&limit=${WHOLE_PAGE}`);
+  private page(after: number): Promise<Told[]> {
+    return ask(api.GET("/api/brief-rows", { params: { query: { after } } }));
   }
 
   private async readSome(numbers: number[]): Promise<void> {
-    const told: Told[] = this.hasLightRows
-      ? await json(`/api/brief-rows?numbers=${numbers.join(",")}`)
-      : await Promise.all(numbers.map((number) => json<Told>(`/api/briefs/${number}`)));
+    const told = await ask(api.GET("/api/brief-rows", { params: { query: { numbers: numbers.join(",") } } }));
     for (const one of told) this.known.set(one.number, rowOf(one));
     this.show();
   }
@@ -107,10 +94,6 @@ class Rows {
   private show(): void {
     this.all = [...this.known.values()].sort((a, b) => b.number - a.number);
   }
-}
-
-async function json<T>(path: string): Promise<T> {
-  return (await (await raw(path)).json()) as T;
 }
 
 export const rows = new Rows();

@@ -1,22 +1,7 @@
 //! Comments on lines of a worktree's changes: those that were made, and those that are being written.
 import { Action } from "../act.svelte";
-import { asProblem, Problem, raw } from "../api";
+import { api, ask, Problem, type CommentView, type Side } from "../api";
 import { any, kinds, resource, stirs } from "../live.svelte";
-
-export interface LineComment {
-  id: number;
-  file: string;
-  line: number;
-  side: "new" | "old";
-  /** The line as it was. */
-  quote?: string | null;
-  text: string;
-  by: string;
-  at: string;
-  /** Who it was sent to; nobody was there if it is missing. */
-  to?: string | null;
-  heard: boolean;
-}
 
 /** Where a comment stands: `src/app.rs|new:12`. */
 export function place(file: string, anchor: string): string {
@@ -29,30 +14,20 @@ export class Review {
   drafts = $state<Record<string, string>>({});
   private readonly comments;
 
-  constructor(private readonly path: () => string) {
+  constructor(private readonly of: () => { project: string; name: string }) {
+    // Who has read them shows in what agents do.
     this.comments = resource(
-      () => this.read(),
-      any(kinds("comment_", "review_", "message_"), stirs("worktrees", "agents")),
+      () => ask(api.GET("/api/worktrees/{name}/comments", { params: this.params() })),
+      any(kinds("message_"), stirs("agents")),
     );
   }
 
-  private async read(): Promise<LineComment[] | null> {
-    try {
-      return (await (await raw(this.path())).json()) as LineComment[];
-    } catch (error) {
-      const problem = asProblem(error);
-      // This flower knows no comments.
-      if (problem.status === 404 || problem.status === 405) return null;
-      throw problem;
-    }
+  private params() {
+    const { project, name } = this.of();
+    return { path: { name }, query: { project } };
   }
 
-  /** This flower can take comments. */
-  get offered(): boolean {
-    return Array.isArray(this.comments.data);
-  }
-
-  get all(): LineComment[] {
+  get all(): CommentView[] {
     return this.comments.data ?? [];
   }
 
@@ -61,7 +36,7 @@ export class Review {
   }
 
   readonly byPlace = $derived.by(() => {
-    const found = new Map<string, LineComment[]>();
+    const found = new Map<string, CommentView[]>();
     for (const comment of this.all) {
       const at = place(comment.file, `${comment.side}:${comment.line}`);
       found.set(at, [...(found.get(at) ?? []), comment]);
@@ -80,9 +55,9 @@ export class Review {
   async send(at: string): Promise<void> {
     const [file = "", anchor = ""] = at.split(/\|(?=(?:new|old):\d+$)/);
     const [side, line] = anchor.split(":");
-    const body = JSON.stringify({ file, side, line: Number(line), text: this.drafts[at] });
-    const headers = { "content-type": "application/json" };
-    if (await this.sending.run(() => raw(this.path(), { method: "POST", headers, body }))) {
+    const body = { file, side: side as Side, line: Number(line), text: this.drafts[at] ?? "" };
+    const send = () => ask(api.POST("/api/worktrees/{name}/comments", { params: this.params(), body }));
+    if (await this.sending.run(send)) {
       this.drop(at);
       await this.comments.refresh();
     }
@@ -90,7 +65,7 @@ export class Review {
 }
 
 /** Whom it has reached. */
-export function reached(comment: LineComment): string {
-  if (!comment.to) return "waits for the next agent";
-  return comment.heard ? `${comment.to} has read it` : `sent to ${comment.to}`;
+export function reached(comment: CommentView): string {
+  if (comment.heard_by.length > 0) return `read by ${comment.heard_by.join(", ")}`;
+  return comment.to ? `sent to ${comment.to}` : "waits for the next agent";
 }

@@ -33,12 +33,3 @@ export function mainOf(project: Project) {
     any(MOVES, kinds("worktree_")),
   );
 }
-
-/** Which check runs moves without an event; while one does, it is looked at again and again. */
-export function whileChecking(checking: () => boolean, refresh: () => unknown): void {
-  $effect(() => {
-    if (!checking()) return;
-    const timer = setInterval(() => document.hidden || refresh(), 1_000);
-    return () => clearInterval(timer);
-  });
-}

@@ -27,9 +27,8 @@ const NAMES: Record<string, string> = {
 export function tell(event: EventView): Told {
   const body = event.body as Body;
   const what = NAMES[event.kind] ?? spaced(event.kind);
-  const said = (event as { said?: string }).said;
   const known = DETAILS[event.kind]?.(body);
-  return { what, detail: said ?? anyDetail(body), pictures: [], ...known };
+  return { what, detail: event.said || undefined, pictures: [], ...known };
 }
 
 const str = (value: unknown): string => (typeof value === "string" ? value : "");
@@ -106,12 +105,6 @@ function pictures(body: Body): Image[] {
   return Array.isArray(body.images)
     ? (body.images as Image[]).filter((image) => typeof image?.sha256 === "string")
     : [];
-}
-
-/** For what is not known here: whatever reads as a line. */
-function anyDetail(body: Body): string | undefined {
-  const words = ["why", "summary", "title", "text", "name", "holder", "reason"].map((field) => str(body[field]));
-  return join(num(body.number), words.find(Boolean)?.split("\n", 1)[0]?.slice(0, 300) ?? "") || undefined;
 }
 
 /** Where a link of a brief leads, if this page knows the place. */

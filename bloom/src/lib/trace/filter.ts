@@ -1,6 +1,5 @@
 //! Which events are looked at, kept in the address.
 import type { EventView } from "../api";
-import { said } from "./summary";
 
 export interface Filter {
   group: string;
@@ -73,7 +72,7 @@ function textOf(event: EventView): string {
   let text = texts.get(event);
   if (text === undefined) {
     const { seq, kind, actor } = event;
-    text = `${seq} ${kind.replaceAll("_", " ")} ${kind} ${actor.name} ${said(event)}`.toLowerCase();
+    text = `${seq} ${kind.replaceAll("_", " ")} ${kind} ${actor.name} ${event.said ?? ""}`.toLowerCase();
     texts.set(event, text);
   }
   return text;

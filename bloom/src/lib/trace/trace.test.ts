@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventView } from "../api";
 import { actorsOf, byDay, fromAddress, groupOf, keeps, sifts, toAddress } from "./filter";
-import { said } from "./summary";
 
 const event = (seq: number, kind: string, body: object = {}, more: object = {}): EventView => ({
   seq,
@@ -20,29 +19,6 @@ const event = (seq: number, kind: string, body: object = {}, more: object = {}):
 });
 const filter = (address: string) => fromAddress(new URLSearchParams(address));
 
-describe("what happened", () => {
-  it("is what flower says, where it says it", () => {
-    expect(said(event(1, "landed", { number: 3 }, { said: "Greet is in MAIN" }))).toBe("Greet is in MAIN");
-  });
-
-  it("is told in words otherwise", () => {
-    expect(said(event(1, "status_changed", { from: "in_review", to: "landed" }))).toBe("in review → landed");
-    expect(said(event(1, "landing_rejected", { number: 3, why: "ok is red" }))).toBe("rejected landing 3: ok is red");
-    expect(said(event(1, "landing_held", { number: 3, why: ["a", "b"] }))).toBe("holds landing 3 back: a, b");
-  });
-
-  it("stays one short line, whatever an agent wrote", () => {
-    const long = said(event(1, "comment_added", { text: "a\n\nb".repeat(100_000) }));
-    expect(long.length).toBeLessThan(250);
-    expect(long).not.toContain("\n");
-  });
-
-  it("of a kind from another version shows its first words", () => {
-    expect(said(event(1, "moon_rose", { over: "the hill", deep: { x: 1 } }))).toBe("over the hill");
-    expect(said(event(1, "landed", { number: { not: "a number" } }))).toContain("is in MAIN");
-  });
-});
-
 describe("filters", () => {
   it("are the same there and back, and forget nonsense", () => {
     const address = "?group=agents&actor=agent%2Fplay-1&brief=4&q=red";
@@ -57,7 +33,7 @@ describe("filters", () => {
   });
 
   it("keep what fits all of them", () => {
-    const asked = event(1, "question_asked", { text: "Which grey?" });
+    const asked = event(1, "question_asked", { text: "Which grey?" }, { said: "1: Which grey?" });
     expect(keeps(filter("?group=talk&actor=agent/play-1&q=grey+which"))(asked)).toBe(true);
     expect(keeps(filter("?actor=agent/"))(asked)).toBe(true);
     expect(keeps(filter("?actor=agent/play-2"))(asked)).toBe(false);

@@ -1,5 +1,5 @@
 //! What the pages of worktrees read.
-import { api, ask, asProblem, raw, type WorktreeView } from "../api";
+import { api, ask, type WorktreeView } from "../api";
 import { any, kinds, resource, stirs } from "../live.svelte";
 
 const MOVES = any(
@@ -40,26 +40,6 @@ export function archivesOf(project: () => string | undefined) {
     () => ask(api.GET("/api/archives", { params: { query: { project: project() } } })),
     kinds("worktree_", "archive_"),
   );
-}
-
-export interface CommitRow {
-  commit: string;
-  at: string;
-  author: string;
-  agent?: string | null;
-  title: string;
-}
-
-/** Nothing where this flower does not tell them. */
-export async function readCommits(project: string, name: string): Promise<CommitRow[] | null> {
-  try {
-    const path = `/api/worktrees/${encodeURIComponent(name)}/commits?project=${encodeURIComponent(project)}`;
-    return (await (await raw(path)).json()) as CommitRow[];
-  } catch (error) {
-    const problem = asProblem(error);
-    if (problem.status === 404) return null;
-    throw problem;
-  }
 }
 
 const STATES: Record<string, "leaf" | "sun" | "thorn"> = { ready: "leaf", missing: "thorn", unknown: "thorn" };
