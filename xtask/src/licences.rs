@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::bloom;
 use crate::run::{Program, minutes};
 use crate::spdx;
 
@@ -10,8 +11,8 @@ Check the licences of all dependencies
 
 Usage: cargo xtask licences
 
-Fails when a package in Cargo.lock cannot be used under the permissive licences
-listed in xtask/src/licences.rs, and names it.
+Fails when a package in Cargo.lock or in bloom/package-lock.json cannot be used under the
+permissive licences listed in xtask/src/licences.rs, and names it.
 ";
 
 /// Licences that ask for no more than to keep a notice. Add one only after reading it.
@@ -33,6 +34,9 @@ const ALLOWED: &[&str] = &[
     "Zlib",
 ];
 
+/// What the page is built and tested with, and does not become a part of it; and the fonts, which may be passed on with it.
+const ALLOWED_FOR_THE_PAGE: &[&str] = &["BlueOak-1.0.0", "MPL-2.0", "OFL-1.1", "Python-2.0"];
+
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     match arguments.first() {
         None => check(),
@@ -44,9 +48,11 @@ pub(crate) fn check() -> Result<(), String> {
     let metadata = Program::cargo(minutes(10)).args(["metadata", "--format-version", "1", "--locked"]).output()?;
     let metadata: Value = serde_json::from_str(&metadata)
         .map_err(|error| format!("`cargo metadata` wrote something other than JSON: {error}"))?;
-    let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
-
-    let complaints: Vec<String> = packages.iter().filter_map(complaint).collect();
+    let crates = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
+    let of_the_page = packages_of_the_page()?;
+    let for_crates = crates.iter().filter_map(|package| complaint(package, &[]));
+    let for_the_page = of_the_page.iter().filter_map(|package| complaint(package, ALLOWED_FOR_THE_PAGE));
+    let complaints: Vec<String> = for_crates.chain(for_the_page).collect();
     if !complaints.is_empty() {
         return Err(format!(
             "these packages may not be used:\n  {}\nhint: choose another package, or add a permissive \
@@ -54,15 +60,29 @@ pub(crate) fn check() -> Result<(), String> {
             complaints.join("\n  ")
         ));
     }
-    eprintln!("{} packages have permissive licences", packages.len());
+    eprintln!("{} crates and {} packages of the page have permissive licences", crates.len(), of_the_page.len());
     Ok(())
 }
 
-fn complaint(package: &Value) -> Option<String> {
+/// With their names in the field where cargo has them.
+fn packages_of_the_page() -> Result<Vec<Value>, String> {
+    let path = bloom::folder().join("package-lock.json");
+    let lock = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let lock: Value = serde_json::from_str(&lock).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let packages = lock["packages"].as_object().ok_or("the lock file of the page lists no packages")?;
+    let named = packages.iter().filter(|(place, _)| !place.is_empty()).map(|(place, package)| {
+        let mut package = package.clone();
+        package["name"] = place.rsplit("node_modules/").next().unwrap_or(place).into();
+        package
+    });
+    Ok(named.collect())
+}
+
+fn complaint(package: &Value, also: &[&str]) -> Option<String> {
     let field = |name: &str| package[name].as_str();
     let reason = match field("license") {
         None => "states no licence".to_owned(),
-        Some(expression) => match spdx::is_satisfiable(expression, |l| ALLOWED.contains(&l)) {
+        Some(expression) => match spdx::is_satisfiable(expression, |l| ALLOWED.contains(&l) || also.contains(&l)) {
             Ok(true) => return None,
             Ok(false) => format!("is licensed under `{expression}`"),
             Err(why) => format!("has the licence `{expression}`, which cannot be read: {why}"),
@@ -81,7 +101,7 @@ mod tests {
     #[test]
     fn complaints_name_package_version_and_licence() {
         let complaint_about =
-            |licence: Value| complaint(&json!({"name": "pkg", "version": "1.2.3", "license": licence}));
+            |licence: Value| complaint(&json!({"name": "pkg", "version": "1.2.3", "license": licence}), &[]);
         assert_eq!(complaint_about(json!("MIT/Apache-2.0")), None);
         assert_eq!(
             complaint_about(json!("AGPL-3.0-only")).as_deref(),
