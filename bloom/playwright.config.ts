@@ -13,7 +13,7 @@ export default defineConfig({
   timeout: 90_000,
   expect: { timeout: 20_000 },
   // Machines are shared; what needs a second try is listed as flaky.
-  retries: 1,
+  retries: 2,
   reporter: [["list"]],
   use: {
     browserName: "chromium",
