@@ -24,6 +24,7 @@ function event(seq: number) {
     stream: "brief/1",
     version: seq,
     schema: 1,
+    said: `words of event ${seq}`,
   };
 }
 
