@@ -82,7 +82,7 @@ test("long lists", async ({ page, flower }) => {
   const still = await frames(page, false);
   for (const [what, path, list] of [
     [`the list of ${BRIEFS} briefs, scrolled`, "/briefs?show=all", "Briefs"],
-    [`the trace of ${2 * BRIEFS} events, scrolled`, "/trace", "Trace"],
+    [`the trace of ${2 * BRIEFS} events, scrolled`, "/trace", "Events"],
   ] as const) {
     await page.goto(`${flower.url}${path}`);
     await expect(page.locator("[data-live=live]")).toBeVisible();

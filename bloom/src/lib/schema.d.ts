@@ -1889,17 +1889,9 @@ export interface components {
             approved: boolean;
         };
         /** @description What was said about a line of a worktree's changes. */
-        CommentView: {
+        CommentView: components["schemas"]["Remark"] & {
             /** Format: int64 */
             id: number;
-            file: string;
-            /** Format: int64 */
-            line: number;
-            side: components["schemas"]["Side"];
-            /** @description The commit in which the line was read, and the line as it was. */
-            commit: string;
-            quote: string;
-            text: string;
             by: string;
             at: string;
             /** @description The agent that it was sent to; absent if it is for whoever is or comes into the worktree. */
@@ -2581,6 +2573,20 @@ export interface components {
             base?: number | null;
             why?: string | null;
         };
+        /** @description A place in the changes of a worktree, and what is said about it. */
+        Remark: {
+            project: string;
+            worktree: string;
+            file: string;
+            /** Format: int64 */
+            line: number;
+            side: components["schemas"]["Side"];
+            /** @description The commit in which the line was read. */
+            commit: string;
+            /** @description The line as it was. */
+            quote: string;
+            text: string;
+        };
         RemovedProject: {
             removed: string;
             /** @description Branches of flower's that stay in the repository, because nothing else keeps their work. */
@@ -3056,6 +3062,7 @@ export type ReasonView = components['schemas']['ReasonView'];
 export type RebuildView = components['schemas']['RebuildView'];
 export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
+export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];

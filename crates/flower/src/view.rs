@@ -4,17 +4,17 @@ mod agents;
 mod dispatches;
 mod landings;
 mod said;
+mod worktrees;
 
 pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
 pub use said::said;
+pub use worktrees::*;
 
 use flower_core::landing::State;
 use flower_core::readiness::Readiness;
-use flower_core::review::Side;
-use flower_core::worktree::{Seal, Sort, Stage};
-use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status, Worktree};
+use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -408,184 +408,6 @@ pub struct OpenLink {
 pub struct Session {
     /// For the `Authorization` header.
     pub token: String,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct WorktreeView {
-    pub number: u64,
-    pub name: String,
-    pub project: String,
-    pub branch: String,
-    pub path: String,
-    pub sort: Sort,
-    pub seal: Seal,
-    /// `keyless`, or `served` with settings of its own.
-    pub secrets: String,
-    /// `kernel`, `watched` or `none`.
-    pub protection: String,
-    /// Why it is not `kernel`, and what would give more.
-    pub protection_reason: Option<String>,
-    pub agents: Vec<String>,
-    pub briefs: Vec<u64>,
-    /// Commits that MAIN has not.
-    pub ahead: u64,
-    /// Commits of MAIN that it has not.
-    pub behind: u64,
-    /// Something in it is not committed.
-    pub dirty: bool,
-    /// `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` when it is not where it should be.
-    pub state: String,
-    pub site: Option<String>,
-    /// The commit it began at.
-    pub base: String,
-    pub created_at: String,
-    pub setup: Option<SetupView>,
-    /// What the operator should know, with the way out.
-    pub notes: Vec<String>,
-}
-
-impl WorktreeView {
-    /// As the log has it.
-    pub fn of(worktree: &Worktree, path: String) -> WorktreeView {
-        WorktreeView {
-            number: worktree.number,
-            name: worktree.name.clone(),
-            project: worktree.project.clone(),
-            branch: worktree.branch.clone(),
-            path,
-            sort: worktree.sort,
-            seal: worktree.seal,
-            secrets: "keyless".into(),
-            protection: "none".into(),
-            protection_reason: None,
-            agents: Vec::new(),
-            briefs: worktree.brief.into_iter().collect(),
-            ahead: 0,
-            behind: 0,
-            dirty: false,
-            state: worktree.stage.to_string(),
-            site: None,
-            base: worktree.base.clone(),
-            created_at: worktree.created_at.clone(),
-            setup: None,
-            notes: Vec::new(),
-        }
-    }
-
-    /// Nothing can be said about it but why.
-    pub fn unknown(worktree: &Worktree, why: String) -> WorktreeView {
-        let mut view = WorktreeView::of(worktree, String::new());
-        if worktree.stage == Stage::Ready {
-            view.state = "unknown".into();
-        }
-        view.notes.push(why);
-        view
-    }
-}
-
-/// A commit that MAIN has not.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct CommitView {
-    pub commit: String,
-    pub at: String,
-    pub author: String,
-    pub title: String,
-}
-
-/// What was said about a line of a worktree's changes.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct CommentView {
-    pub id: u64,
-    pub file: String,
-    pub line: u64,
-    pub side: Side,
-    /// The commit in which the line was read, and the line as it was.
-    pub commit: String,
-    pub quote: String,
-    pub text: String,
-    pub by: String,
-    pub at: String,
-    /// The agent that it was sent to; absent if it is for whoever is or comes into the worktree.
-    pub to: Option<String>,
-    /// Those who have read it.
-    pub heard_by: Vec<String>,
-}
-
-/// How a worktree's setup commands ended.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SetupView {
-    /// `running`, `done` or `failed`.
-    pub state: String,
-    /// The one that runs, or that failed.
-    pub command: Option<String>,
-    pub code: Option<i32>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct SyncView {
-    /// MAIN's newest commit is in it.
-    pub merged: bool,
-    /// Why not.
-    pub reason: Option<String>,
-    pub worktree: WorktreeView,
-}
-
-/// How to run something inside of a worktree.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct EnterView {
-    pub name: String,
-    pub path: String,
-    /// Stands before the command; empty where there is no seal.
-    pub launcher: Vec<String>,
-    pub sealed: bool,
-}
-
-/// What is kept of a worktree that was removed.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct ArchiveView {
-    pub number: u64,
-    pub name: String,
-    pub project: String,
-    pub branch: String,
-    /// The newest commit of its branch.
-    pub tip: String,
-    /// The branch is still there, because its work is not proved to be in MAIN.
-    pub branch_kept: bool,
-    /// Files that were not committed.
-    pub files: u64,
-    pub bytes: u64,
-    /// Ignored files that were too large.
-    pub left_out: Vec<String>,
-    pub removed_at: String,
-    pub until: String,
-}
-
-impl ArchiveView {
-    pub fn new(worktree: Worktree) -> Option<ArchiveView> {
-        let kept = worktree.archive?;
-        Some(ArchiveView {
-            number: worktree.number,
-            name: worktree.name,
-            project: worktree.project,
-            branch: worktree.branch,
-            tip: kept.tip,
-            branch_kept: kept.branch_kept,
-            files: kept.files,
-            bytes: kept.bytes,
-            left_out: kept.left_out,
-            removed_at: kept.removed_at,
-            until: kept.until,
-        })
-    }
-}
-
-/// The commands of a project's `flower.toml`.
-#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct CommandsView {
-    pub project: String,
-    pub commands: Vec<String>,
-    pub sha256: String,
-    pub approved: bool,
 }
 
 /// Something that `flower doctor` looked at.

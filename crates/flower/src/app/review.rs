@@ -10,7 +10,7 @@ use crate::view::{CommentView, CommitView};
 use flower_core::pattern::Pattern;
 use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
-use flower_core::{Caller, Command, Worktree};
+use flower_core::{Caller, Command, Event, Worktree};
 
 /// Commits and comments that are shown at once; the newest.
 const MOST: u64 = 500;
@@ -66,9 +66,13 @@ impl App {
         let (project, worktree) = (work.worktree.project.clone(), work.worktree.name.clone());
         let to = self.who_can_mend(&work.worktree, &file).await?;
         let remark = Remark { project: project.clone(), worktree, file, line, side, commit, quote, text };
-        self.submit(caller, Command::Remark(Request { remark, to })).await?;
-        let mut all = self.comments_of(&project, name).await?;
-        all.pop().ok_or_else(|| Problem::bug("a comment was made and is not there"))
+        let events = self.submit(caller, Command::Remark(Request { remark, to })).await?;
+        let made = events.iter().find_map(|recorded| match recorded.event() {
+            Ok(Event::MessageSent(sent)) => Some(sent.number),
+            _ => None,
+        });
+        let mut all = self.comments_of(&project, name).await?.into_iter();
+        all.find(|comment| Some(comment.id) == made).ok_or_else(|| Problem::bug("a comment was made and is not there"))
     }
 
     /// What was said about its lines, oldest first.
@@ -98,19 +102,9 @@ impl App {
                 }
                 heard_by.sort();
                 heard_by.dedup();
-                views.push(CommentView {
-                    id: message.number,
-                    file: remark.file,
-                    line: remark.line,
-                    side: remark.side,
-                    commit: remark.commit,
-                    quote: remark.quote,
-                    text: remark.text,
-                    by: message.by,
-                    at: message.at,
-                    to: to_agent.then_some(message.to),
-                    heard_by,
-                });
+                let to = to_agent.then_some(message.to);
+                let (id, by, at) = (message.number, message.by, message.at);
+                views.push(CommentView { id, remark, by, at, to, heard_by });
             }
             Ok(views)
         });

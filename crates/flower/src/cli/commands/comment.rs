@@ -55,9 +55,10 @@ fn shown(comment: &CommentView, style: Style) -> String {
         (Some(agent), true) => format!("sent to {agent}"),
         (None, true) => "waits for the next agent".to_owned(),
     };
-    let side = if comment.side == Side::Old { " (as MAIN has it)" } else { "" };
-    let place = format!("{}:{}{side}", plain(&comment.file), comment.line);
+    let said = &comment.remark;
+    let side = if said.side == Side::Old { " (as MAIN has it)" } else { "" };
+    let place = format!("{}:{}{side}", plain(&said.file), said.line);
     let by = format!("{} · {} · {}", plain(&comment.by), ago(&comment.at, jiff::Timestamp::now()), plain(&to));
-    let text = plain(comment.text.trim()).replace('\n', "\n  ");
-    format!("{}  {}\n  {}\n  {text}\n", style.bold(&place), style.dim(&by), style.dim(&plain(comment.quote.trim())))
+    let text = plain(said.text.trim()).replace('\n', "\n  ");
+    format!("{}  {}\n  {}\n  {text}\n", style.bold(&place), style.dim(&by), style.dim(&plain(said.quote.trim())))
 }
