@@ -14,7 +14,8 @@ pub(crate) const HELP: &str = "\
 Usage: cargo xtask bench [NAME…]
 
 Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19), or only those named, in a release build, and
-writes them into that file. P9 also measures PostgreSQL if it runs beside one: `cargo xtask postgres -- cargo xtask bench P9`. P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
+writes them into that file. P9 also measures PostgreSQL if it runs beside one: `cargo xtask postgres -- cargo xtask bench P9`.
+P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
 noisy: look at the ratios, which come from the same run, not at the milliseconds.";
 
 /// Measured in a browser.
@@ -28,18 +29,20 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
         return Err(format!("`{option}` is not understood\n\n{HELP}"));
     }
     let (page, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| *name == PAGE);
-    let mut printed = String::new();
     if names.is_empty() || !others.is_empty() {
-        printed = Program::cargo(minutes(60))
-            .args(["bench", "--locked", "--package", "flower", "--bench", "figures", "--"])
-            .args(others)
-            .answer()?;
+        let bench = ["bench", "--locked", "--package", "flower", "--bench", "figures", "--"];
+        keep(names, &Program::cargo(minutes(60)).args(bench).args(others).answer()?)?;
     }
     if names.is_empty() || !page.is_empty() {
         install::require_tools()?;
         let flower = demo::build()?;
-        printed += &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).answer()?;
+        keep(names, &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).answer()?)?;
     }
+    Ok(())
+}
+
+/// Shows and writes what was measured; each line of JSON is a figure.
+fn keep(names: &[String], printed: &str) -> Result<(), String> {
     let rows: Vec<(String, String)> =
         printed.lines().filter_map(|line| row(&serde_json::from_str(line).ok()?)).collect();
     if rows.is_empty() {

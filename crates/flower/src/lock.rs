@@ -123,9 +123,14 @@ pub fn state(path: &Path) -> State {
 
 /// Whether anybody holds the lock at `path`, alone or together with others.
 pub fn is_shared_held(path: &Path) -> bool {
+    path.exists() && alone(path).is_none()
+}
+
+/// The lock at `path`, unsigned, if nobody holds it in any way. It ends with the file.
+pub fn alone(path: &Path) -> Option<File> {
     use rustix::fs::{FlockOperation, flock};
-    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return false };
-    flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+    let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
+    flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file)
 }
 
 /// Who holds the lock at `path`, if somebody does right now and says who.

@@ -12,6 +12,11 @@ pub struct Lifeline {
     held: OwnedFd,
 }
 
+/// What of our own environment goes to the launcher of a jail; what runs inside gets less.
+pub fn passed_on() -> impl Iterator<Item = (&'static str, OsString)> {
+    ["PATH", "HOME", "USER", "LANG"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)))
+}
+
 impl Lifeline {
     pub fn new() -> io::Result<Lifeline> {
         let (inherited, held) = pipe_with(PipeFlags::CLOEXEC)?;

@@ -30,7 +30,7 @@ mod terminal;
 mod toolchains;
 mod watch;
 
-pub use lifeline::Lifeline;
+pub use lifeline::{Lifeline, passed_on};
 pub use logged::run_logged;
 pub use probe::{probe, probe_with};
 pub use run::run;

@@ -11,7 +11,7 @@ mod scrollback;
 pub use output::Output;
 pub use scrollback::{Place, Scrollback};
 
-use crate::jail::{Lifeline, lead_session, watched};
+use crate::jail::{Lifeline, lead_session, passed_on, watched};
 use output::Shown;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -39,9 +39,6 @@ const GRACE: Duration = Duration::from_secs(3);
 const END_DEADLINE: Duration = Duration::from_millis(1_500);
 /// Beyond that, the beginning of what is on the screen is not looked for.
 const MOST_SCREEN: u64 = 64 * 1024;
-
-/// Out of our own environment.
-const PASSED: &[&str] = &["PATH", "HOME", "USER", "LANG"];
 
 /// Changes output before anybody sees it. It is given whole lines wherever that is possible.
 pub type Mask = Arc<dyn Fn(&[u8]) -> Vec<u8> + Send + Sync>;
@@ -97,7 +94,7 @@ impl Terminal {
         let (program, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let mut command = Command::new(program);
         command.args(rest).current_dir(start.dir).env_clear().env("TERM", "xterm-256color");
-        command.envs(PASSED.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
+        command.envs(passed_on());
         command.envs(start.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::from(slave.try_clone()?)).stdout(Stdio::from(slave.try_clone()?)).stderr(slave);
         lead_session(command.as_std_mut());

@@ -100,8 +100,10 @@ impl Drop for Running {
 }
 
 pub fn children(of: u32) -> Vec<rustix::process::Pid> {
-    let text = fs::read_to_string(format!("/proc/{of}/task/{of}/children")).unwrap_or_default();
-    text.split_whitespace().filter_map(|pid| rustix::process::Pid::from_raw(pid.parse().ok()?)).collect()
+    let threads = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let started = threads.map(|thread| fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    let pid = |pid: &str| rustix::process::Pid::from_raw(pid.parse().ok()?);
+    started.flat_map(|text| text.split_whitespace().filter_map(pid).collect::<Vec<_>>()).collect()
 }
 
 /// What git says to the operator.
@@ -129,6 +131,19 @@ pub fn settled(flower: &Flower) -> Value {
         (!busy).then_some(())
     });
     flower.json(&["worktree", "archive"])
+}
+
+/// Waits until the daemon runs no git that reads working trees, and for a moment has not begun another.
+pub fn no_git_runs(flower: &Flower) {
+    let mut quiet = 0;
+    eventually("the daemon runs no git", || {
+        let busy = children(flower.pid()).iter().any(|child| {
+            let words = fs::read(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            !String::from_utf8_lossy(&words).contains("cat-file\0--batch-command")
+        });
+        quiet = if busy { 0 } else { quiet + 1 };
+        (quiet >= 10).then_some(())
+    });
 }
 
 /// MAIN is as it was committed, and its repository is sound.

@@ -137,3 +137,23 @@ fn a_setup_that_was_cut_off_has_failed_and_says_what_to_do() {
         });
     }
 }
+
+#[test]
+fn locks_of_a_git_that_was_killed_are_gone_for_whoever_comes_next() {
+    let flower = with_one(&[]);
+    let private = flower.home.join("seals/repo/one/private.git");
+    let locks = ["index.lock", "HEAD.lock", "refs/heads/flower/one.lock"].map(|name| private.join(name));
+    let there = || locks.iter().filter(|lock| lock.exists()).count();
+    let commit = "echo x >> x; git add x; git commit -qm x";
+    // One who is inside may hold them.
+    let running = Running::after(
+        &flower,
+        "one",
+        "cd $(git rev-parse --git-dir) && touch index.lock HEAD.lock refs/heads/flower/one.lock",
+    );
+    assert_ne!(inside(&flower, "one", commit).code, 0);
+    assert_eq!(there(), locks.len());
+    drop(running);
+    inside_ok(&flower, "one", commit);
+    assert_eq!((there(), &show(&flower, "one")["ahead"]), (0, &json!(1)));
+}

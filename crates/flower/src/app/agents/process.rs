@@ -1,7 +1,7 @@
 //! The process of an agent that speaks on its standard streams, inside its jail.
 
 use super::transcript::{Transcript, new_entry};
-use crate::jail::Lifeline;
+use crate::jail::{Lifeline, passed_on};
 use crate::view::EntryKind;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -22,9 +22,6 @@ const END_DEADLINE: Duration = Duration::from_secs(1);
 /// Lines of complaint that are written down; the rest is only read.
 const MOST_COMPLAINTS: usize = 200;
 const LONGEST_COMPLAINT: u64 = 4 << 10;
-
-/// Out of our own environment.
-const PASSED: &[&str] = &["PATH", "HOME", "USER", "LANG"];
 
 pub(super) struct Process {
     pub(super) pid: u32,
@@ -48,7 +45,7 @@ impl Process {
             .args(&words[1..])
             .current_dir(dir)
             .env_clear()
-            .envs(PASSED.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))))
+            .envs(passed_on())
             .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

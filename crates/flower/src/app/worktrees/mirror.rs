@@ -169,6 +169,8 @@ impl App {
 
     /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
     pub(in crate::app) async fn hand_in(&self, place: &Place, main: &str, commit: &str) -> Result<(), Problem> {
+        let turn = self.worktrees.turn(&place.folder);
+        let _turn = turn.lock().await;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         // MAIN could be rewound; what was handed in once stays.
         let keep = format!("{}{commit}", place.keep());

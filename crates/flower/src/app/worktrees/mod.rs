@@ -10,6 +10,7 @@ mod incoming;
 pub(in crate::app) mod inspect;
 mod leave;
 pub(in crate::app) mod limits;
+mod locks;
 mod mirror;
 pub(in crate::app) mod observe;
 pub(in crate::app) mod place;
