@@ -10,7 +10,9 @@ use crate::repository::Repository;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -102,21 +104,21 @@ pub(in crate::app) async fn bring(
     wait_for_index(repository).await;
     if in_the_way(repository, changes).is_empty() {
         // At once, and only if everything is as it should be.
-        let fits = ["read-tree", "-n", "-m", "-u", from, to];
-        let fits = git::in_main(repository).args(fits).deadline(CHECKOUT).output().await?.code == 0;
-        if fits && changes.iter().all(|change| is_plain(repository, change)) {
-            match swap(home, repository, from, to, changes).await {
-                Ok(()) => return Ok(Vec::new()),
-                Err(problem) => tracing::warn!("MAIN's files are brought forward one by one: {}", problem.message),
-            }
-            return one_by_one(home, repository, from, to, changes).await;
-        }
-        let args = ["read-tree", "-m", "-u", from, to];
-        if fits && git::in_main(repository).args(args).deadline(CHECKOUT).output().await?.code == 0 {
-            return Ok(Vec::new());
+        let at_once = match changes.iter().all(|change| is_plain(repository, change)) {
+            true => swap(repository, from, to, changes).await,
+            false => by_git(repository, from, to).await,
+        };
+        match at_once {
+            Ok(()) => return Ok(Vec::new()),
+            Err(problem) => tracing::info!("MAIN's files are brought forward one by one: {}", problem.message),
         }
     }
     one_by_one(home, repository, from, to, changes).await
+}
+
+async fn by_git(repository: &Repository, from: &str, to: &str) -> Result<(), Problem> {
+    git::in_main(repository).args(["read-tree", "-m", "-u", from, to]).deadline(CHECKOUT).run().await?;
+    Ok(())
 }
 
 /// A file that is written, replaced or deleted, and nothing more difficult.
@@ -133,19 +135,18 @@ fn is_plain(repository: &Repository, change: &Change) -> bool {
 
 /// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
 /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it.
-async fn swap(home: &Home, repository: &Repository, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
+async fn swap(repository: &Repository, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
     let staged = repository.git_dir.join("flower-staged");
     let io = |error: std::io::Error| crate::home::problem(&staged, &error);
     disk::delete(&staged).map_err(io)?;
+    let next = NextIndex::begin(repository).map_err(io)?;
+    // Says if anything that changes is not as the old commit has it.
+    next.git().args(["read-tree", "-m", from, to]).run().await?;
     let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.kind == 'D');
     if !new.is_empty() {
-        let index = scratch_index(home);
-        let _remove = RemoveOnDrop(index.clone());
-        let at_index = || git::in_main(repository).env("GIT_INDEX_FILE", &index).deadline(CHECKOUT);
-        at_index().args(["read-tree", to]).run().await?;
         let prefix = format!("--prefix={}/", staged.display());
         let list = new.iter().map(|change| change.path.as_os_str()).collect::<Vec<_>>().join(OsStr::new("\0"));
-        let write = at_index().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
+        let write = next.git().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
         write.input(list.as_bytes().to_vec()).run().await?;
     }
     for change in new {
@@ -158,10 +159,61 @@ async fn swap(home: &Home, repository: &Repository, from: &str, to: &str, change
     for change in gone {
         remove_file(repository, Path::new(&change.path)).map_err(io)?;
     }
-    git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
     // Says by its exit code that something differs, which somebody may have done meanwhile.
-    git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+    next.git().args(["update-index", "-q", "--refresh"]).output().await?;
+    if !next.install().map_err(io)? {
+        git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
+        git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+    }
     disk::delete(&staged).map_err(io)
+}
+
+/// What MAIN's index is to be, made beside it while everybody else still has the old one.
+struct NextIndex<'a> {
+    repository: &'a Repository,
+    file: PathBuf,
+    /// The state of the old one when it was copied.
+    of: (u64, u64, i64, i64),
+}
+
+impl<'a> NextIndex<'a> {
+    fn begin(repository: &'a Repository) -> io::Result<NextIndex<'a>> {
+        let (index, file) = (repository.git_dir.join("index"), repository.git_dir.join("flower-index"));
+        // Never over one that is left: after a crash it may be the same file as the index itself.
+        disk::delete(&file)?;
+        let of = state(&index)?;
+        fs::copy(&index, &file)?;
+        Ok(NextIndex { repository, file, of })
+    }
+
+    fn git(&self) -> git::Git {
+        git::in_main(self.repository).env("GIT_INDEX_FILE", &self.file).deadline(CHECKOUT)
+    }
+
+    /// As git does it, behind its lock. False if somebody changed the old one meanwhile or has the lock.
+    fn install(&self) -> io::Result<bool> {
+        let (index, lock) = (self.repository.git_dir.join("index"), self.repository.git_dir.join("index.lock"));
+        match fs::hard_link(&self.file, &lock) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            linked => linked?,
+        }
+        if state(&index)? != self.of {
+            fs::remove_file(&lock)?;
+            return Ok(false);
+        }
+        fs::rename(&lock, &index)?;
+        Ok(true)
+    }
+}
+
+impl Drop for NextIndex<'_> {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+fn state(file: &Path) -> io::Result<(u64, u64, i64, i64)> {
+    fs::symlink_metadata(file).map(|found| (found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
 
 /// Whoever holds git's index of MAIN would keep its checkout from being brought forward.
@@ -179,6 +231,11 @@ pub(in crate::app) async fn require_index(repository: &Repository) -> Result<(),
 }
 
 async fn wait_for_index(repository: &Repository) {
+    let (ours, lock) = (repository.git_dir.join("flower-index"), repository.git_dir.join("index.lock"));
+    // We ended between locking and unlocking.
+    if state(&lock).is_ok_and(|lock| state(&ours).is_ok_and(|ours| ours == lock)) {
+        let _ = fs::remove_file(&lock);
+    }
     for _ in 0..LOCK_TRIES {
         if fs::symlink_metadata(repository.git_dir.join("index.lock")).is_err() {
             return;
