@@ -8,6 +8,8 @@ interface Toast {
   hints: string[];
   tone: Tone;
   undo?: () => void;
+  /** The dialog that it was said in. */
+  within?: string;
 }
 
 /** Older ones go when more come. */
@@ -16,7 +18,19 @@ const STAYS = 6_000;
 
 class Toasts {
   shown = $state<Toast[]>([]);
+  private dialogs = $state<string[]>([]);
   private next = 1;
+
+  /** What is said from now on stands in this dialog, until the returned function is called. */
+  enter(dialog: string): () => void {
+    this.dialogs.push(dialog);
+    return () => (this.dialogs = this.dialogs.filter((open) => open !== dialog));
+  }
+
+  /** Those of a dialog; or of the page, which also has those of dialogs that are closed. */
+  of(dialog: string | undefined): Toast[] {
+    return this.shown.filter(({ within }) => (dialog ? within === dialog : !within || !this.dialogs.includes(within)));
+  }
 
   say(text: string, options: { tone?: Tone; hints?: string[]; undo?: () => void } = {}): void {
     const toast = {
@@ -25,6 +39,7 @@ class Toasts {
       hints: options.hints ?? [],
       tone: options.tone ?? "leaf",
       undo: options.undo,
+      within: this.dialogs.at(-1),
     };
     this.shown = [...this.shown, toast].slice(-MOST);
     // What failed stays until it was read.

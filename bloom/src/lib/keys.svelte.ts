@@ -49,7 +49,8 @@ class Keys {
   }
 }
 
-function isTyping(target: EventTarget | null): boolean {
+/** Whether somebody types into it. */
+export function isTyping(target: EventTarget | null): target is HTMLElement {
   return (
     target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
   );

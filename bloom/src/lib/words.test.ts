@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ago, count, money, span, thousands } from "./words";
+import { ago, count, left, money, span, thousands } from "./words";
 
 describe("time", () => {
   test("is said in one unit, and never in the future", () => {
@@ -9,6 +9,14 @@ describe("time", () => {
     expect(ago(now + 60_000, now)).toBe("now");
     expect(ago(now - 45_000, now)).toBe("45s ago");
     expect(span(40 * 86_400)).toBe("1mo");
+  });
+
+  test("that is left is said in one unit, down to the last second", () => {
+    const now = 1_000_000_000_000;
+    expect([4.9 * 60, 60, 58.2, 0.1, 2 * 3_600, 50 * 3_600].map((seconds) => left(now + seconds * 1_000, now))).toEqual(
+      ["4 min left", "1 min left", "59 s left", "1 s left", "2 h left", "2 d left"],
+    );
+    expect(left(now - 5_000, now)).toBe("time is up");
   });
 });
 

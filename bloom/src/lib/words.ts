@@ -122,6 +122,15 @@ export function span(seconds: number): string {
   return unit ? `${Math.floor(seconds / unit[0])}${unit[1]}` : `${Math.floor(seconds)}s`;
 }
 
+/** `4 min left`, `40 s left`. */
+export function left(until: number, now: number): string {
+  const seconds = Math.ceil((until - now) / 1_000);
+  if (seconds <= 0) return "time is up";
+  if (seconds < 60) return `${seconds} s left`;
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min left`;
+  return `${span(seconds).replace(/(?=\D)/, " ")} left`;
+}
+
 /** `1.2k`, `350k`, `2.1M`. */
 export function thousands(count: number): string {
   if (count < 1_000) return String(count);

@@ -1,6 +1,7 @@
 //! What the palette offers, and in which order.
+import { find } from "../briefs/find";
 import type { BriefRow, Hit } from "../briefs/row";
-import { fit, fitter } from "./fuzzy";
+import { fit } from "./fuzzy";
 import { fromCharacters } from "./marks";
 
 /** Something that has to be said or confirmed first. */
@@ -99,21 +100,11 @@ export function briefEntry(row: BriefRow, go: Go): Entry {
   return { id: `brief:${number}`, title, group: "Briefs", icon: kind, about: `#${number}`, status, run: go(number) };
 }
 
-/** The briefs that fit best. A number means that brief before all else. */
+/** The briefs that fit best. */
 export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go: Go): Section {
-  const number = /^#?(\d+)$/.exec(typed.trim())?.[1];
-  const fits = fitter(typed);
   const used = new Set(recent);
-  const found: { row: BriefRow; marks: [number, number][]; score: number }[] = [];
-  for (const row of rows) {
-    const own = String(row.number);
-    const byNumber = number !== undefined && own.startsWith(number);
-    const byTitle = byNumber ? undefined : fits(row.title);
-    if (!byNumber && !byTitle) continue;
-    const score = byNumber ? (own === number ? 1_000 : 70 - own.length) : (byTitle?.score ?? 0) - 1;
-    found.push({ row, marks: byTitle?.marks ?? [], score: score + (used.has(`brief:${own}`) ? USED : 0) });
-  }
-  const few = found.sort((a, b) => b.score - a.score).slice(0, MOST_OF_A_GROUP);
+  const liked = (row: BriefRow) => (used.has(`brief:${row.number}`) ? USED : 0);
+  const few = find(rows, typed, MOST_OF_A_GROUP, liked);
   return { name: "Briefs", entries: few.map(({ row, marks, score }) => ({ ...briefEntry(row, go), marks, score })) };
 }
 

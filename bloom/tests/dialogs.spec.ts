@@ -1,0 +1,137 @@
+import type { Locator, Page } from "@playwright/test";
+import { expect, look, test } from "./flower";
+
+/** Whether two things lie on each other. */
+async function overlap(one: Locator, other: Locator): Promise<boolean> {
+  const [a, b] = [(await one.boundingBox())!, (await other.boundingBox())!];
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
+
+const toast = (page: Page, text: string) => page.getByRole("listitem").filter({ hasText: text });
+
+test("what an action came to never lies on what is typed into", async ({ page, flower }) => {
+  flower.dispatched("Greet", "say Hello.\nhang");
+  await flower.open(page, "/agents/play-1");
+  const tell = page.getByRole("textbox", { name: "Tell play-1" });
+  for (const size of [
+    { width: 1440, height: 900 },
+    { width: 390, height: 844 },
+  ]) {
+    await page.setViewportSize(size);
+    await tell.fill("Be kind");
+    await page.keyboard.press("Enter");
+    const heard = toast(page, "play-1 will hear it");
+    await expect(heard).toBeVisible();
+    expect(await overlap(heard, tell), `at ${size.width} px`).toBe(false);
+    await look(page, "toast");
+    await heard.getByRole("button", { name: "Dismiss" }).click();
+    await expect(heard).toBeHidden();
+  }
+});
+
+test("it gives way to a field that is already where it would lie", async ({ page, flower }) => {
+  const number = flower.brief("Shelves", "# Plan");
+  await page.setViewportSize({ width: 1440, height: 500 });
+  await flower.open(page, `/briefs/${number}`);
+  await page.route("**/api/briefs/*/needs", (route) =>
+    route.fulfill({ status: 409, json: { error: { kind: "conflict", message: "not now", hints: [] } } }),
+  );
+  flower.brief("Nails");
+  const picker = page.getByRole("combobox", { name: "Add what it depends on" });
+  await picker.evaluate((field) => {
+    const main = document.querySelector("main")!;
+    main.scrollTop += field.getBoundingClientRect().top - 80;
+  });
+  await picker.fill("nails");
+  await expect(page.getByRole("option", { name: /Nails/ })).toBeVisible();
+  await page.keyboard.press("Enter");
+  await expect(toast(page, "not now")).toBeVisible();
+  await expect.poll(() => overlap(toast(page, "not now"), picker)).toBe(false);
+  await expect(picker).toBeFocused();
+  // Somewhere else in the page it goes back to its place.
+  await page.getByRole("textbox", { name: "Comment" }).focus();
+  await expect.poll(async () => (await toast(page, "not now").boundingBox())!.y).toBeLessThan(100);
+});
+
+test("what fails in a dialog is told in it, and can be put away there", async ({ page, flower }) => {
+  await flower.open(page, "/briefs");
+  await page.route("**/api/briefs", (route) =>
+    route.fulfill({ status: 409, json: { error: { kind: "conflict", message: "the disk is full", hints: [] } } }),
+  );
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "New brief" });
+  await dialog.getByLabel("Title").fill("Keep me");
+  for (const width of [1440, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await dialog.getByRole("button", { name: "Create brief" }).click();
+    const told = toast(page, "the disk is full");
+    await expect(dialog.getByText("the disk is full")).toBeInViewport();
+    for (const field of await dialog.getByRole("textbox").all()) expect(await overlap(told, field)).toBe(false);
+    await look(page, "toast-dialog");
+    await dialog.getByRole("button", { name: "Dismiss" }).click();
+    await expect(told).toBeHidden();
+  }
+});
+
+/** Opens with a key, closes with Escape; the focus is where it was. */
+async function comesAndGoes(page: Page, from: Locator, key: string, name: string | RegExp): Promise<void> {
+  await from.focus();
+  await page.keyboard.press(key);
+  const dialog = page.getByRole("dialog", { name });
+  await expect(dialog).toBeVisible();
+  const inside = () => page.evaluate(() => document.activeElement?.closest("dialog") !== null);
+  expect(await inside(), `${String(name)} has the focus`).toBe(true);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(from).toBeFocused();
+}
+
+test("every dialog is opened, left with Escape, and gives the focus back", async ({ page, flower }) => {
+  const number = flower.brief("Shelves", "# Plan");
+  flower.run("scratchpad", "new", "Thoughts", "--brief", String(number));
+  flower.run("brief", "accept", String(number));
+  flower.run("dispatch", String(number));
+  await flower.open(page, `/briefs/${number}`);
+  const button = (name: string | RegExp) => page.getByRole("button", { name });
+  await comesAndGoes(page, button("Rename"), "Control+k", "Search and commands");
+  await comesAndGoes(page, button("Rename"), "?", "Keyboard shortcuts");
+  await comesAndGoes(page, button("Rename"), "c", "New brief");
+  await comesAndGoes(page, button("Rename"), "v", "Versions of the spec");
+  await comesAndGoes(page, button("Rename"), "x", `Around #${number}`);
+  await comesAndGoes(page, button(/^version 1/), "Enter", "Versions of the spec");
+  await comesAndGoes(page, button("Graph"), "Enter", `Around #${number}`);
+  await comesAndGoes(page, button("Add a link"), "Enter", /Add a link/);
+  await comesAndGoes(page, button(/Scratchpad #1/), "Enter", "Scratchpad #1");
+  await comesAndGoes(page, button("Packet"), "Enter", "Packet of dispatch 1");
+  // A menu gives the focus to its button first.
+  const status = button(/Status: /);
+  await status.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.getByRole("menuitem", { name: "Park" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("textbox", { name: "Why" })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(status).toBeFocused();
+});
+
+test("the palette is left step by step, and what it opens comes after it", async ({ page, flower }) => {
+  await flower.open(page, "/briefs");
+  const from = page.getByRole("searchbox", { name: "Search briefs" });
+  await from.focus();
+  await page.keyboard.press("Control+k");
+  const find = page.getByRole("combobox", { name: "Search and commands" });
+  await find.fill("freeze");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("textbox", { name: "Why, for everybody who waits" })).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(find).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(from).toBeFocused();
+  await page.keyboard.press("Control+k");
+  await find.fill("new brief");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: "New brief" }).getByLabel("Title")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await expect(from).toBeFocused();
+});
