@@ -65,6 +65,19 @@ export class Flower {
     return JSON.parse(this.run(...args, "--json")) as T;
   }
 
+  /** Another repository that the same daemon serves. Commands reach it with `--project`. */
+  project(name: string): void {
+    const root = join(this.root, name);
+    mkdirSync(root);
+    writeFileSync(join(root, "flower.toml"), SETTINGS);
+    this.git("-C", root, "init", "--quiet", "--initial-branch=main");
+    this.git("-C", root, "add", ".");
+    const author = ["-c", "user.name=Mike", "-c", "user.email=mike@example.com"];
+    this.git("-C", root, ...author, "commit", "--quiet", "--message", "It opens");
+    execFileSync(PROGRAM, ["init"], { cwd: root, env: this.env, timeout: 60_000 });
+    this.run("project", "approve", "--yes", "--project", name);
+  }
+
   /** A brief with a spec; the agent `play` does what stands in its play block. */
   brief(title: string, spec = "", ...more: string[]): number {
     const file = join(this.root, `${Math.random().toString(36).slice(2)}.md`);

@@ -46,10 +46,10 @@ class NewBrief {
     }
   }
 
-  /** Nothing is kept but where it would belong. */
-  drop(): void {
+  /** It is written; the next one in a row belongs where this one did. */
+  drop(another: boolean): void {
     const { project, epic } = this.draft;
-    this.draft = { ...NOTHING, needs: [], project, epic };
+    this.draft = another ? { ...NOTHING, project, epic } : { ...NOTHING };
     localStorage.removeItem(KEY);
   }
 }

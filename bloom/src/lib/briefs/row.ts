@@ -28,6 +28,11 @@ export function rowOf(told: Told): BriefRow {
   };
 }
 
+/** The projects of a brief that is not about the one that is looked at. */
+export function elsewhere(row: BriefRow, project: string | undefined): string {
+  return project && !row.projects.includes(project) ? row.projects.join(", ") : "";
+}
+
 /** What a search found. */
 export type Hit = Omit<SearchHit, "marks"> & { marks: number[][] };
 

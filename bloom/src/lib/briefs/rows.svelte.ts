@@ -1,6 +1,6 @@
 //! All briefs as rows. They are read page by page once; afterwards only those that something happened to.
-import { api, ask, asProblem, type BriefRow as Told, type Problem } from "../api";
-import { live, type News } from "../live.svelte";
+import { api, ask, type BriefRow as Told, type Problem } from "../api";
+import { live, Resource, type News } from "../live.svelte";
 import { rowOf, type BriefRow } from "./row";
 
 /** With more than this to read again, all is read again. */
@@ -11,14 +11,20 @@ class Rows {
   all = $state.raw<BriefRow[]>([]);
   /** Every page has been read once. */
   whole = $state(false);
-  problem = $state.raw<Problem>();
 
   private known = new Map<number, BriefRow>();
   private touched = new Set<number>();
-  private everything = false;
-  private reading = false;
+  private everything = true;
   private users = 0;
   private stopFollowing: (() => void) | undefined;
+  private readonly reads = new Resource(
+    () => this.catchUp(),
+    () => false,
+  );
+
+  get problem(): Problem | undefined {
+    return this.reads.problem;
+  }
 
   get(number: number): BriefRow | undefined {
     return this.all.length > 0 ? this.known.get(number) : undefined;
@@ -28,8 +34,7 @@ class Rows {
   start(): () => void {
     this.users += 1;
     if (this.users === 1) {
-      this.everything = true;
-      void this.catchUp();
+      this.refresh();
       this.stopFollowing = live.subscribe((news) => this.hear(news));
     }
     return () => {
@@ -40,31 +45,27 @@ class Rows {
 
   refresh(): void {
     this.everything = true;
-    void this.catchUp();
+    void this.reads.refresh();
   }
 
   private hear(news: News): void {
     if (news.all) this.everything = true;
     for (const event of news.events) if (event.brief) this.touched.add(event.brief);
-    if (this.everything || this.touched.size > 0) void this.catchUp();
+    if (this.everything || this.touched.size > 0) void this.reads.refresh();
   }
 
   private async catchUp(): Promise<void> {
-    if (this.reading) return;
-    this.reading = true;
-    while (this.everything || this.touched.size > 0) {
-      const numbers = [...this.touched];
-      const all = this.everything || numbers.length > FEW;
-      this.touched.clear();
-      this.everything = false;
-      try {
-        await (all ? this.readAll() : this.readSome(numbers));
-        this.problem = undefined;
-      } catch (error) {
-        this.problem = asProblem(error);
-      }
+    const numbers = [...this.touched];
+    const all = this.everything || numbers.length > FEW;
+    this.touched.clear();
+    this.everything = false;
+    try {
+      await (all ? this.readAll() : this.readSome(numbers));
+    } catch (error) {
+      // What was missed is made up for by the next read.
+      this.everything = true;
+      throw error;
     }
-    this.reading = false;
   }
 
   private async readAll(): Promise<void> {

@@ -17,7 +17,6 @@ export interface Wishes {
 }
 
 export interface Handle {
-  text: () => string;
   focus: () => void;
   destroy: () => void;
 }
@@ -92,5 +91,5 @@ export function merge(host: HTMLElement, theirs: string, wishes: Wishes, beside:
 }
 
 function handle(view: EditorView, destroy: () => void): Handle {
-  return { text: () => view.state.doc.toString(), focus: () => view.focus(), destroy };
+  return { focus: () => view.focus(), destroy };
 }

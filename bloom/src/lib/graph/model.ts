@@ -1,7 +1,6 @@
 //! What stands in the graph of a brief, and how it hangs together. Nothing here draws.
 import type { BriefView, LinkView } from "../api";
-import type { Tone } from "../words";
-import { spaced, statusTone } from "../words";
+import { spaced, statusTone, type Tone } from "../words";
 
 export interface GraphNode {
   id: string;
@@ -10,7 +9,6 @@ export interface GraphNode {
   note: string;
   href: string;
   tone: Tone;
-  sort: "brief" | "epic" | "worktree" | "landing";
 }
 
 export interface GraphEdge {
@@ -24,7 +22,7 @@ export interface GraphModel {
   edges: GraphEdge[];
 }
 
-type Brief = Pick<BriefView, "number" | "title" | "kind" | "status" | "epic" | "depends_on" | "dependents" | "links">;
+type Brief = Pick<BriefView, "number" | "title" | "status" | "epic" | "depends_on" | "dependents" | "links">;
 
 /** Briefs that stand next to this one in the graph. */
 export function neighbours(brief: Brief): number[] {
@@ -44,7 +42,6 @@ export function model(briefs: Brief[], centre: number): GraphModel {
       note: spaced(brief.status),
       href: `/briefs/${brief.number}`,
       tone: statusTone(brief.status),
-      sort: brief.kind === "epic" ? "epic" : "brief",
     });
     for (const needs of brief.depends_on)
       if (known.has(needs)) edges.push({ from: id(needs), to: id(brief.number), sort: "needs" });
@@ -68,7 +65,7 @@ function placeOf(link: LinkView): GraphNode | undefined {
   const { kind, target } = link;
   if (kind === "worktree") {
     const href = `/worktrees/${encodeURIComponent(target)}`;
-    return { id: `worktree ${target}`, label: target, note: "worktree", href, tone: "sky", sort: "worktree" };
+    return { id: `worktree ${target}`, label: target, note: "worktree", href, tone: "sky" };
   }
   if (kind === "landing" && /^\d+$/.test(target)) {
     return {
@@ -77,7 +74,6 @@ function placeOf(link: LinkView): GraphNode | undefined {
       note: "landing",
       href: `/landing/${target}`,
       tone: "leaf",
-      sort: "landing",
     };
   }
   return undefined;

@@ -18,7 +18,8 @@ const all = [
 ];
 const ids = (found: { name: string; entries: { id: string }[] }[]) =>
   found.map((section) => [section.name, ...section.entries.map((each) => each.id)]);
-const row = (number: number, title: string) => ({ number, title, kind: "fix", status: "draft" }) as BriefRow;
+const row = (number: number, title: string) =>
+  ({ number, title, kind: "fix", status: "draft", projects: ["shop"] }) as unknown as BriefRow;
 const go = () => () => undefined;
 
 describe("the palette", () => {
@@ -55,6 +56,12 @@ describe("briefs", () => {
     expect(briefsFor(rows, "#12", [], go).entries.map((each) => each.id)).toEqual(["brief:12", "brief:120"]);
     expect(briefsFor(rows, "12", [], go).entries.map((each) => each.id)).toEqual(["brief:12", "brief:120", "brief:3"]);
     expect(briefsFor(rows, "door", [], go).entries.map((each) => each.id)).toEqual(["brief:12", "brief:3"]);
+  });
+
+  it("of another project say so", () => {
+    const [own, other] = ["shop", "garage"].map((project) => ({ ...row(1, "Door"), projects: [project] }));
+    const about = (one: BriefRow) => briefsFor([one], "door", [], go, "shop").entries[0]!.about;
+    expect([about(own!), about(other!)]).toEqual(["#1", "#1 · garage"]);
   });
 
   it("are few, however many there are", () => {

@@ -1,6 +1,6 @@
 //! What the palette offers, and in which order.
 import { find } from "../briefs/find";
-import type { BriefRow, Hit } from "../briefs/row";
+import { elsewhere, type BriefRow, type Hit } from "../briefs/row";
 import { fit } from "./fuzzy";
 import { fromCharacters } from "./marks";
 
@@ -95,17 +95,19 @@ function atFirst(entries: Entry[], recent: string[]): Section[] {
 
 type Go = (number: number) => () => void;
 
-export function briefEntry(row: BriefRow, go: Go): Entry {
+export function briefEntry(row: BriefRow, go: Go, project?: string): Entry {
   const { number, title, kind, status } = row;
-  return { id: `brief:${number}`, title, group: "Briefs", icon: kind, about: `#${number}`, status, run: go(number) };
+  const about = [`#${number}`, elsewhere(row, project)].filter(Boolean).join(" · ");
+  return { id: `brief:${number}`, title, group: "Briefs", icon: kind, about, status, run: go(number) };
 }
 
-/** The briefs that fit best. */
-export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go: Go): Section {
+/** The briefs that fit best, of all projects. */
+export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go: Go, project?: string): Section {
   const used = new Set(recent);
   const liked = (row: BriefRow) => (used.has(`brief:${row.number}`) ? USED : 0);
   const few = find(rows, typed, MOST_OF_A_GROUP, liked);
-  return { name: "Briefs", entries: few.map(({ row, marks, score }) => ({ ...briefEntry(row, go), marks, score })) };
+  const entries = few.map(({ row, marks, score }) => ({ ...briefEntry(row, go, project), marks, score }));
+  return { name: "Briefs", entries };
 }
 
 /** What the daemon found, where it is not shown already. It comes last: the rest is found at once. */

@@ -13,6 +13,9 @@ import type { Entry } from "./entries";
 const to = (path: string) => () => void goto(path);
 const inProject = () => ({ params: { query: { project: here.project } } });
 const named = (name: string) => encodeURIComponent(name);
+/** What was read of another project is left out until this one's is there. */
+const own = <T extends { project: string }>(read: T[] | undefined): T[] =>
+  (read ?? []).filter((one) => one.project === here.project);
 
 export const worktrees = new Resource(
   () => ask(api.GET("/api/worktrees", inProject())),
@@ -48,7 +51,7 @@ function deeds(): Entry[] {
 
 function things(): Entry[] {
   return [
-    ...(worktrees.data ?? []).map((tree) => ({
+    ...own(worktrees.data).map((tree) => ({
       id: `worktree:${tree.name}`,
       title: tree.name,
       group: "Worktrees",
@@ -57,7 +60,7 @@ function things(): Entry[] {
       also: tree.briefs.map((brief) => `#${brief}`).join(" "),
       run: to(`/worktrees/${named(tree.name)}`),
     })),
-    ...(agents.data ?? []).map((agent) => ({
+    ...own(agents.data).map((agent) => ({
       id: `agent:${agent.name}`,
       title: agent.name,
       group: "Agents",
@@ -66,7 +69,7 @@ function things(): Entry[] {
       also: agent.profile,
       run: to(`/agents/${named(agent.name)}`),
     })),
-    ...(landings.data ?? []).map((landing) => ({
+    ...own(landings.data).map((landing) => ({
       id: `landing:${landing.id}`,
       title: landing.title,
       group: "Landings",
@@ -161,6 +164,6 @@ function orders(): Entry[] {
 /** All but the briefs, which are many. */
 export function entries(): Entry[] {
   const isHelp = (entry: Entry) => entry.id === "help";
-  const own = deeds();
-  return [...own.filter((entry) => !isHelp(entry)), ...orders(), ...own.filter(isHelp), ...things()];
+  const doable = deeds();
+  return [...doable.filter((entry) => !isHelp(entry)), ...orders(), ...doable.filter(isHelp), ...things()];
 }

@@ -1,72 +1,78 @@
-//! Events as they are read: the newest at once, older ones page by page, new ones as they happen.
+//! Events as they are read: the newest at once, older ones page by page, new ones as they happen. What was read once stays
+//! true, because the log only ever grows at its end.
 import { api, ask, asProblem, type EventView, type Problem } from "../api";
-import { live } from "../live.svelte";
+import { Resource } from "../live.svelte";
 
-const FIRST = 200;
-const PAGE = 500;
-/** Older ones are in the export. */
-export const MOST = 20_000;
+/** So many pages are read at once to find something that is wanted. */
+const MOST_PAGES = 10;
+
+interface Sizes {
+  first: number;
+  page: number;
+  /** More are not held. */
+  most: number;
+}
 
 export class Trace {
   /** Newest first. */
   events = $state.raw<EventView[]>([]);
-  loaded = $state(false);
   /** There is nothing older, or nothing older is kept. */
   ended = $state<"no" | "beginning" | "full">("no");
-  problem = $state.raw<Problem>();
   readingOlder = $state(false);
-  private stale = false;
-  private reading = false;
-  private stopped = false;
+  private olderProblem = $state.raw<Problem>();
+  /** Reads the newest, then whatever came after those that are known. */
+  private readonly newest = new Resource(
+    () => this.catchUp(),
+    (news) => news.events.some((event) => this.brief === undefined || event.brief === this.brief),
+  );
 
-  constructor(readonly brief: number | undefined) {}
+  constructor(
+    readonly brief: number | undefined,
+    private readonly sizes: Sizes,
+  ) {}
+
+  get loaded(): boolean {
+    return this.newest.data !== undefined;
+  }
+
+  get problem(): Problem | undefined {
+    return this.newest.problem ?? this.olderProblem;
+  }
 
   start(): () => void {
-    this.stopped = false;
-    void this.catchUp();
-    const stop = live.subscribe((news) => {
-      const concerned = this.brief === undefined || news.events.some((event) => event.brief === this.brief);
-      if (news.all || (news.events.length > 0 && concerned)) void this.catchUp();
-    });
-    return () => {
-      this.stopped = true;
-      stop();
-    };
+    return this.newest.start();
   }
 
-  /** Reads the newest, or whatever came after those that are known. */
-  async catchUp(): Promise<void> {
-    this.stale = true;
-    if (this.reading) return;
-    this.reading = true;
-    while (this.stale && !this.stopped) {
-      this.stale = false;
-      try {
-        const newest = this.events[0]?.seq;
-        const page = await this.page(newest === undefined ? { limit: FIRST } : { after: newest, limit: PAGE });
-        if (newest === undefined && page.length < FIRST) this.ended = "beginning";
-        if (newest !== undefined && page.length === PAGE) this.stale = true;
-        this.add(page);
-        this.loaded = true;
-        this.problem = undefined;
-      } catch (error) {
-        this.problem = asProblem(error);
-      }
-    }
-    this.reading = false;
+  refresh(): void {
+    this.olderProblem = undefined;
+    void this.newest.refresh();
   }
 
-  async older(): Promise<void> {
-    const before = this.events.at(-1)?.seq;
-    if (this.readingOlder || this.ended !== "no" || before === undefined) return;
-    this.readingOlder = true;
-    try {
-      const page = await this.page({ before, limit: PAGE });
+  private async catchUp(): Promise<true> {
+    const { first, page: size } = this.sizes;
+    for (;;) {
+      const after = this.events[0]?.seq;
+      const page = await this.page(after === undefined ? { limit: first } : { after, limit: size });
+      if (after === undefined && page.length < first) this.ended = "beginning";
       this.add(page);
-      if (page.length < PAGE) this.ended = "beginning";
-      this.problem = undefined;
+      if (after === undefined || page.length < size) return true;
+    }
+  }
+
+  /** One page further back, or as many as it takes to find one that is wanted. */
+  async older(wanted: (event: EventView) => boolean = () => true): Promise<void> {
+    if (this.readingOlder) return;
+    this.readingOlder = true;
+    this.olderProblem = undefined;
+    try {
+      for (let pages = 0; pages < MOST_PAGES && this.ended === "no"; pages++) {
+        const page = await this.page({ before: this.events.at(-1)?.seq, limit: this.sizes.page });
+        if (page.length < this.sizes.page) this.ended = "beginning";
+        this.add(page);
+        if (page.some(wanted)) break;
+      }
     } catch (error) {
-      this.problem = asProblem(error);
+      this.olderProblem = asProblem(error);
     }
     this.readingOlder = false;
   }
@@ -86,7 +92,7 @@ export class Trace {
     // With nothing known yet, all of them are newer.
     const older = newest === 0 ? [] : down.filter((event) => event.seq < oldest);
     const all = [...newer, ...this.events, ...older];
-    if (all.length >= MOST) this.ended = "full";
-    this.events = all.slice(0, MOST);
+    if (all.length >= this.sizes.most) this.ended = "full";
+    this.events = all.slice(0, this.sizes.most);
   }
 }

@@ -1,0 +1,103 @@
+import type { Page } from "@playwright/test";
+import { expect, look, test, type Flower } from "./flower";
+
+/** Two repositories, each with a brief and a worktree. */
+function both(flower: Flower): void {
+  flower.project("garage");
+  flower.brief("Paint the door");
+  flower.brief("Oil the car", "", "--project", "garage");
+  flower.run("worktree", "new", "door-lane");
+  flower.run("worktree", "new", "car-lane", "--project", "garage");
+}
+
+const row = (page: Page, title: string) => page.getByRole("listitem").filter({ hasText: title });
+const rail = (page: Page) => page.getByRole("navigation", { name: "flower" }).getByRole("combobox");
+const palette = (page: Page) => page.getByRole("combobox", { name: "Search and commands" });
+
+test("list and board show one project, the other, or both with their names", async ({ page, flower }) => {
+  both(flower);
+  await flower.open(page, "/briefs");
+  const chosen = page.getByRole("search").getByLabel("Project");
+  for (const view of ["List", "Board"]) {
+    await page.getByRole("button", { name: view }).click();
+    await chosen.selectOption("shop");
+    await expect(row(page, "Paint the door")).toBeVisible();
+    await expect(row(page, "Oil the car")).toBeHidden();
+    await expect(page.getByRole("heading", { level: 1 })).toHaveText(/Briefs\s*1$/);
+    await chosen.selectOption("garage");
+    await expect(row(page, "Oil the car")).toBeVisible();
+    await expect(row(page, "Paint the door")).toBeHidden();
+    await page.getByRole("searchbox", { name: "Search briefs" }).fill("door");
+    await expect(page.getByText("Nothing is called or says")).toBeVisible();
+    await page.getByRole("searchbox", { name: "Search briefs" }).fill("");
+    await chosen.selectOption("All projects");
+    await expect(row(page, "Oil the car")).toContainText("garage");
+    await expect(row(page, "Paint the door")).toContainText("shop");
+    await look(page, `projects-${view}`);
+  }
+});
+
+test("another project is looked at: nothing of the first one is left", async ({ page, flower }) => {
+  both(flower);
+  await flower.open(page, "/briefs");
+  await page.keyboard.press("Control+k");
+  await palette(page).fill("lane");
+  await expect(page.getByRole("option", { name: /door-lane/ })).toBeVisible();
+  await expect(page.getByRole("option", { name: /car-lane/ })).toBeHidden();
+  await page.keyboard.press("Escape");
+
+  // What was read before must not stand in for what is still to come.
+  await page.route("**/api/worktrees?project=garage", () => undefined);
+  await rail(page).selectOption("garage");
+  await expect(row(page, "Oil the car")).toBeVisible();
+  await expect(row(page, "Paint the door")).toBeHidden();
+  await page.keyboard.press("Control+k");
+  await palette(page).fill("lane");
+  await expect(page.getByText("Nothing is called or says")).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.unroute("**/api/worktrees?project=garage");
+  await page.reload();
+  await expect(rail(page)).toHaveValue("garage");
+  await page.keyboard.press("Control+k");
+  await palette(page).fill("lane");
+  await expect(page.getByRole("option", { name: /car-lane/ })).toBeVisible();
+  await expect(page.getByRole("option", { name: /door-lane/ })).toBeHidden();
+  await palette(page).fill("door");
+  await expect(page.getByRole("option", { name: /Paint the door/ })).toContainText("#1 · shop");
+});
+
+test("a new brief belongs to the project that is looked at, unless told otherwise", async ({ page, flower }) => {
+  both(flower);
+  await flower.open(page, "/briefs");
+  const dialog = page.getByRole("dialog", { name: "New brief" });
+  const projectOf = (number: number) =>
+    flower
+      .json<{ projects: { name: string }[] }>("brief", "show", String(number))
+      .projects.map((project) => project.name);
+  await page.keyboard.press("c");
+  await expect(dialog.getByLabel("Project")).toHaveValue("shop");
+  await dialog.getByLabel("Title").fill("Wash the car");
+  await dialog.getByLabel("Project").selectOption("garage");
+  await dialog.getByRole("button", { name: "Create brief" }).click();
+  await expect(page).toHaveURL(/\/briefs\/3$/);
+  expect(projectOf(3)).toEqual(["garage"]);
+  await page.keyboard.press("c");
+  await expect(dialog.getByLabel("Project")).toHaveValue("shop");
+  await page.keyboard.press("Escape");
+  await rail(page).selectOption("garage");
+  await page.keyboard.press("Escape");
+  await page.getByRole("heading", { level: 1 }).click();
+  await page.keyboard.press("c");
+  await expect(dialog.getByLabel("Project")).toHaveValue("garage");
+});
+
+test("the trace has all of it, and that of a brief nothing else", async ({ page, flower }) => {
+  both(flower);
+  await flower.open(page, "/trace");
+  await expect(row(page, "Paint the door")).toBeVisible();
+  await expect(row(page, "Oil the car")).toBeVisible();
+  await page.getByRole("textbox", { name: "Brief" }).fill("2");
+  await page.keyboard.press("Enter");
+  await expect(row(page, "Oil the car")).toBeVisible();
+  await expect(row(page, "Paint the door")).toBeHidden();
+});
