@@ -74,7 +74,7 @@ export class Flower {
     this.git("-C", root, "add", ".");
     const author = ["-c", "user.name=Mike", "-c", "user.email=mike@example.com"];
     this.git("-C", root, ...author, "commit", "--quiet", "--message", "It opens");
-    execFileSync(PROGRAM, ["init"], { cwd: root, env: this.env, timeout: 60_000 });
+    execFileSync(PROGRAM, ["init"], { cwd: root, env: this.env, timeout: 60_000, stdio: "ignore" });
     this.run("project", "approve", "--yes", "--project", name);
   }
 

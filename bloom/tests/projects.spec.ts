@@ -3,11 +3,11 @@ import { expect, look, test, type Flower } from "./flower";
 
 /** Two repositories, each with a brief and a worktree. */
 function both(flower: Flower): void {
-  flower.project("garage");
+  flower.project("yard");
   flower.brief("Paint the door");
-  flower.brief("Oil the car", "", "--project", "garage");
+  flower.brief("Oil the car", "", "--project", "yard");
   flower.run("worktree", "new", "door-lane");
-  flower.run("worktree", "new", "car-lane", "--project", "garage");
+  flower.run("worktree", "new", "car-lane", "--project", "yard");
 }
 
 const row = (page: Page, title: string) => page.getByRole("listitem").filter({ hasText: title });
@@ -24,14 +24,14 @@ test("list and board show one project, the other, or both with their names", asy
     await expect(row(page, "Paint the door")).toBeVisible();
     await expect(row(page, "Oil the car")).toBeHidden();
     await expect(page.getByRole("heading", { level: 1 })).toHaveText(/Briefs\s*1$/);
-    await chosen.selectOption("garage");
+    await chosen.selectOption("yard");
     await expect(row(page, "Oil the car")).toBeVisible();
     await expect(row(page, "Paint the door")).toBeHidden();
     await page.getByRole("searchbox", { name: "Search briefs" }).fill("door");
     await expect(page.getByText("Nothing is called or says")).toBeVisible();
     await page.getByRole("searchbox", { name: "Search briefs" }).fill("");
     await chosen.selectOption("All projects");
-    await expect(row(page, "Oil the car")).toContainText("garage");
+    await expect(row(page, "Oil the car")).toContainText("yard");
     await expect(row(page, "Paint the door")).toContainText("shop");
     await look(page, `projects-${view}`);
   }
@@ -47,17 +47,17 @@ test("another project is looked at: nothing of the first one is left", async ({ 
   await page.keyboard.press("Escape");
 
   // What was read before must not stand in for what is still to come.
-  await page.route("**/api/worktrees?project=garage", () => undefined);
-  await rail(page).selectOption("garage");
+  await page.route("**/api/worktrees?project=yard", () => undefined);
+  await rail(page).selectOption("yard");
   await expect(row(page, "Oil the car")).toBeVisible();
   await expect(row(page, "Paint the door")).toBeHidden();
   await page.keyboard.press("Control+k");
   await palette(page).fill("lane");
   await expect(page.getByText("Nothing is called or says")).toBeVisible();
   await page.keyboard.press("Escape");
-  await page.unroute("**/api/worktrees?project=garage");
+  await page.unroute("**/api/worktrees?project=yard");
   await page.reload();
-  await expect(rail(page)).toHaveValue("garage");
+  await expect(rail(page)).toHaveValue("yard");
   await page.keyboard.press("Control+k");
   await palette(page).fill("lane");
   await expect(page.getByRole("option", { name: /car-lane/ })).toBeVisible();
@@ -77,18 +77,17 @@ test("a new brief belongs to the project that is looked at, unless told otherwis
   await page.keyboard.press("c");
   await expect(dialog.getByLabel("Project")).toHaveValue("shop");
   await dialog.getByLabel("Title").fill("Wash the car");
-  await dialog.getByLabel("Project").selectOption("garage");
+  await dialog.getByLabel("Project").selectOption("yard");
   await dialog.getByRole("button", { name: "Create brief" }).click();
   await expect(page).toHaveURL(/\/briefs\/3$/);
-  expect(projectOf(3)).toEqual(["garage"]);
+  expect(projectOf(3)).toEqual(["yard"]);
   await page.keyboard.press("c");
   await expect(dialog.getByLabel("Project")).toHaveValue("shop");
   await page.keyboard.press("Escape");
-  await rail(page).selectOption("garage");
-  await page.keyboard.press("Escape");
-  await page.getByRole("heading", { level: 1 }).click();
+  await rail(page).selectOption("yard");
+  await page.getByRole("button", { name: "Rename" }).focus();
   await page.keyboard.press("c");
-  await expect(dialog.getByLabel("Project")).toHaveValue("garage");
+  await expect(dialog.getByLabel("Project")).toHaveValue("yard");
 });
 
 test("the trace has all of it, and that of a brief nothing else", async ({ page, flower }) => {

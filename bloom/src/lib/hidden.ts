@@ -11,7 +11,7 @@ const ANY = new RegExp(HIDDEN.map(([pattern]) => pattern.source).join("|"), "gu"
 const LETTERS = /[\p{L}\p{M}\p{N}_]+/gu;
 
 /** A piece of text; `why` says what is odd about it. */
-export interface Piece {
+interface Piece {
   text: string;
   why?: string;
 }

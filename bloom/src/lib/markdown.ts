@@ -21,13 +21,11 @@ const TAGS =
   "a blockquote br code del div em h1 h2 h3 h4 h5 h6 hr img input li mark ol p pre span strong sub sup table tbody td th thead tr ul".split(
     " ",
   );
-const ATTRIBUTES = ["href", "src", "alt", "title", "start", "align", "checked", "disabled", "type", "class"];
+const ATTRIBUTES = ["href", "src", "alt", "title", "start", "align", "checked", "disabled", "type"];
 /** Pictures of flower's own, by their hash. */
 const PICTURE = /^(?:\/api\/images\/|image:)([0-9a-f]{64})$/;
 
 DOMPurify.addHook("afterSanitizeAttributes", (node) => {
-  // Classes are for what is made here, not for what is written.
-  if (node.hasAttribute("class") && !node.hasAttribute("data-own")) node.removeAttribute("class");
   if (node instanceof HTMLAnchorElement) mendLink(node);
   if (node instanceof HTMLImageElement) mendPicture(node);
   if (node instanceof HTMLInputElement) {

@@ -2,7 +2,7 @@
 import type { EventView } from "./api";
 
 /** An event of the log, or a hint that something which is not in the log has changed. */
-export type Frame = { event: EventView } | { stirred: string[] };
+type Frame = { event: EventView } | { stirred: string[] };
 
 /** Longer than any event; a stream that says more without a frame is broken. */
 const MOST = 64 * 1024 * 1024;

@@ -47,7 +47,7 @@ function parkedFrom(brief: Pick<BriefView, "dispatchable">): Status {
   return (named as Status | undefined) ?? "draft";
 }
 
-export interface Acceptable {
+interface Acceptable {
   what: "plan" | "refinement" | "result";
   button: string;
   says: string;

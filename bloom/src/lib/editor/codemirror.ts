@@ -7,7 +7,7 @@ import { EditorState, Prec, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, placeholder } from "@codemirror/view";
 import { theme } from "./theme";
 
-export interface Wishes {
+interface Wishes {
   label: string;
   text: string;
   hint?: string;

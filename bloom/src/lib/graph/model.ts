@@ -2,7 +2,7 @@
 import type { BriefView, LinkView } from "../api";
 import { spaced, statusTone, type Tone } from "../words";
 
-export interface GraphNode {
+interface GraphNode {
   id: string;
   label: string;
   /** In small, under the label. */
@@ -11,7 +11,7 @@ export interface GraphNode {
   tone: Tone;
 }
 
-export interface GraphEdge {
+interface GraphEdge {
   from: string;
   to: string;
   sort: "needs" | "part" | "link";

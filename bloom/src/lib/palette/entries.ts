@@ -35,12 +35,12 @@ export interface Entry {
   prompt?: Prompt;
 }
 
-export interface Ranked extends Entry {
+interface Ranked extends Entry {
   marks: [number, number][];
   score: number;
 }
 
-export interface Section {
+interface Section {
   name: string;
   entries: Ranked[];
 }

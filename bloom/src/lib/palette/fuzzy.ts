@@ -1,6 +1,6 @@
 //! How well what was typed fits a text: every word must be found, its letters in order, the closer together the better.
 
-export interface Fit {
+interface Fit {
   score: number;
   /** First character and length of what fits, in UTF-16 units, in order. */
   marks: [number, number][];

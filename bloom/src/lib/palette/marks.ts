@@ -1,6 +1,6 @@
 //! Text cut where a search found something in it.
 
-export interface Part {
+interface Part {
   text: string;
   found: boolean;
 }

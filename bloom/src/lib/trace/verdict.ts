@@ -4,7 +4,7 @@ import { count } from "../words";
 
 const many = (number: number) => count(number, "event").replace(/^\d+/, number.toLocaleString("en"));
 
-export interface Verdict {
+interface Verdict {
   head: string;
   lines: string[];
   /** The tables say what the log says, as far as was asked. */
