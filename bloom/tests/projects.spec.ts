@@ -33,6 +33,13 @@ test("list and board show one project, the other, or both with their names", asy
     await chosen.selectOption("All projects");
     await expect(row(page, "Oil the car")).toContainText("yard");
     await expect(row(page, "Paint the door")).toContainText("shop");
+    for (const width of [390, 800, 1200, 1440, 2560]) {
+      await page.setViewportSize({ width, height: 900 });
+      const over = await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth);
+      expect(over, `${view} at ${width} px`).toBe(0);
+      await expect(row(page, "Oil the car").getByText("yard")).toBeVisible();
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     await look(page, `projects-${view}`);
   }
 });

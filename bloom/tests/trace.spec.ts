@@ -80,6 +80,9 @@ test("the log is verified in words and saved as a file", async ({ page, flower }
   const told = page.getByRole("status", { name: "Verification" });
   await expect(told).toContainText(/All \d+ events hold/);
   await expect(told).toContainText("The tables say what the log says.");
+  await page.setViewportSize({ width: 390, height: 844 });
+  await expect(page.getByRole("button", { name: "Copy head" })).toBeInViewport({ ratio: 1 });
+  await page.setViewportSize({ width: 1440, height: 900 });
   await look(page, "trace-verified");
   const [download] = await Promise.all([
     page.waitForEvent("download"),

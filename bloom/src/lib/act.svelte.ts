@@ -18,18 +18,21 @@ const STAYS = 6_000;
 
 class Toasts {
   shown = $state<Toast[]>([]);
-  private dialogs = $state<string[]>([]);
+  private dialogs: string[] = [];
   private next = 1;
 
-  /** What is said from now on stands in this dialog, until the returned function is called. */
+  /** What is said from now on stands in this dialog, until the returned function is called; then it stands in the page. */
   enter(dialog: string): () => void {
     this.dialogs.push(dialog);
-    return () => (this.dialogs = this.dialogs.filter((open) => open !== dialog));
+    return () => {
+      this.dialogs = this.dialogs.filter((open) => open !== dialog);
+      for (const toast of this.shown) if (toast.within === dialog) toast.within = undefined;
+    };
   }
 
-  /** Those of a dialog; or of the page, which also has those of dialogs that are closed. */
+  /** Those of a dialog, or of the page. */
   of(dialog: string | undefined): Toast[] {
-    return this.shown.filter(({ within }) => (dialog ? within === dialog : !within || !this.dialogs.includes(within)));
+    return this.shown.filter((toast) => toast.within === dialog);
   }
 
   say(text: string, options: { tone?: Tone; hints?: string[]; undo?: () => void } = {}): void {
