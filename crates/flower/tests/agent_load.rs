@@ -5,7 +5,7 @@
 mod common;
 
 use common::Flower;
-use common::work::{git, prepare, put};
+use common::work::{git, is_soak, prepare, put};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,6 @@ use std::time::{Duration, Instant};
 
 /// Red as soon as something below `src` says that it is broken; one red run is a verdict.
 const CHECK: &str = "[checks]\nok = { run = \"! grep -rq broken src\" }\n[land]\nretries = 0\n";
-
-fn is_soak() -> bool {
-    std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1")
-}
 
 /// Serves a repository in which so many scripted agents may work at once.
 fn serving(agents: usize) -> Flower {

@@ -1,5 +1,6 @@
 //! What is written down of an agent: readable, whole for as long as it is kept, and bounded.
 
+use crate::common::work::count;
 use crate::common::{eventually, finish};
 use crate::stage::{Stage, latency, play};
 use serde_json::Value;
@@ -112,8 +113,8 @@ fn whoever_follows_sees_all_of_it_until_the_end() {
 }
 
 /// Much of it, or very much.
-fn chunks() -> u64 {
-    if std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1") { 900_000 } else { 80_000 }
+fn chunks() -> usize {
+    count(80_000, 900_000)
 }
 
 #[test]

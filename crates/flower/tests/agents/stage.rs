@@ -1,17 +1,13 @@
 //! A flower with scripted agents, and what there is to be seen of them.
 
 use crate::common::http::Answer;
+pub use crate::common::work::count;
 use crate::common::work::{prepare, put, tree};
 use crate::common::{Flower, PATIENCE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::fs;
 use std::time::{Duration, Instant};
-
-/// `short` in every test run, `full` with `FLOWER_SOAK=1`.
-pub fn count(short: usize, full: usize) -> usize {
-    if std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1") { full } else { short }
-}
 
 /// The text of a profile of a scripted agent with these flags.
 pub fn profile(name: &str, flags: &[&str], more: &str) -> String {

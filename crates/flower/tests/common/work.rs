@@ -9,6 +9,16 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+/// Whether tests run in their full length: `FLOWER_SOAK=1`.
+pub fn is_soak() -> bool {
+    std::env::var_os("FLOWER_SOAK").is_some_and(|value| value == "1")
+}
+
+/// `short` in every test run, `full` with `FLOWER_SOAK=1`.
+pub fn count(short: usize, full: usize) -> usize {
+    if is_soak() { full } else { short }
+}
+
 pub fn prepare(flower: &Flower) {
     flower.git(&flower.repo, &["config", "user.name", "Tester"]);
     flower.git(&flower.repo, &["config", "user.email", "tester@example.com"]);

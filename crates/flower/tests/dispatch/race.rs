@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 const CLAIMER: &str = "FLOWER_TEST_CLAIMER";
 
 fn size() -> (usize, u64) {
-    if std::env::var_os("FLOWER_SOAK").is_some() { (64, 500) } else { (8, 60) }
+    if is_soak() { (64, 500) } else { (8, 60) }
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn r2_a_kill_at_every_step_leaves_before_or_after() {
 
 #[test]
 fn r2_random_kills_leave_before_or_after() {
-    let kills = count(16, 500);
+    let kills = count(8, 500);
     let mut scene = Scene::new();
     let (reads, mixed) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let stop = Arc::new(AtomicBool::new(false));

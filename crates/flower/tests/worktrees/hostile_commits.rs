@@ -122,7 +122,9 @@ fn row_32_what_would_hit_whoever_checks_it_out_stays_inside() {
         let mut slash = b"100644 a/../b\0".to_vec();
         slash.extend((0..empty.len()).step_by(2).map(|at| u8::from_str_radix(&empty[at..at + 2], 16).unwrap()));
         put(flower, &tree(flower, "one").join("slash"), slash);
-        for (what, script, words) in HOSTILE {
+        // Looking through very many files takes long, and is the same for every user.
+        let again = flower.is_of_another_user();
+        for (what, script, words) in HOSTILE.iter().filter(|(_, _, words)| !again || !words.contains("200000 files")) {
             let (branch, before) = branch_and_objects(flower);
             plant(flower, script);
             assert_stays_inside(flower, what, words, &before, &branch);
@@ -208,7 +210,7 @@ fn row_32_a_difference_that_explodes_stays_inside() {
 #[test]
 fn row_32_more_than_is_ever_needed_stays_inside() {
     // It writes more than four gigabytes.
-    if std::env::var_os("FLOWER_SOAK").is_none() {
+    if !is_soak() {
         return eprintln!("not run: `cargo xtask test --soak`");
     }
     let flower = with_one(&[]);
