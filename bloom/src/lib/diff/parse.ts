@@ -29,6 +29,10 @@ export interface FileChange {
   binary: boolean;
   /** Before and after, if they differ. */
   modes?: [string, string];
+  /** The one it has, where git says it: of what is new, gone, or only changed inside. */
+  mode?: string;
+  /** It is on both sides, and nothing is left in it. */
+  emptied?: boolean;
   hunks: Hunk[];
   added: number;
   removed: number;
@@ -80,6 +84,7 @@ function readFile(lines: string[], start: number): [FileChange, number] {
     newMode = rest("new mode ") ?? newMode;
     if (line.startsWith("new file mode ")) file.change = "added";
     if (line.startsWith("deleted file mode ")) file.change = "deleted";
+    file.mode = /^(?:new file mode|deleted file mode|new mode|index \S+) (\d{6})$/.exec(line)?.[1] ?? file.mode;
     const moved = rest("rename from ") ?? rest("copy from ");
     if (moved !== undefined) {
       file.change = line.startsWith("rename") ? "renamed" : "copied";
@@ -98,6 +103,9 @@ function readFile(lines: string[], start: number): [FileChange, number] {
       if (line.kind === "removed") file.removed += 1;
     }
   }
+  // Git says of an emptied file that its last hunk ends before the first line.
+  const [only, ...others] = file.hunks;
+  if (file.change === "changed" && only?.new === 0 && others.length === 0) file.emptied = true;
   return [file, at];
 }
 

@@ -44,6 +44,10 @@ export class Review {
     return found;
   });
 
+  /** Where something is being written, and where anything is said: one look for all lines together. */
+  readonly writing = $derived(new Set(Object.keys(this.drafts)));
+  readonly places = $derived(new Set([...this.byPlace.keys(), ...this.writing]));
+
   begin(at: string): void {
     this.drafts[at] ??= "";
   }

@@ -13,7 +13,10 @@ export type Row = { title: string; start: number } | { left?: Cell; right?: Cell
 /** Runs of changes longer than this are not compared word by word. */
 const MOST_PAIRS = 60;
 /** Lines that are drawn, or not drawn, together. */
-const BLOCK = 200;
+const BLOCK = 50;
+
+/** The height of a line on the screen, if it is not broken. */
+export const LINE = 20;
 
 /** Where a comment stands: a side and a line. */
 export function anchorOf(line: Line): string {

@@ -14,8 +14,17 @@ function stored(): [string, string][] {
   }
 }
 
+/** Every line is read for it, so it is made once. */
+const known = new WeakMap<FileChange, string>();
+
 /** Enough to tell one state of a file from another. */
 export function fingerprint(file: FileChange): string {
+  const made = known.get(file) ?? make(file);
+  known.set(file, made);
+  return made;
+}
+
+function make(file: FileChange): string {
   let sum = 2_166_136_261;
   const take = (text: string) => {
     for (let at = 0; at < text.length; at += 1) sum = Math.imul(sum ^ text.charCodeAt(at), 16_777_619);
