@@ -1,0 +1,76 @@
+import { expectNoSeriousFindings } from "./axe";
+import { expect, look, test } from "./flower";
+
+/** Each has a daemon and several agents of its own. */
+test.describe.configure({ timeout: 120_000 });
+
+test("without agents the page says how one comes", async ({ page, flower }) => {
+  await flower.open(page, "/");
+  await page.getByRole("navigation", { name: "flower" }).getByRole("link", { name: "Agents" }).click();
+  await expect(page.getByText("No agent runs.")).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "0 agents at work" })).toBeVisible();
+  await expectNoSeriousFindings(page);
+});
+
+test("agents are listed as they are, by who needs somebody, and those in line with their place", async ({
+  page,
+  flower,
+}) => {
+  flower.dispatched("Greet", "hang");
+  flower.dispatched("Tax", "usage 4000 10000 0.12 5000\nquestion Which tax?\nwait");
+  for (const name of ["Three", "Four", "Five", "Six", "Late", "Last"]) flower.dispatched(name, "hang");
+  await flower.open(page, "/agents");
+  const table = page.getByRole("table", { name: "Agents that run" });
+  await expect(table.getByRole("row")).toHaveCount(7, { timeout: 60_000 });
+  const first = table.getByRole("row").nth(1);
+  await expect(first.getByRole("link", { name: "play-2" })).toBeVisible();
+  await expect(first).toContainText("waiting");
+  const greet = table.getByRole("row", { name: /play-1/ });
+  await expect(greet.getByRole("link", { name: "#1" })).toHaveAttribute("href", "/briefs/1");
+  await expect(greet.getByRole("link", { name: "b1-greet" })).toBeVisible();
+  await expect(first.getByRole("meter", { name: "Context" })).toHaveAttribute("aria-valuenow", "40");
+  await expect(first).toContainText("$0.12");
+  const line = page.getByRole("region", { name: "In line" }).getByRole("listitem");
+  await expect(line).toHaveCount(2);
+  await expect(line.first()).toContainText("Late");
+  await expect(line.first()).toContainText("in line: 6 of 6 agents run");
+  await expectNoSeriousFindings(page);
+  await look(page, "agents");
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth)).toBe(0);
+  await page.setViewportSize({ width: 1440, height: 900 });
+
+  // Whoever ends makes room for the next, and is found behind the switch.
+  flower.run("agent", "stop", "play-1");
+  await expect(table.getByRole("row", { name: /play-1/ })).toBeHidden();
+  await expect(line.filter({ hasText: "Late" })).toHaveCount(0, { timeout: 30_000 });
+  await expect(line.filter({ hasText: "Greet" })).toContainText("play-1 was stopped");
+  await page.getByLabel("Show who ended today").check();
+  const ended = page.getByRole("table", { name: "Agents that ended today" });
+  await expect(ended.getByRole("row", { name: /play-1/ })).toContainText("stopped");
+});
+
+test("by keyboard alone: to the page, down the list, into an agent", async ({ page, flower }) => {
+  flower.dispatched("One", "hang");
+  flower.dispatched("Two", "hang");
+  await flower.open(page, "/");
+  await page.keyboard.press("g");
+  await page.keyboard.press("a");
+  await expect(page.getByRole("heading", { name: "Agents", level: 1 })).toBeVisible();
+  const table = page.getByRole("table", { name: "Agents that run" });
+  await expect(table.getByRole("row")).toHaveCount(3, { timeout: 30_000 });
+  const second = await table.getByRole("row").nth(2).getByRole("rowheader").getByRole("link").textContent();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await expect(page.getByRole("link", { name: second ?? "", exact: true })).toBeFocused();
+  await page.keyboard.press("k");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect(page).toHaveURL(new RegExp(`/agents/${second}$`));
+  // What asks before it does something gives the focus back to where it was.
+  await page.getByRole("button", { name: "Stop" }).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: `Stop ${second}?` })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Stop" })).toBeFocused();
+});
