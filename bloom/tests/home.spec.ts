@@ -209,6 +209,10 @@ test("the stem stays readable with sixty worktrees", async ({ page, flower }) =>
     await flower.open(page);
     const stem = page.getByRole("group", { name: "The stem of MAIN" });
     await expect(stem.getByRole("link", { name: /^worktree: / })).toHaveCount(60);
+    const written = await stem
+      .locator("text")
+      .evaluateAll((texts) => texts.filter((text) => text.getBoundingClientRect().width > 0).length);
+    expect(written, `names at ${width} px`).toBeGreaterThan(60);
     const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(sideways).toBeLessThanOrEqual(0);
     await page.getByRole("heading", { name: "The stem" }).evaluate((element) => element.scrollIntoView());
