@@ -79,9 +79,11 @@ export function wide(plant: Plant, width: number): Picture {
 /** Those that will land next are nearest to the tip. */
 function onTheirWay(plant: Plant, { at, tip }: Ground, branches: Branch[], width: number): OnItsWay[] {
   const shown = plant.buds.slice(0, 12);
-  const apart = Math.min((width - tip - 90) / Math.max(shown.length, 1), 64);
+  // Beside the names, as far as there is room: no bud lies over one.
+  const first = Math.max(tip + 62, Math.min(farthest(branches) + 24, width - 28 - shown.length * 30));
+  const apart = Math.min((width - first - 28) / Math.max(shown.length, 1), 64);
   return shown.map((of, index) => {
-    const slot: Point = { x: tip + 62 + index * apart, y: at(tip + 62 + index * apart) };
+    const slot: Point = { x: first + index * apart, y: at(first + index * apart) };
     const label: Words = {
       x: slot.x,
       y: slot.y + 24,
@@ -90,15 +92,20 @@ function onTheirWay(plant: Plant, { at, tip }: Ground, branches: Branch[], width
     };
     const branch = branches.find((branch) => branch.of.name === of.worktree);
     if (!branch) return { of, x: slot.x, y: slot.y - 3, turn: 90, label };
-    const { end } = branch;
-    const way: Curve = [
-      end,
-      { x: end.x + 26, y: end.y + (slot.y - end.y) * 0.35 },
-      { x: slot.x + 10, y: slot.y - (slot.y - end.y) * 0.45 },
-      slot,
-    ];
+    const end = { x: Math.max(branch.end.x, rightOf(branch) + 4), y: branch.end.y };
+    // Out to the side first, then down.
+    const way: Curve = [end, { x: slot.x, y: end.y }, { x: slot.x, y: end.y + (slot.y - end.y) * 0.3 }, slot];
     return { of, ...along(way, of.way), turn: heading(way, of.way) + 90, way: curvePath(way), label };
   });
+}
+
+/** Where the words beside a branch end; those below it are in nobody's way. */
+function rightOf({ end, label }: Branch): number {
+  return label && label.x > end.x ? label.x + label.text.length * LETTER : end.x;
+}
+
+function farthest(branches: Branch[]): number {
+  return Math.max(...branches.map((branch) => (rightOf(branch) > branch.end.x ? rightOf(branch) : 0)), 0);
 }
 
 /** Several beside one flower lie next to each other. */
