@@ -22,6 +22,7 @@ test("what waits is grouped, settled in place in every window, and counted in th
   const other = await page.context().newPage();
   await other.goto(`${flower.url}/inbox`);
   await expect(other.getByText("Which green?")).toBeVisible();
+  await expect(page.getByRole("article", { name: /^permission/ })).toContainText(/denied in \d+/);
   await look(page, "inbox");
   await expectNoSeriousFindings(page);
 
@@ -53,6 +54,25 @@ test("by keyboard alone: to the second question, answered, and on to the next", 
   await page.keyboard.press("Control+Enter");
   await expect(page.getByText("What of Two?")).toBeHidden();
   await expect(page.getByRole("listitem").filter({ hasText: "What of One?" })).toBeFocused();
+});
+
+test("a commit made by hand raises an alarm, which is settled where it stands", async ({ page, flower }) => {
+  await flower.open(page, "/inbox");
+  await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+  const before = flower.git("rev-parse", "main").trim();
+  flower.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--allow-empty", "--message", "By hand");
+  const alarm = page.getByRole("article", { name: /^alarm: MAIN of shop/ });
+  await expect(alarm).toBeVisible({ timeout: 30_000 });
+  for (const way of ["Take it in", "Make it a worktree", "Put MAIN back"])
+    await expect(alarm.getByRole("button", { name: way })).toBeVisible();
+  await look(page, "inbox-alarm");
+  await expectNoSeriousFindings(page);
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await expect(alarm.getByRole("button", { name: "Take it in" })).toBeFocused();
+  await alarm.getByRole("button", { name: "Put MAIN back" }).click();
+  await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+  expect(flower.git("rev-parse", "main").trim()).toBe(before);
 });
 
 interface Told {

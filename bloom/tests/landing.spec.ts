@@ -105,6 +105,41 @@ test("a landing is taken back out, and its history says so", async ({ page, flow
   await look(page, "landing-history");
 });
 
+test("what is at MAIN's remote is pulled in through the checks, and MAIN is pushed to it", async ({ page, flower }) => {
+  await flower.open(page, "/landing");
+  await page.getByRole("button", { name: "Push" }).click();
+  // Without a remote flower says so, and the page shows it.
+  const told = page.locator("[aria-live=polite]");
+  await expect(told.getByText(/remote/).first()).toBeVisible();
+
+  const [bare, other] = [join(flower.root, "remote.git"), join(flower.root, "other")];
+  flower.git("init", "--quiet", "--bare", "--initial-branch=main", bare);
+  flower.git("remote", "add", "upstream", bare);
+  await page.getByRole("button", { name: "Push" }).click();
+  await expect(page.getByRole("region", { name: "MAIN", exact: true })).toContainText("Pushed to upstream");
+  expect(flower.git("-C", bare, "rev-parse", "main")).toBe(flower.git("rev-parse", "main"));
+
+  flower.git("clone", "--quiet", bare, other);
+  writeFileSync(join(other, "theirs.txt"), "theirs");
+  const identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+  flower.git("-C", other, "add", "--all");
+  flower.git("-C", other, ...identity, "commit", "--quiet", "--message", "Theirs");
+  flower.git("-C", other, "push", "--quiet", "origin", "main");
+  await page.getByRole("button", { name: "Pull" }).click();
+  await expect(page).toHaveURL(/\/landing\/1$/);
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  expect(flower.git("show", "main:theirs.txt")).toBe("theirs");
+
+  await page.goto(`${flower.url}/landing`);
+  await page.getByRole("button", { name: "Pull" }).click();
+  await expect(told.getByText("upstream has nothing that MAIN has not")).toBeVisible();
+  writeFileSync(join(bare, "hooks/pre-receive"), "#!/bin/sh\necho not today >&2\nexit 1\n", { mode: 0o755 });
+  committed(flower, "lane", "src/z.txt", "fine");
+  flower.run("land", "lane", "--wait");
+  await page.getByRole("button", { name: "Push" }).click();
+  await expect(told.getByText(/upstream did not take it/).first()).toBeVisible();
+});
+
 test("halt stops every agent and freezes MAIN, and says so before", async ({ page, flower }) => {
   flower.dispatched("Greet", "hang");
   await flower.open(page, "/agents/play-1");

@@ -30,6 +30,6 @@ export function landingOf(number: () => number) {
 export function mainOf(project: Project) {
   return resource(
     () => ask(api.GET("/api/main", { params: { query: { project: project() } } })),
-    any(MOVES, kinds("worktree_")),
+    any(MOVES, kinds("worktree_", "pushed", "push_failed")),
   );
 }
