@@ -1594,6 +1594,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/worktrees/{name}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file, for what stands around its changes. */
+        get: operations["file_of_worktree"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worktrees/{name}/land": {
         parameters: {
             query?: never;
@@ -6326,6 +6343,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EnterView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    file_of_worktree: {
+        parameters: {
+            query: {
+                project?: string;
+                dir?: string;
+                /** @description As the diff names it. */
+                file: string;
+                /** @description `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said. */
+                side?: components["schemas"]["Side"];
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
             "4XX": {

@@ -11,6 +11,7 @@ use crate::view::{HaltView, HistoryEntry, LandingView, MainProof, MainView, Prop
 use axum::Json;
 use axum::extract::State;
 use flower_core::landing::Priority;
+use flower_core::review::Side;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -132,6 +133,30 @@ pub(super) async fn diff_worktree(
     Query(q): Query<DiffQuery>,
 ) -> Result<Vec<u8>, Problem> {
     app.diff_worktree(&ProjectChoice { name: q.project, dir: q.dir }, &name, q.stat).await
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FileQuery {
+    project: Option<String>,
+    #[param(value_type = Option<String>)]
+    dir: Option<PathBuf>,
+    /// As the diff names it.
+    file: String,
+    /// `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said.
+    side: Option<Side>,
+}
+
+/// A file, for what stands around its changes.
+#[utoipa::path(get, path = "/api/worktrees/{name}/file", tag = "landings", params(("name" = String, Path), FileQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn file_of_worktree(
+    State(app): State<Arc<App>>,
+    Path(name): Path<String>,
+    Query(q): Query<FileQuery>,
+) -> Result<Vec<u8>, Problem> {
+    let choice = ProjectChoice { name: q.project, dir: q.dir };
+    app.file_of(&choice, &name, &q.file, q.side.unwrap_or(Side::New)).await
 }
 
 /// MAIN, looked at live.

@@ -56,6 +56,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::doctor, worktrees::mend))
         .routes(routes!(landings::land))
         .routes(routes!(landings::diff_worktree))
+        .routes(routes!(landings::file_of_worktree))
         .routes(routes!(landings::list_landings))
         .routes(routes!(landings::show_landing))
         .routes(routes!(landings::cancel_landing))

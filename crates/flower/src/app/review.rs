@@ -50,6 +50,22 @@ impl App {
         Ok(output.items().map(commit).collect())
     }
 
+    /// A file as its branch has it, or as MAIN had it when the branch left: what stands around its changes.
+    pub async fn file_of(
+        &self,
+        choice: &ProjectChoice,
+        name: &str,
+        file: &str,
+        side: Side,
+    ) -> Result<Vec<u8>, Problem> {
+        let work = self.work(choice, name).await?;
+        let (_, content) = self.content(&work, file, side).await?;
+        content.ok_or_else(|| {
+            let next = "read it in the worktree itself, or in its diff";
+            Problem::new(ProblemKind::TooLarge, format!("`{file}` has more than {} MB", LARGEST >> 20), next)
+        })
+    }
+
     /// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or
     /// else whoever comes into the worktree next.
     pub async fn comment(
@@ -123,6 +139,18 @@ impl App {
 
     /// The commit that has it, and the line itself.
     async fn line(&self, work: &Work, file: &str, line: u64, side: Side) -> Result<(String, String), Problem> {
+        let (commit, content) = self.content(work, file, side).await?;
+        let Some(content) = content else { return Ok((commit, String::new())) };
+        let text = String::from_utf8_lossy(&content);
+        let found = line.checked_sub(1).and_then(|before| text.lines().nth(usize::try_from(before).ok()?));
+        found.map(|quote| (commit, quote.to_owned())).ok_or_else(|| {
+            let lines = text.lines().count();
+            Problem::usage(format!("`{file}` has no line {line}"), format!("it has lines 1 to {lines}"))
+        })
+    }
+
+    /// The commit that has it, and all of it unless it is too large.
+    async fn content(&self, work: &Work, file: &str, side: Side) -> Result<(String, Option<Vec<u8>>), Problem> {
         let git = |args: &[&str]| git::in_main(&work.place.repository).args(args);
         let branch = work.place.full_branch();
         let commit = match side {
@@ -137,15 +165,10 @@ impl App {
             return Err(Problem::new(ProblemKind::NotFound, format!("{whose} has no file `{file}`"), next));
         };
         if size > LARGEST {
-            return Ok((commit, String::new()));
+            return Ok((commit, None));
         }
         let content = git(&["cat-file", "blob", &blob]).run().await?.stdout;
-        let text = String::from_utf8_lossy(&content);
-        let found = line.checked_sub(1).and_then(|before| text.lines().nth(usize::try_from(before).ok()?));
-        found.map(|quote| (commit, quote.to_owned())).ok_or_else(|| {
-            let lines = text.lines().count();
-            Problem::usage(format!("`{file}` has no line {line}"), format!("it has lines 1 to {lines}"))
-        })
+        Ok((commit, Some(content)))
     }
 
     async fn who_can_mend(&self, worktree: &Worktree, file: &str) -> Result<Option<String>, Problem> {

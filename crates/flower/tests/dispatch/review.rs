@@ -96,3 +96,26 @@ fn what_names_no_line_is_refused_and_says_what_does() {
     let body = json!({ "file": "src/app.txt", "line": 1, "text": "x" });
     assert_eq!(call(&flower, &work.token, "POST", &path, &body).status, 403, "agents do not review each other");
 }
+
+#[test]
+fn what_stands_around_a_change_can_be_read() {
+    let flower = serving(&[MAIN]);
+    let work = changed(&flower);
+    let read = |query: &str| {
+        let answer = flower.api("GET", &format!("/api/worktrees/{}/file?{query}", work.worktree)).send();
+        (answer.status, answer.text())
+    };
+    assert_eq!(read("file=src/app.txt"), (200, "one\nTWO\nthree\n".to_owned()));
+    assert_eq!(read("file=src/app.txt&side=old"), (200, MAIN.1.to_owned()));
+    // What is not of the branch is not read, however it is asked for.
+    for file in ["src/new.txt&side=old", "src", "../../../etc/passwd", "/etc/passwd", ".git/config", ""] {
+        let (status, text) = read(&format!("file={file}"));
+        assert_eq!(status, 404, "{file}: {text}");
+        assert!(text.contains("flower diff"), "{file}: {text}");
+    }
+    assert_eq!(read("").0, 400);
+    inside_ok(&flower, &work.worktree, "truncate -s 9M large && git add . && git commit --quiet -m large");
+    let (status, text) = read("file=large");
+    assert_eq!(status, 413, "{text}");
+    assert!(text.contains("`large` has more than 8 MB"), "{text}");
+}
