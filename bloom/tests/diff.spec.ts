@@ -110,3 +110,78 @@ printf 'no end' > src/open.txt; rm src/app.txt
   await expectNoSeriousFindings(page);
   await look(page, "diff-odd");
 });
+
+test("what stands around a change is unfolded, coloured as a whole and commented on", async ({ page, flower }) => {
+  const lines = Array.from({ length: 120 }, (_, index) => `let line_${index + 1} = ${index + 1};`);
+  // A comment that begins long before the change inside of it.
+  lines[60] = "/* begins";
+  lines[90] = "ends */ let after = 1;";
+  begun(flower, { "src/long.rs": `${lines.join("\n")}\n` });
+  made(
+    flower,
+    `sed -i -e 's/line_40 = 40/line_40 = 41/' -e 's/line_80 = 80/line_80 = 81/' src/long.rs; echo new > src/new.rs`,
+  );
+  await flower.open(page, "/worktrees/lane");
+  const file = page.getByRole("region", { name: "src/long.rs" });
+  const row = (text: string) => file.getByRole("row").filter({ hasText: new RegExp(`${text};`) });
+  const button = (name: string) => file.getByRole("button", { name, exact: true });
+  await expect(row("line_40 = 41")).toBeVisible();
+  await expect(page.getByRole("region", { name: "src/new.rs" }).getByRole("button", { name: /^Show/ })).toHaveCount(0);
+  await expect(button("Show the rest")).toBeVisible();
+  await look(page, "diff-folded");
+
+  // Without an answer it says so in its place, and can be asked again.
+  await page.route("**/file?*", (route) => route.abort());
+  await button("Show all 36 lines").click();
+  await expect(file.getByRole("alert").first()).toContainText("flower does not answer");
+  await page.unroute("**/file?*");
+  let reads = 0;
+  page.on("request", (request) => (reads += /\/file\?/.test(request.url()) ? 1 : 0));
+  await button("Show 20 lines above").first().press("Enter");
+  await expect(file.getByRole("alert")).toHaveCount(0);
+  await expect(row("line_17 = 17")).toContainText(/^17\s*17/);
+  await expect(row("line_16 = 16")).toHaveCount(0);
+  await button("Show 16 lines").click();
+  await expect(row("line_1 = 1")).toBeVisible();
+  await expect(button("Show all 33 lines")).toBeVisible();
+  await button("Show 20 lines below").first().press("Enter");
+  await expect(file.getByRole("button", { name: "Comment on line 44 of src/long.rs" })).toBeFocused();
+  await expect(row("line_60 = 60")).toBeVisible();
+  expect(reads).toBe(1);
+  // The change is inside of a comment, as its file says and its lines alone do not.
+  const colour = (text: string) =>
+    row(text)
+      .first()
+      .locator("td")
+      .last()
+      .locator("span")
+      .first()
+      .evaluate((part) => getComputedStyle(part).color);
+  const comment = () => colour("line_79 = 79");
+  expect(await comment()).not.toBe(await colour("line_60 = 60"));
+  await look(page, "diff-unfolded");
+
+  await page.keyboard.press("c");
+  await page.getByRole("textbox", { name: "Comment" }).fill("Why 44?");
+  await file.getByRole("button", { name: "Comment", exact: true }).click();
+  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+  await page.getByRole("button", { name: "Split" }).click();
+  await expect(row("line_50 = 50").getByText("50", { exact: true })).toHaveCount(4);
+  await look(page, "diff-unfolded-split");
+  await expectNoSeriousFindings(page);
+  // A comment brings its line with it.
+  await page.reload();
+  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+  await expect(row("line_47 = 47")).toBeVisible();
+  await expect(row("line_50 = 50")).toHaveCount(0);
+  // Another version of the file is folded again, with what was said.
+  const tree = flower.run("worktree", "path", "lane").trim();
+  await button("Show all 37 lines").click();
+  await expect(row("line_120 = 120")).toBeVisible();
+  flower.git("-C", tree, "-c", "alias.make=!sed -i 's/line_81 = 81/line_81 = 82/' src/long.rs", "make");
+  flower.git("-C", tree, "commit", "--quiet", "--all", "--message", "Again");
+  flower.run("worktree", "new", "other", "--lane", "--linked");
+  await expect(row("line_81 = 82")).toBeVisible();
+  await expect(row("line_120 = 120")).toHaveCount(0);
+  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+});

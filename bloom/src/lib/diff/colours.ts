@@ -8,7 +8,7 @@ export type Colour = [number, number, string];
 export type Colours = Map<Line, Colour[]>;
 
 /** Files with more lines, and lines with more letters, are read without colours rather than slowly. */
-const MOST_LINES = 3_000;
+export const MOST_LINES = 3_000;
 const LONGEST = 1_000;
 
 const WHAT = tagHighlighter([

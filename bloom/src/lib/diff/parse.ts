@@ -31,6 +31,8 @@ export interface FileChange {
   modes?: [string, string];
   /** The one it has, where git says it: of what is new, gone, or only changed inside. */
   mode?: string;
+  /** Which content it had and has, by git's names. */
+  contents?: string;
   /** It is on both sides, and nothing is left in it. */
   emptied?: boolean;
   hunks: Hunk[];
@@ -85,6 +87,7 @@ function readFile(lines: string[], start: number): [FileChange, number] {
     if (line.startsWith("new file mode ")) file.change = "added";
     if (line.startsWith("deleted file mode ")) file.change = "deleted";
     file.mode = /^(?:new file mode|deleted file mode|new mode|index \S+) (\d{6})$/.exec(line)?.[1] ?? file.mode;
+    file.contents = /^index (\S+)/.exec(line)?.[1] ?? file.contents;
     const moved = rest("rename from ") ?? rest("copy from ");
     if (moved !== undefined) {
       file.change = line.startsWith("rename") ? "renamed" : "copied";

@@ -12,7 +12,8 @@ export interface Some {
 export async function readSome(path: string, most = MOST): Promise<Some> {
   const answer = await raw(path);
   const reader = answer.body?.getReader();
-  const decoder = new TextDecoder();
+  // Nothing that a file has is left out, not even a mark at its beginning.
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let text = "";
   let bytes = 0;
   for (;;) {

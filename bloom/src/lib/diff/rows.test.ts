@@ -14,10 +14,11 @@ const [FILE] = parseDiff(`diff --git a/f b/f
 +four
 `);
 const hunks = FILE?.hunks ?? [];
+const all = { sections: hunks };
 const shown = (row: Row) => ("title" in row ? row.title : `${row.left?.line.text ?? ""}|${row.right?.line.text ?? ""}`);
 
 it("puts what was removed before what was added", () => {
-  expect(unified(hunks).map(shown)).toEqual([
+  expect(unified(all).map(shown)).toEqual([
     "about",
     "|one",
     "let two = 2;|",
@@ -29,7 +30,7 @@ it("puts what was removed before what was added", () => {
 });
 
 it("puts before beside after", () => {
-  expect(sideBySide(hunks).map(shown)).toEqual([
+  expect(sideBySide(all).map(shown)).toEqual([
     "about",
     "one|one",
     "let two = 2;|let two = 3;",
@@ -40,7 +41,7 @@ it("puts before beside after", () => {
 });
 
 it("marks words only where lines belong together", () => {
-  const rows = sideBySide(hunks).filter((row) => !("title" in row));
+  const rows = sideBySide(all).filter((row) => !("title" in row));
   expect(rows.map((row) => ("left" in row ? row.left?.words : undefined))).toEqual([
     undefined,
     [[10, 11]],
@@ -60,5 +61,8 @@ it("cuts long files into blocks", () => {
   const [long] = parseDiff(`diff --git a/l b/l\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,450 @@\n${text}\n`);
   if (!long) throw new Error("no file");
   expect(lineCount(long)).toBe(450);
-  expect(blocks(unified(long.hunks)).map((block) => block.length)).toEqual([...Array<number>(9).fill(50), 1]);
+  expect(blocks(unified({ sections: long.hunks })).map((block) => block.length)).toEqual([
+    ...Array<number>(9).fill(50),
+    1,
+  ]);
 });

@@ -1,5 +1,6 @@
 //! How the lines of a file stand on the screen: under each other, or before beside after.
-import type { FileChange, Hunk, Line } from "./parse";
+import type { FileChange, Line } from "./parse";
+import type { Gap, Section, Unfolded } from "./unfold";
 import { changedWords, type Range } from "./words";
 
 export interface Cell {
@@ -8,7 +9,14 @@ export interface Cell {
   words?: Range[];
 }
 
-export type Row = { title: string; start: number } | { left?: Cell; right?: Cell };
+/** Before a hunk, or after the last one: where the lines begin, and what is hidden there. */
+export interface Break {
+  title: string;
+  start?: number;
+  gap?: Gap;
+}
+
+export type Row = Break | { left?: Cell; right?: Cell };
 
 /** Runs of changes longer than this are not compared word by word. */
 const MOST_PAIRS = 60;
@@ -23,34 +31,36 @@ export function anchorOf(line: Line): string {
   return line.kind === "removed" ? `old:${line.old}` : `new:${line.new}`;
 }
 
-function title(hunk: Hunk): Row {
-  return { title: hunk.about, start: hunk.new || hunk.old };
+function title(section: Section): Row {
+  return { title: section.about, start: section.new || section.old, gap: section.gap };
 }
 
+const after = (rest: Gap | undefined): Row[] => (rest ? [{ title: "", gap: rest }] : []);
+
 /** One line after the other: `left` holds what was removed, `right` everything else. */
-export function unified(hunks: Hunk[]): Row[] {
+export function unified({ sections, rest }: Unfolded): Row[] {
   const rows: Row[] = [];
-  for (const hunk of hunks) {
-    rows.push(title(hunk));
-    for (const [removed, added] of runs(hunk.lines)) {
+  for (const section of sections) {
+    rows.push(title(section));
+    for (const [removed, added] of runs(section.lines)) {
       rows.push(...removed.map((cell) => ({ left: cell })), ...added.map((cell) => ({ right: cell })));
     }
   }
-  return rows;
+  return [...rows, ...after(rest)];
 }
 
 /** Before beside after. */
-export function sideBySide(hunks: Hunk[]): Row[] {
+export function sideBySide({ sections, rest }: Unfolded): Row[] {
   const rows: Row[] = [];
-  for (const hunk of hunks) {
-    rows.push(title(hunk));
-    for (const [removed, added] of runs(hunk.lines)) {
+  for (const section of sections) {
+    rows.push(title(section));
+    for (const [removed, added] of runs(section.lines)) {
       const same = added[0]?.line.kind === "same";
       for (let at = 0; at < Math.max(removed.length, added.length); at += 1)
         rows.push({ left: same ? added[at] : removed[at], right: added[at] });
     }
   }
-  return rows;
+  return [...rows, ...after(rest)];
 }
 
 /** What was removed with what came instead; a line that stayed is alone. */
