@@ -45,6 +45,29 @@ test("a rejected landing says why, with what its check printed", async ({ page, 
   await look(page, "landing-rejected");
 });
 
+test("landings are gone through with two keys, those that failed before those that landed", async ({
+  page,
+  flower,
+}) => {
+  committed(flower, "good", "src/g.txt", "fine");
+  flower.run("land", "good", "--wait");
+  committed(flower, "bad", "src/x.txt", "broken");
+  flower.run("land", "bad");
+  await flower.open(page, "/landing");
+  const link = (panel: string, name: RegExp) => page.getByRole("region", { name: panel }).getByRole("link", { name });
+  const failed = link("Did not land", /Change src\/x\.txt/);
+  const landed = link("History of MAIN", /Change src\/g\.txt/);
+  await expect(failed).toBeVisible();
+  await expect(landed).toBeVisible();
+  await page.keyboard.press("j");
+  await expect(failed).toBeFocused();
+  await page.keyboard.press("j");
+  await expect(landed).toBeFocused();
+  await page.keyboard.press("k");
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("A check failed on the merged result.")).toBeVisible();
+});
+
 test("a check's output is followed while it runs, and the landing can be cancelled", async ({ page, flower }) => {
   const check = `slow = { run = "for i in $(seq 90); do printf 'step \\\\033[31m%s\\\\033[0m\\\\n' $i; sleep 1; done" }`;
   writeFileSync(join(flower.root, "slow.toml"), `[checks]\n${check}\n[land]\nretries = 0\n`);

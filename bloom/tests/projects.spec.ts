@@ -1,3 +1,4 @@
+import { expectNoSeriousFindings } from "./axe";
 import type { Page } from "@playwright/test";
 import { expect, look, test, type Flower } from "./flower";
 
@@ -106,4 +107,23 @@ test("the trace has all of it, and that of a brief nothing else", async ({ page,
   await page.keyboard.press("Enter");
   await expect(row(page, "Oil the car")).toBeVisible();
   await expect(row(page, "Paint the door")).toBeHidden();
+});
+
+test("on a phone both are at hand: another project, and what finds everything", async ({ page, flower }) => {
+  both(flower);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await flower.open(page, "/briefs");
+  await expect(row(page, "Paint the door")).toBeVisible();
+  await rail(page).selectOption("yard");
+  await expect(row(page, "Oil the car")).toBeVisible();
+  await expect(row(page, "Paint the door")).toBeHidden();
+  await look(page, "phone");
+  await expectNoSeriousFindings(page);
+  await page.getByRole("button", { name: "Search" }).click();
+  await palette(page).fill("trace");
+  await page.getByRole("option", { name: /Trace/ }).first().click();
+  await expect(page.getByRole("heading", { name: "Trace", level: 1 })).toBeInViewport();
+  await expect(page.getByRole("link", { name: "Landing" })).toBeInViewport();
+  const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(over).toBeLessThanOrEqual(0);
 });

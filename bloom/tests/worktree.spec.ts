@@ -26,6 +26,22 @@ test("worktrees appear as they are made, with who works in them", async ({ page,
   await look(page, "worktrees");
 });
 
+test("worktrees are gone through with two keys", async ({ page, flower }) => {
+  for (const name of ["first", "second"]) flower.run("worktree", "new", name, "--lane", "--linked");
+  await flower.open(page, "/worktrees");
+  const names = page.getByRole("rowheader");
+  await expect(names).toHaveCount(2);
+  await page.keyboard.press("j");
+  await expect(names.nth(0).getByRole("link")).toBeFocused();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await expect(names.nth(1).getByRole("link")).toBeFocused();
+  await page.keyboard.press("k");
+  const first = (await names.nth(0).textContent())?.trim();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { name: first, level: 1 })).toBeVisible();
+});
+
 test("a worktree is made, removed and restored", async ({ page, flower }) => {
   await flower.open(page, "/worktrees");
   await page.getByRole("button", { name: "New worktree" }).click();

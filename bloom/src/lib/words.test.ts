@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ago, count, left, money, span, thousands } from "./words";
+import { ago, count, denied, money, span, thousands } from "./words";
 
 describe("time", () => {
   test("is said in one unit, and never in the future", () => {
@@ -11,12 +11,18 @@ describe("time", () => {
     expect(span(40 * 86_400)).toBe("1mo");
   });
 
-  test("that is left is said in one unit, down to the last second", () => {
-    const now = 1_000_000_000_000;
-    expect([4.9 * 60, 60, 58.2, 0.1, 2 * 3_600, 50 * 3_600].map((seconds) => left(now + seconds * 1_000, now))).toEqual(
-      ["4 min left", "1 min left", "59 s left", "1 s left", "2 h left", "2 d left"],
-    );
-    expect(left(now - 5_000, now)).toBe("time is up");
+  test("until something is denied is counted down, louder towards the end", () => {
+    const now = Date.parse("2026-11-16T12:00:00Z");
+    const after = (seconds: number) => denied(new Date(now + seconds * 1_000).toISOString(), now);
+    expect([7_300, 605, 119, 59, 9].map(after)).toEqual([
+      { words: "denied in 2h", soon: false },
+      { words: "denied in 10m 05s", soon: false },
+      { words: "denied in 1m 59s", soon: true },
+      { words: "denied in 59s", soon: true },
+      { words: "denied in 9s", soon: true },
+    ]);
+    expect([0, -60].map((seconds) => after(seconds).words)).toEqual(["is being denied", "is being denied"]);
+    expect(denied("nonsense", now).words).toBe("is being denied");
   });
 });
 

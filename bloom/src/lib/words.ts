@@ -122,13 +122,16 @@ export function span(seconds: number): string {
   return unit ? `${Math.floor(seconds / unit[0])}${unit[1]}` : `${Math.floor(seconds)}s`;
 }
 
-/** `4 min left`, `40 s left`. */
-export function left(until: number, now: number): string {
-  const seconds = Math.ceil((until - now) / 1_000);
-  if (seconds <= 0) return "time is up";
-  if (seconds < 60) return `${seconds} s left`;
-  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min left`;
-  return `${span(seconds).replace(/(?=\D)/, " ")} left`;
+/** From here on it is said louder that something is about to be decided. */
+const SOON = 120;
+
+/** `denied in 9m 05s`: minutes with their seconds, because somebody watches them pass. */
+export function denied(until: string, now: number): { words: string; soon: boolean } {
+  const seconds = Math.ceil((Date.parse(until) - now) / 1_000);
+  if (!(seconds > 0)) return { words: "is being denied", soon: true };
+  const rest = String(seconds % 60).padStart(2, "0");
+  const time = seconds < 60 || seconds >= 3_600 ? span(seconds) : `${Math.floor(seconds / 60)}m ${rest}s`;
+  return { words: `denied in ${time}`, soon: seconds <= SOON };
 }
 
 /** `1.2k`, `350k`, `2.1M`. */
