@@ -118,6 +118,16 @@ test("on a phone both are at hand: another project, and what finds everything", 
   await expect(row(page, "Oil the car")).toBeVisible();
   await expect(row(page, "Paint the door")).toBeHidden();
   await look(page, "phone");
+  await page.getByRole("link", { name: "Worktrees" }).click();
+  for (const [project, here, elsewhere] of [
+    ["shop", "door-lane", "car-lane"],
+    ["yard", "car-lane", "door-lane"],
+    ["shop", "door-lane", "car-lane"],
+  ] as const) {
+    await rail(page).selectOption(project);
+    await expect(page.getByRole("link", { name: here }).first()).toBeVisible();
+    await expect(page.getByRole("link", { name: elsewhere })).toHaveCount(0);
+  }
   await expectNoSeriousFindings(page);
   await page.getByRole("button", { name: "Search" }).click();
   await palette(page).fill("trace");

@@ -163,15 +163,21 @@ export class Resource<T> {
   private stale = false;
   private reading = false;
   private stopped = false;
+  private starts = 0;
 
   constructor(
     private readonly read: () => Promise<T>,
     private readonly concerns: (news: News) => boolean,
   ) {}
 
-  /** Reads now and follows, until the returned function is called. */
+  /**
+   * Reads now and follows, until the returned function is called. Started anew it asks for something else, as another
+   * project, so that what is still under way counts no more.
+   */
   start(): () => void {
     this.stopped = false;
+    this.starts += 1;
+    this.reading = false;
     void this.refresh();
     const stop = live.subscribe((news) => {
       if (news.all || this.concerns(news)) void this.refresh();
@@ -187,13 +193,16 @@ export class Resource<T> {
     this.stale = true;
     if (this.reading) return;
     this.reading = true;
+    const start = this.starts;
     while (this.stale && !this.stopped) {
       this.stale = false;
       try {
         const data = await this.read();
+        if (start !== this.starts) return;
         this.data = data;
         this.problem = undefined;
       } catch (error) {
+        if (start !== this.starts) return;
         this.problem = asProblem(error);
       }
     }

@@ -1,5 +1,6 @@
 //! Events as they are read: the newest at once, older ones page by page, new ones as they happen. What was read once stays
 //! true, because the log only ever grows at its end.
+import { untrack } from "svelte";
 import { api, ask, asProblem, type EventView, type Problem } from "../api";
 import { Resource } from "../live.svelte";
 
@@ -40,7 +41,8 @@ export class Trace {
   }
 
   start(): () => void {
-    return this.newest.start();
+    // It reads on from what it has, which is no reason to begin anew.
+    return untrack(() => this.newest.start());
   }
 
   refresh(): void {
