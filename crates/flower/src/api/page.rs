@@ -48,7 +48,8 @@ fn asset(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
     let kind = HeaderValue::from_str(file.metadata.mimetype()).expect("a type of a known ending");
     let takes_gzip = asked.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     let takes_gzip = takes_gzip.is_some_and(|value| value.split(',').any(|part| part.trim().starts_with("gzip")));
-    let small = Built::get(&format!("{name}.gz")).filter(|_| takes_gzip);
+    let packed = Built::get(&format!("{name}.gz"));
+    let small = packed.filter(|packed| takes_gzip && packed.data.len() < file.data.len());
     let is_small = small.is_some();
     let mut response = Body::from(small.unwrap_or(file).data.into_owned()).into_response();
     let headers = response.headers_mut();
