@@ -55,7 +55,7 @@ fn what_a_browser_can_unpack_it_gets_packed() {
                 assert!(packed.body.len() < plain.body.len() && packed.body.starts_with(&[0x1f, 0x8b]), "{style}");
                 smaller += 1;
             }
-            other => assert_eq!((other, packed.body), (None, plain.body), "{style}"),
+            other => assert_eq!((other, &packed.body), (None, &plain.body), "{style}"),
         }
     }
     assert!(smaller > 0);
