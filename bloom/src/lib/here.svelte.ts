@@ -47,7 +47,6 @@ class Here {
   choose(name: string): void {
     this.wanted = name;
     localStorage.setItem(KEY, name);
-    void this.status.refresh();
   }
 
   start(): () => void {

@@ -1783,13 +1783,7 @@ export interface components {
             /** @description Of the commands that were read. */
             sha256: string;
         };
-        /** @description What is kept of a worktree that was removed. */
-        ArchiveView: {
-            /** Format: int64 */
-            number: number;
-            name: string;
-            project: string;
-            branch: string;
+        Archive: {
             /** @description The newest commit of its branch. */
             tip: string;
             /** @description The branch is still there, because its work is not proved to be in MAIN. */
@@ -1801,10 +1795,19 @@ export interface components {
             files: number;
             /** Format: int64 */
             bytes: number;
-            /** @description Ignored files that were too large. */
+            /** @description Ignored files that were too large to keep, if any. */
             left_out: string[];
             removed_at: string;
+            /** @description RFC 3339; dropped after that. */
             until: string;
+        };
+        /** @description What is kept of a worktree that was removed. */
+        ArchiveView: components["schemas"]["Archive"] & {
+            /** Format: int64 */
+            number: number;
+            name: string;
+            project: string;
+            branch: string;
         };
         Beat: {
             /** Format: int64 */
@@ -2995,6 +2998,7 @@ export type AgentView = components['schemas']['AgentView'];
 export type Alarm = components['schemas']['Alarm'];
 export type AlarmView = components['schemas']['AlarmView'];
 export type Approve = components['schemas']['Approve'];
+export type Archive = components['schemas']['Archive'];
 export type ArchiveView = components['schemas']['ArchiveView'];
 export type Beat = components['schemas']['Beat'];
 export type BriefKind = components['schemas']['BriefKind'];

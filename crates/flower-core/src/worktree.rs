@@ -13,6 +13,7 @@ use crate::word::words;
 use crate::world::World;
 use crate::{Event, event};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 words! {
     /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
@@ -58,11 +59,13 @@ pub struct Worktree {
     pub displaced: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Archive {
     /// The newest commit of its branch.
     pub tip: String,
+    /// The branch is still there, because its work is not proved to be in MAIN.
     pub branch_kept: bool,
+    /// Files that were not committed.
     pub files: u64,
     pub bytes: u64,
     /// Ignored files that were too large to keep, if any.

@@ -2,7 +2,7 @@
 
 use flower_core::Worktree;
 use flower_core::review::Remark;
-use flower_core::worktree::{Seal, Sort, Stage};
+use flower_core::worktree::{Archive, Seal, Sort, Stage};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -138,35 +138,15 @@ pub struct ArchiveView {
     pub name: String,
     pub project: String,
     pub branch: String,
-    /// The newest commit of its branch.
-    pub tip: String,
-    /// The branch is still there, because its work is not proved to be in MAIN.
-    pub branch_kept: bool,
-    /// Files that were not committed.
-    pub files: u64,
-    pub bytes: u64,
-    /// Ignored files that were too large.
-    pub left_out: Vec<String>,
-    pub removed_at: String,
-    pub until: String,
+    #[serde(flatten)]
+    pub archive: Archive,
 }
 
 impl ArchiveView {
     pub fn new(worktree: Worktree) -> Option<ArchiveView> {
-        let kept = worktree.archive?;
-        Some(ArchiveView {
-            number: worktree.number,
-            name: worktree.name,
-            project: worktree.project,
-            branch: worktree.branch,
-            tip: kept.tip,
-            branch_kept: kept.branch_kept,
-            files: kept.files,
-            bytes: kept.bytes,
-            left_out: kept.left_out,
-            removed_at: kept.removed_at,
-            until: kept.until,
-        })
+        let archive = worktree.archive?;
+        let Worktree { number, name, project, branch, .. } = worktree;
+        Some(ArchiveView { number, name, project, branch, archive })
     }
 }
 

@@ -27,15 +27,16 @@ pub(super) async fn run(context: &Context, args: &ArchiveArgs) -> Result<(), Pro
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["#", "NAME", "REMOVED", "FILES", "SIZE", "UNTIL", "BRANCH", "LEFT OUT"], 7);
-        for a in kept {
+        for removed in kept {
+            let a = &removed.archive;
             table.row(vec![
-                a.number.to_string().into(),
-                a.name.clone().into(),
+                removed.number.to_string().into(),
+                removed.name.clone().into(),
                 ago(&a.removed_at, now).into(),
                 a.files.to_string().into(),
                 size(a.bytes).into(),
                 a.until.get(..10).unwrap_or(&a.until).to_owned().into(),
-                if a.branch_kept { format!("{} kept", a.branch) } else { "in MAIN".to_owned() }.into(),
+                if a.branch_kept { format!("{} kept", removed.branch) } else { "in MAIN".to_owned() }.into(),
                 a.left_out.join(", ").into(),
             ]);
         }
