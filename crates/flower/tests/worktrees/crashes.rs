@@ -139,6 +139,23 @@ fn a_setup_that_was_cut_off_has_failed_and_says_what_to_do() {
 }
 
 #[test]
+fn a_commit_that_was_being_mirrored_leaves_nothing_uncommitted() {
+    for at in ["update-ref --stdin", "read-tree --reset HEAD"] {
+        let flower = with_one(&[]);
+        with_git_that_stays(&flower, at);
+        std::thread::scope(|scope| {
+            // Whoever leaves waits until it is mirrored.
+            scope.spawn(|| inside(&flower, "one", "echo x > x; git add x; git commit -qm x"));
+            crash(&flower);
+        });
+        let one = show(&flower, "one");
+        assert_eq!((&one["dirty"], &one["ahead"]), (&json!(false), &json!(1)), "{at}: {one}");
+        assert_eq!(git(&flower, &tree(&flower, "one"), &["status", "--porcelain"]), "", "{at}");
+        assert_main_is_whole(&flower);
+    }
+}
+
+#[test]
 fn locks_of_a_git_that_was_killed_are_gone_for_whoever_comes_next() {
     let flower = with_one(&[]);
     let private = flower.home.join("seals/repo/one/private.git");

@@ -126,15 +126,15 @@ impl App {
             }
         }
         update_refs(&place.repository, lines).await?;
-        if moves {
+        // An earlier daemon may have ended behind that.
+        let moved = moves || (old.as_deref() == Some(new.as_str()) && new != mirrored);
+        if moved {
             self.move_operators_index(place).await?;
+            let before = if moves { old.as_deref() } else { Some(mirrored).filter(|commit| !commit.is_empty()) };
+            self.note_commits(place, before, &new).await;
         }
         fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
-        super::disk::delete(&place.refused()).map_err(io)?;
-        if moves {
-            self.note_commits(place, old.as_deref(), &new).await;
-        }
-        Ok(())
+        super::disk::delete(&place.refused()).map_err(io)
     }
 
     /// Commits of the operator's that the branch went on without, and how to bring each of them back.
