@@ -143,25 +143,26 @@ impl App {
             self.recover_main(&landing.project, Since::Trouble).await?;
             return Ok(End::Recovered);
         }
-        let (main, old, repository) = {
-            let turn = self.main_turn(&landing.project).await?;
-            let (main, seen) = self.check_main(&turn).await?;
-            let adopting = landing.source == Source::Adopted;
-            match (&main.alarm, seen.tip) {
-                (Some(_), Some(tip)) if adopting => (main, tip, turn.repository.clone()),
-                (None, Some(tip)) => (main, tip, turn.repository.clone()),
-                // The policy says in words what it waits for.
-                _ => return Ok(End::Put(String::new())),
-            }
-        };
-        let onto = main.tip.clone();
+        let turn = self.main_turn(&landing.project).await?;
+        let repository = turn.repository.clone();
+        let onto = self.main_of(&landing.project).await?.tip;
         // Nothing of this depends on the others.
-        let (merged, found, facts, identity) = tokio::join!(
+        let (merged, found, facts, identity, looked) = tokio::join!(
             merge::merge_onto(&repository, &onto, &landing),
             self.inspect(&repository, &onto, &landing.commit),
             self.facts_of(&landing.project),
             identity(&repository),
+            self.check_main(&turn),
         );
+        drop(turn);
+        let (main, seen) = looked?;
+        let adopting = landing.source == Source::Adopted;
+        let old = match (&main.alarm, seen.tip) {
+            (Some(_), Some(tip)) if adopting => tip,
+            (None, Some(tip)) => tip,
+            // The policy says in words what it waits for.
+            _ => return Ok(End::Put(String::new())),
+        };
         if merged.is_err() && !exists(&repository, &landing.commit).await? {
             let why = format!("the commit {} is gone from the repository", landing.commit);
             return self.reject(&landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await;
@@ -236,11 +237,18 @@ impl App {
         if self.landing(number).await?.state != State::Checking {
             return Ok(End::Settled);
         }
-        let (now, seen) = self.check_main(turn).await?;
+        let (now, tip) = match settings.checks.0.is_empty() {
+            // Then the first look is as good as another, and git moves only what is where it was.
+            true => (self.main_of(&turn.project).await?, Some(old.to_owned())),
+            false => {
+                let (now, seen) = self.check_main(turn).await?;
+                (now, seen.tip)
+            }
+        };
         if now.frozen.is_some() {
             return Ok(End::Put("the queue was frozen during its checks".to_owned()));
         }
-        if now.tip != main.tip || seen.tip.as_deref() != Some(old) {
+        if now.tip != main.tip || tip.as_deref() != Some(old) {
             return Ok(End::Again);
         }
         if now.alarm.is_some() && landing.source != Source::Adopted {

@@ -4,7 +4,7 @@
 //! should be. A journal is on disk before the branch moves. The branch itself is the only commit point: after a crash git is
 //! asked, and what had happened is finished.
 
-use super::served::{self, Change};
+use super::served::{self, Change, Staged};
 use crate::app::App;
 use crate::app::landing::VerifiedCommit;
 use crate::app::worktrees::refs::tip;
@@ -100,13 +100,16 @@ impl App {
         }
         served::require_index(&turn.repository).await?;
         failpoint::here("main.before_journal");
-        self.write_journal(&turn.project, &journal)?;
-        failpoint::here("main.journal");
         let branch = format!("refs/heads/{}", main.branch);
-        let swap = git::in_main(&turn.repository)
-            .args(["update-ref", "-m", "flower: landing", &branch, new, old])
-            .output()
-            .await?;
+        let swap = async {
+            self.write_journal(&turn.project, &journal)?;
+            failpoint::here("main.journal");
+            let args = ["update-ref", "-m", "flower: landing", &branch, new, old];
+            Ok::<_, Problem>(git::in_main(&turn.repository).args(args).output().await?)
+        };
+        // What the checkout is to be is made ready beside it meanwhile; whatever moves it begins with the branch.
+        let (staged, swap) = tokio::join!(Staged::prepare(&turn.repository, old, new, changes), swap);
+        let swap = swap?;
         if swap.code != 0 {
             self.close_journal(&turn.project);
             if tip(&turn.repository, &branch).await?.as_deref() != Some(old) {
@@ -119,7 +122,7 @@ impl App {
             ));
         }
         failpoint::here("main.moved");
-        let left = served::bring(&self.home, &turn.repository, old, new, changes).await?;
+        let left = served::bring(&self.home, &turn.repository, staged, (old, new), changes).await?;
         failpoint::here("main.tree");
         Ok(Moved::Yes { left })
     }
@@ -159,7 +162,8 @@ impl App {
                 tracing::warn!("{}: {error}", lock.display());
             }
             let changes = served::changes(&turn.repository, &journal.old, &journal.new).await?;
-            served::bring(&self.home, &turn.repository, &journal.old, &journal.new, &changes).await?;
+            let staged = Staged::prepare(&turn.repository, &journal.old, &journal.new, &changes).await;
+            served::bring(&self.home, &turn.repository, staged, (&journal.old, &journal.new), &changes).await?;
             if let Some(number) = journal.landing {
                 let step = Step::Land { onto: journal.onto, merge_commit: journal.new, note: journal.note };
                 self.submit(&Caller::system(), Command::Landing { number, step }).await?;

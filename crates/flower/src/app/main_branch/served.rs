@@ -97,16 +97,16 @@ fn only_holds(dir: &Path, path: &Path, gone: &HashSet<&Path>) -> bool {
 pub(in crate::app) async fn bring(
     home: &Home,
     repository: &Repository,
-    from: &str,
-    to: &str,
+    staged: Result<Option<Staged<'_>>, Problem>,
+    (from, to): (&str, &str),
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    wait_for_index(repository).await;
     if in_the_way(repository, changes).is_empty() {
         // At once, and only if everything is as it should be.
-        let at_once = match changes.iter().all(|change| is_plain(repository, change)) {
-            true => swap(repository, from, to, changes).await,
-            false => by_git(repository, from, to).await,
+        let at_once = match staged {
+            Ok(Some(staged)) => staged.put_in_place(from, to, changes).await,
+            Ok(None) => by_git(repository, from, to).await,
+            Err(problem) => Err(problem),
         };
         match at_once {
             Ok(()) => return Ok(Vec::new()),
@@ -117,6 +117,7 @@ pub(in crate::app) async fn bring(
 }
 
 async fn by_git(repository: &Repository, from: &str, to: &str) -> Result<(), Problem> {
+    wait_for_index(repository).await;
     git::in_main(repository).args(["read-tree", "-m", "-u", from, to]).deadline(CHECKOUT).run().await?;
     Ok(())
 }
@@ -133,39 +134,64 @@ fn is_plain(repository: &Repository, change: &Change) -> bool {
     }
 }
 
-/// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
-/// moment would find nothing. After a crash in between, each file is as the one or the other commit has it.
-async fn swap(repository: &Repository, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
-    let staged = repository.git_dir.join("flower-staged");
-    let io = |error: std::io::Error| crate::home::problem(&staged, &error);
-    disk::delete(&staged).map_err(io)?;
-    let next = NextIndex::begin(repository).map_err(io)?;
-    // Says if anything that changes is not as the old commit has it.
-    next.git().args(["read-tree", "-m", from, to]).run().await?;
-    let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.kind == 'D');
-    if !new.is_empty() {
-        let prefix = format!("--prefix={}/", staged.display());
-        let list = new.iter().map(|change| change.path.as_os_str()).collect::<Vec<_>>().join(OsStr::new("\0"));
-        let write = next.git().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
-        write.input(list.as_bytes().to_vec()).run().await?;
-    }
-    for change in new {
-        let place = repository.root.join(&change.path);
-        if let Some(above) = place.parent() {
-            fs::create_dir_all(above).map_err(io)?;
+/// The files that a commit brings, and the index that goes with them, ready beside MAIN's own.
+pub(in crate::app) struct Staged<'a> {
+    index: NextIndex<'a>,
+    folder: PathBuf,
+}
+
+impl<'a> Staged<'a> {
+    /// Nothing, if it is more difficult than files that are written, replaced or deleted. Touches nothing that anybody sees.
+    pub(in crate::app) async fn prepare(
+        repository: &'a Repository,
+        from: &str,
+        to: &str,
+        changes: &[Change],
+    ) -> Result<Option<Staged<'a>>, Problem> {
+        if !changes.iter().all(|change| is_plain(repository, change)) {
+            return Ok(None);
         }
-        fs::rename(staged.join(&change.path), &place).map_err(io)?;
+        wait_for_index(repository).await;
+        let folder = repository.git_dir.join("flower-staged");
+        let io = |error: io::Error| crate::home::problem(&folder, &error);
+        disk::delete(&folder).map_err(io)?;
+        let index = NextIndex::begin(repository).map_err(io)?;
+        // Says if anything that changes is not as the old commit has it.
+        index.git().args(["read-tree", "-m", from, to]).run().await?;
+        let new = changes.iter().filter(|change| change.kind != 'D');
+        let list = new.map(|change| change.path.as_os_str()).collect::<Vec<_>>().join(OsStr::new("\0"));
+        if !list.is_empty() {
+            let prefix = format!("--prefix={}/", folder.display());
+            let write = index.git().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
+            write.input(list.as_bytes().to_vec()).run().await?;
+        }
+        Ok(Some(Staged { index, folder }))
     }
-    for change in gone {
-        remove_file(repository, Path::new(&change.path)).map_err(io)?;
+
+    /// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
+    /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it.
+    async fn put_in_place(&self, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
+        let io = |error: io::Error| crate::home::problem(&self.folder, &error);
+        let repository = self.index.repository;
+        let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.kind == 'D');
+        for change in new {
+            let place = repository.root.join(&change.path);
+            if let Some(above) = place.parent() {
+                fs::create_dir_all(above).map_err(io)?;
+            }
+            fs::rename(self.folder.join(&change.path), &place).map_err(io)?;
+        }
+        for change in gone {
+            remove_file(repository, Path::new(&change.path)).map_err(io)?;
+        }
+        // Says by its exit code that something differs, which somebody may have done meanwhile.
+        self.index.git().args(["update-index", "-q", "--refresh"]).output().await?;
+        if !self.index.install().map_err(io)? {
+            git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
+            git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+        }
+        disk::delete(&self.folder).map_err(io)
     }
-    // Says by its exit code that something differs, which somebody may have done meanwhile.
-    next.git().args(["update-index", "-q", "--refresh"]).output().await?;
-    if !next.install().map_err(io)? {
-        git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
-        git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
-    }
-    disk::delete(&staged).map_err(io)
 }
 
 /// What MAIN's index is to be, made beside it while everybody else still has the old one.
