@@ -1,9 +1,10 @@
 //! One git process: its environment is what we say, its answer is bounded, and it ends at its deadline.
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{PipeReader, PipeWriter};
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use thiserror::Error;
@@ -85,9 +86,10 @@ impl Run {
 
     pub(super) async fn output(self) -> Result<Output, GitError> {
         let command = self.name();
-        let mut process = Command::new(&self.program);
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let mut process = Command::new(place_of(&self.program, &path));
         process.args(&self.args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        process.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()));
+        process.env("PATH", path);
         process.envs(self.env.iter().map(|(name, value)| (name, value)));
         // A group of its own, so that its children end with it.
         process.process_group(0);
@@ -125,6 +127,21 @@ impl Run {
             Err(_) => Err(GitError::Deadline { command, seconds: self.deadline.as_secs() }),
         }
     }
+}
+
+/// Where a program is, so that it is started by its whole path: for a name, with a PATH that we set, the standard library
+/// copies all of the daemon's memory maps only to look for it.
+fn place_of(program: &OsStr, path: &OsStr) -> PathBuf {
+    let program = Path::new(program);
+    if program.components().count() > 1 {
+        return program.to_owned();
+    }
+    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|place| {
+        place.is_absolute()
+            && place.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    });
+    // Then starting it says what is missing.
+    found.unwrap_or_else(|| program.to_owned())
 }
 
 impl Output {

@@ -1,5 +1,5 @@
-//! Hears when something is committed inside of a sealed worktree, so that its branch is mirrored at once. The kernel tells;
-//! nothing is polled.
+//! Hears when something is committed inside of a worktree, so that the branch of a sealed one is mirrored at once and whoever
+//! looks on sees it. The kernel tells; nothing is polled.
 
 use super::place::Place;
 use crate::app::App;
@@ -30,19 +30,19 @@ impl Watch {
     /// Listens to a worktree. What goes away takes its watch along.
     pub(super) fn add(&self, place: &Place, number: u64) {
         let Some(ear) = self.ear.get() else { return };
-        if place.seal == Seal::Linked {
-            return;
-        }
-        let private = place.private();
-        // HEAD, the index and packed refs; and the branch itself.
-        for dir in [private.clone(), private.join("refs/heads/flower")] {
+        // HEAD, the index and packed refs; and the branch itself, which a linked worktree moves in MAIN's repository.
+        let dirs = match place.seal {
+            Seal::Sealed => vec![place.private(), place.private().join("refs/heads/flower")],
+            Seal::Linked => place.admin().into_iter().collect(),
+        };
+        for dir in dirs {
             ear.listen(&dir, WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE, number);
         }
     }
 }
 
 impl App {
-    /// Mirrors every sealed worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
+    /// Looks at every worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
     pub async fn watch_worktrees(self: Arc<Self>) {
         let (ear, mut told) = match Ear::open("worktree-watch", QUEUE) {
             Ok(open) => open,
@@ -60,7 +60,7 @@ impl App {
             for number in next {
                 waiting.remove(&number);
                 let app = self.clone();
-                busy.insert(at_work.spawn(async move { app.mirror_number(number).await }).id(), number);
+                busy.insert(at_work.spawn(async move { app.has_moved(number).await }).id(), number);
             }
             tokio::select! {
                 Some(done) = at_work.join_next_with_id() => {
@@ -79,14 +79,16 @@ impl App {
     }
 
     /// Also listens anew: git deletes and makes its folders as it packs refs.
-    async fn mirror_number(&self, number: u64) {
+    async fn has_moved(&self, number: u64) {
         let Ok(Some(worktree)) = self.store.read(move |conn| worktrees::worktree(conn, number)).await else { return };
-        if worktree.stage != Stage::Ready || worktree.seal != Seal::Sealed {
+        if worktree.stage != Stage::Ready {
             return;
         }
         let Ok(place) = self.place(&worktree).await else { return };
         self.worktrees.watch.add(&place, number);
-        if let Err(problem) = self.mirror(&place).await {
+        if worktree.seal == Seal::Sealed
+            && let Err(problem) = self.mirror(&place).await
+        {
             tracing::warn!("{}: {}", worktree.name, problem.message);
         }
         self.stirs.stir(Stirs::WORKTREES);
