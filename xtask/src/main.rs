@@ -7,6 +7,7 @@ mod demo;
 mod guard;
 mod install;
 mod licences;
+mod memory;
 mod news;
 mod pictures;
 mod postgres;

@@ -4,6 +4,7 @@ use crate::agents;
 use crate::bloom;
 use crate::install::{self, Tools};
 use crate::licences;
+use crate::memory;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
 use crate::steps::Steps;
@@ -37,6 +38,7 @@ struct Options {
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
+    memory::start_again_in_memory();
     let mut steps = Steps::begin();
 
     let tools = steps.step("prerequisites", install::require_tools)?;
@@ -126,8 +128,8 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     let program = Program::cargo(deadline);
     let common = ["--workspace", "--locked", "--no-fail-fast"];
     if tools.nextest {
-        // Most tests wait more than they compute.
-        let threads = std::thread::available_parallelism().map_or(3, |cores| cores.get() + 1);
+        // Many tests wait more than they compute.
+        let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2);
         let threads = format!("--test-threads={threads}");
         let program = program.args(["nextest", "run", &threads]).args(common);
         return Ok(program.args(&options.nextest_arguments));

@@ -51,10 +51,6 @@ impl Flower {
         rustix::process::getuid().is_root().then(|| Flower::of(Some(ORDINARY_USER)))
     }
 
-    pub fn is_of_another_user(&self) -> bool {
-        self.user.is_some()
-    }
-
     fn of(user: Option<u32>) -> Flower {
         let dir = tempfile::Builder::new().prefix("flower-").tempdir().expect("a temporary folder");
         let (home, repo) = (dir.path().join("home"), dir.path().join("repo"));

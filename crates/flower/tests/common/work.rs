@@ -25,7 +25,7 @@ pub fn prepare(flower: &Flower) {
     flower.start();
 }
 
-/// The test as whoever runs it and, if that is root, again as an ordinary user.
+/// The test as an ordinary user; with `FLOWER_SOAK=1` also as root, as whom all other tests run where root runs them.
 pub fn as_each_user(test: impl Fn(&Flower)) {
     as_each_user_unserved(|flower| {
         prepare(flower);
@@ -35,9 +35,11 @@ pub fn as_each_user(test: impl Fn(&Flower)) {
 
 /// Before flower has seen the repository.
 pub fn as_each_user_unserved(test: impl Fn(&Flower)) {
-    for flower in std::iter::once(Flower::new()).chain(Flower::of_ordinary_user()) {
-        test(&flower);
+    let ordinary = Flower::of_ordinary_user();
+    if is_soak() || ordinary.is_none() {
+        test(&Flower::new());
     }
+    ordinary.iter().for_each(test);
 }
 
 pub fn new(flower: &Flower, name: &str, more: &[&str]) -> Value {
