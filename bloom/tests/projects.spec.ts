@@ -98,11 +98,28 @@ test("a new brief belongs to the project that is looked at, unless told otherwis
   await expect(dialog.getByLabel("Project")).toHaveValue("yard");
 });
 
-test("the trace has all of it, and that of a brief nothing else", async ({ page, flower }) => {
+test("the trace is one project's as it happens, all of it, or a brief's", async ({ page, flower }) => {
   both(flower);
   await flower.open(page, "/trace");
   await expect(row(page, "Paint the door")).toBeVisible();
+  await expect(row(page, "Oil the car")).toBeHidden();
+  await rail(page).selectOption("yard");
   await expect(row(page, "Oil the car")).toBeVisible();
+  await expect(row(page, "car-lane").first()).toBeVisible();
+  await expect(row(page, "Paint the door")).toBeHidden();
+  flower.run("brief", "note", "1", "red it is");
+  flower.run("brief", "note", "2", "with the good oil");
+  await expect(row(page, "with the good oil")).toBeVisible();
+  await expect(row(page, "red it is")).toBeHidden();
+  const chosen = page.getByRole("search").getByLabel("Project");
+  await expect(chosen).toHaveValue("yard");
+  await chosen.selectOption("All projects");
+  await expect(row(page, "red it is")).toBeVisible();
+  await expect(row(page, "with the good oil")).toBeVisible();
+  await page.reload();
+  await expect(chosen).toHaveValue("*");
+  await expect(row(page, "Paint the door")).toBeVisible();
+  await look(page, "projects-trace");
   await page.getByRole("textbox", { name: "Brief" }).fill("2");
   await page.keyboard.press("Enter");
   await expect(row(page, "Oil the car")).toBeVisible();

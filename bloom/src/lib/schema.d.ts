@@ -4474,6 +4474,8 @@ export interface operations {
                 after?: number;
                 /** @description Only the trace of one brief. */
                 brief?: number;
+                /** @description Only what happens in one project. */
+                project?: string;
             };
             header?: never;
             path?: never;
@@ -6018,6 +6020,8 @@ export interface operations {
     trace: {
         parameters: {
             query?: {
+                /** @description Only what happened in this project. */
+                project?: string;
                 /** @description Events after this one, oldest first. */
                 after?: number;
                 /** @description The newest events before this one. */
@@ -6036,6 +6040,14 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventView"][];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
                 };
             };
         };

@@ -96,17 +96,35 @@ fn with_a_brief() -> Flower {
 #[test]
 fn what_moves_without_an_event_is_hinted_at() {
     let flower = Flower::started();
-    flower.ok(&["worktree", "new", "stirring"]);
-    let mut events = Events::open(&flower, "", None);
-    let commit = "git -c user.name=x -c user.email=x@example.com commit --quiet --allow-empty --message more";
-    flower.ok(&["worktree", "shell", "stirring", "--", "sh", "-c", commit]);
     flower.ok(&["brief", "new", "one"]);
-    // Hints come between events, a little later than what they are about.
-    eventually("its branch moved", || {
-        assert_eq!(note(&flower, 1, "again").send().status, 200);
-        events.next().expect("an event");
-        events.stirred.iter().any(|topic| topic == "worktrees").then_some(())
-    });
+    for seal in ["--sealed", "--linked"] {
+        let made = flower.json(&["worktree", "new", &seal[2..], seal]);
+        let mut events = Events::open(&flower, "", None);
+        // Hints come between events, a little later than what they are about.
+        let mut is_told = || {
+            assert_eq!(note(&flower, 1, "again").send().status, 200);
+            events.next().expect("an event");
+            std::mem::take(&mut events.stirred).iter().any(|topic| topic == "worktrees").then_some(())
+        };
+        // What its making has stirred is over when nothing has come for a while.
+        let mut quiet = 0;
+        eventually("it is quiet", || {
+            quiet = if is_told().is_some() { 0 } else { quiet + 1 };
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            (quiet == 10).then_some(())
+        });
+        match seal {
+            "--linked" => {
+                let tree = std::path::Path::new(made["path"].as_str().expect("a path"));
+                flower.git(tree, &["commit", "--quiet", "--allow-empty", "--message", "by hand"]);
+            }
+            _ => {
+                let commit = "git -c user.name=x -c user.email=x@example.com commit -q --allow-empty -m more";
+                flower.ok(&["worktree", "shell", "sealed", "--", "sh", "-c", commit]);
+            }
+        }
+        eventually("its branch moved", is_told);
+    }
 }
 
 #[test]
@@ -213,6 +231,30 @@ fn a_reader_of_one_brief_sees_only_that() {
     assert_eq!(note(&flower, 1, "of one").send().status, 200);
     assert_eq!(note(&flower, 2, "of two").send().status, 200);
     assert_eq!(resumed.next().map(|event| event["body"]["text"].clone()), Some(json!("of two")));
+}
+
+#[test]
+fn a_reader_of_one_project_sees_only_that() {
+    let flower = with_a_brief();
+    let other = flower.make_repository("other");
+    flower.json_in(&other, &["init"]);
+    flower.json_in(&other, &["brief", "new", "of other"]);
+    let mut events = Events::open(&flower, "?after=0&project=other", None);
+    let follower = Follower::start(&flower, &["trace", "--follow", "--after", "0", "--project", "other", "--json"]);
+    for brief in [1, 2, 1, 2] {
+        assert_eq!(note(&flower, brief, "more").send().status, 200);
+    }
+    let trace = flower.json(&["trace", "--project", "other"]);
+    let trace = trace.as_array().expect("a list");
+    assert!(trace.iter().any(|event| event["kind"] == "project_registered"), "{trace:?}");
+    assert!(trace.iter().all(|event| event["brief"] != 1), "{trace:?}");
+    assert_eq!(trace.iter().filter(|event| event["kind"] == "note_added").count(), 2);
+    assert_eq!(events.take(trace.len()), *trace);
+    assert_eq!(follower.take(trace.len()), *trace);
+    let newest = flower.json(&["trace", "--project", "other", "--limit", "2"]);
+    assert_eq!(newest.as_array().expect("a list")[..], trace[trace.len() - 2..]);
+    let error = flower.fails(&["trace", "--project", "third", "--follow"], 3);
+    assert!(error["hints"][0].as_str().is_some_and(|hint| hint.contains("other")), "{error}");
 }
 
 #[test]

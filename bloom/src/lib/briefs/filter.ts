@@ -1,5 +1,6 @@
 //! Which briefs are looked at. The choice is kept in the address, so that it can be sent and come back to.
 import type { BriefKind, Status } from "../api";
+import { ALL_PROJECTS } from "../projects";
 import { spaced } from "../words";
 import type { BriefRow, Hit } from "./row";
 
@@ -27,8 +28,6 @@ export const COLUMNS: Status[] = [
 ];
 export const KINDS: BriefKind[] = ["feature", "fix", "research", "note", "epic", "incident"];
 const CLOSED = new Set<string>(["landed", "done", "cancelled"]);
-/** Stands for all projects in the address. */
-export const ALL_PROJECTS = "*";
 
 export interface Filter {
   text: string;

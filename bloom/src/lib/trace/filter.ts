@@ -6,6 +6,8 @@ export interface Filter {
   /** `agent/play-1`, or a type alone as `agent/`. */
   actor: string;
   brief: number | undefined;
+  /** Unset is the project that the page looks at. */
+  project: string | undefined;
   text: string;
 }
 
@@ -34,6 +36,7 @@ export function fromAddress(params: URLSearchParams): Filter {
     group: GROUP_NAMES.some(([id]) => id === group) ? group : "",
     actor: params.get("actor") ?? "",
     brief: Number.isSafeInteger(brief) && brief > 0 ? brief : undefined,
+    project: params.get("project") ?? undefined,
     text: params.get("q") ?? "",
   };
 }
@@ -43,13 +46,14 @@ export function toAddress(filter: Filter): string {
     ["group", filter.group],
     ["actor", filter.actor],
     ["brief", filter.brief ? String(filter.brief) : ""],
+    ["project", filter.project ?? ""],
     ["q", filter.text.trim()],
   ];
   const params = new URLSearchParams(parts.filter(([, value]) => value));
   return params.size > 0 ? `?${params}` : "";
 }
 
-/** Whether something is left out that the daemon has given; a brief's trace is asked for, not sifted. */
+/** Whether something is left out that the daemon has given; a brief's trace and a project's are asked for, not sifted. */
 export function sifts(filter: Filter): boolean {
   return Boolean(filter.group || filter.actor || filter.text.trim());
 }

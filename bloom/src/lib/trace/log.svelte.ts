@@ -7,6 +7,12 @@ import { Resource } from "../live.svelte";
 /** So many pages are read at once to find something that is wanted. */
 const MOST_PAGES = 10;
 
+/** Whose events: all of them unless something is said. */
+export interface Of {
+  brief?: number | undefined;
+  project?: string | undefined;
+}
+
 interface Sizes {
   first: number;
   page: number;
@@ -24,11 +30,12 @@ export class Trace {
   /** Reads the newest, then whatever came after those that are known. */
   private readonly newest = new Resource(
     () => this.catchUp(),
-    (news) => news.events.some((event) => this.brief === undefined || event.brief === this.brief),
+    // Which of them are a project's, the daemon knows.
+    (news) => news.events.some((event) => this.of.brief === undefined || event.brief === this.of.brief),
   );
 
   constructor(
-    readonly brief: number | undefined,
+    readonly of: Of,
     private readonly sizes: Sizes,
   ) {}
 
@@ -80,9 +87,10 @@ export class Trace {
   }
 
   private page(query: { after?: number; before?: number; limit: number }): Promise<EventView[]> {
-    return this.brief === undefined
-      ? ask(api.GET("/api/trace", { params: { query } }))
-      : ask(api.GET("/api/briefs/{number}/trace", { params: { path: { number: this.brief }, query } }));
+    const { brief, project } = this.of;
+    return brief === undefined
+      ? ask(api.GET("/api/trace", { params: { query: { ...query, project } } }))
+      : ask(api.GET("/api/briefs/{number}/trace", { params: { path: { number: brief }, query } }));
   }
 
   private add(page: EventView[]): void {

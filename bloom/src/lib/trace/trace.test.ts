@@ -21,7 +21,7 @@ const filter = (address: string) => fromAddress(new URLSearchParams(address));
 
 describe("filters", () => {
   it("are the same there and back, and forget nonsense", () => {
-    const address = "?group=agents&actor=agent%2Fplay-1&brief=4&q=red";
+    const address = "?group=agents&actor=agent%2Fplay-1&brief=4&project=*&q=red";
     expect(toAddress(filter(address))).toBe(address);
     expect(toAddress(filter("?group=x&brief=-1"))).toBe("");
   });
@@ -42,7 +42,7 @@ describe("filters", () => {
   });
 
   it("of a brief alone sift nothing", () => {
-    expect(sifts(filter("?brief=3"))).toBe(false);
+    expect(sifts(filter("?brief=3&project=web"))).toBe(false);
     expect(sifts(filter("?brief=3&q=x"))).toBe(true);
   });
 

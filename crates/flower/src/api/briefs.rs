@@ -4,7 +4,7 @@ use super::extract::{Body, Path, Query, Who};
 use crate::app::App;
 use crate::app::briefs::{Filter, Which};
 use crate::app::projects::ProjectChoice;
-use crate::app::trace::Window;
+use crate::app::trace::{Of, Window};
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
 use crate::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
@@ -287,7 +287,7 @@ pub(super) async fn trace(
     Path(number): Path<u64>,
     Query(q): Query<TraceQuery>,
 ) -> Answer<Vec<EventView>> {
-    let window = Window { brief: Some(number), after: q.after, before: q.before, limit: q.limit };
+    let window = Window { of: Of::Brief(number), after: q.after, before: q.before, limit: q.limit };
     app.trace(window).await.map(Json)
 }
 

@@ -6,7 +6,7 @@ use super::guard::bearer;
 use super::serve::Shutdown;
 use crate::app::App;
 use crate::app::stirs::Stirs;
-use crate::app::trace::{LiveEvent, Window};
+use crate::app::trace::{LiveEvent, Of, Window};
 use crate::error::Problem;
 use crate::view::EventView;
 use axum::Extension;
@@ -38,6 +38,8 @@ pub(super) struct LiveQuery {
     after: Option<u64>,
     /// Only the trace of one brief.
     brief: Option<u64>,
+    /// Only what happens in one project.
+    project: Option<String>,
 }
 
 /// Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
@@ -53,6 +55,11 @@ pub(super) async fn live(
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
     let bell = app.store.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
+    let of = match (q.brief, q.project) {
+        (Some(brief), _) => Of::Brief(brief),
+        (None, Some(project)) => Of::Project(project),
+        (None, None) => Of::All,
+    };
     let token = bearer(&headers).unwrap_or_default().to_owned();
     let (stirs, stirred) = (app.stirs.listen(), BTreeSet::new());
     let reader = Reader {
@@ -64,7 +71,7 @@ pub(super) async fn live(
         shutdown,
         token,
         at,
-        brief: q.brief,
+        of,
         live: false,
         greeted: false,
         doubted: false,
@@ -88,7 +95,7 @@ struct Reader {
     token: String,
     /// The last event that was handed over.
     at: u64,
-    brief: Option<u64>,
+    of: Of,
     /// It has caught up once. If it then falls behind what is remembered, it is too slow.
     live: bool,
     greeted: bool,
@@ -109,7 +116,7 @@ impl Reader {
             let frames = match self.app.store.live().after(self.at, BATCH) {
                 Some(events) => {
                     self.live = true;
-                    self.take_live(&events)
+                    self.take_live(&events).await?
                 }
                 None if self.live => return None,
                 None => self.read_log().await?,
@@ -138,33 +145,47 @@ impl Reader {
         }
     }
 
-    fn take_live(&mut self, events: &[Arc<LiveEvent>]) -> Vec<u8> {
+    async fn take_live(&mut self, events: &[Arc<LiveEvent>]) -> Option<Vec<u8>> {
+        let ours = self.ours(events.first().zip(events.last()).map(|(a, b)| (a.recorded.seq, b.recorded.seq))).await?;
         let mut frames = Vec::new();
         for event in events {
-            if self.passes(&event.recorded) {
+            if self.passes(&event.recorded, &ours) {
                 frames.extend_from_slice(event.rendered.get_or_init(|| frame(&event.recorded)));
             }
         }
-        frames
+        Some(frames)
     }
 
     async fn read_log(&mut self) -> Option<Vec<u8>> {
         let window = Window { after: Some(self.at), limit: Some(BATCH as u64), ..Window::default() };
         let events = self.app.events(window).await.ok()?;
+        let ours = self.ours(events.first().zip(events.last()).map(|(a, b)| (a.seq, b.seq))).await?;
         let mut frames = Vec::new();
         for event in &events {
-            if self.passes(event) {
+            if self.passes(event, &ours) {
                 frames.extend_from_slice(&frame(event));
             }
         }
         Some(frames)
     }
 
+    /// The project's events between these two, if this reader has asked for a project.
+    async fn ours(&self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
+        match (&self.of, span) {
+            (Of::Project(project), Some((first, last))) => self.app.events_of(project, first, last).await.ok(),
+            _ => Some(BTreeSet::new()),
+        }
+    }
+
     /// Moves past an event and says whether this reader wants it.
-    fn passes(&mut self, event: &Recorded) -> bool {
+    fn passes(&mut self, event: &Recorded, ours: &BTreeSet<u64>) -> bool {
         self.at = event.seq;
         self.doubted |= event.kind == "token_revoked";
-        self.brief.is_none() || self.brief == event.brief
+        match self.of {
+            Of::All => true,
+            Of::Brief(brief) => event.brief == Some(brief),
+            Of::Project(_) => ours.contains(&event.seq),
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! The trace of everything, and the log itself: verify, export, rebuild.
 
-use super::briefs::TraceQuery;
 use super::extract::{Query, Who};
-use crate::app::trace::Window;
+use crate::app::trace::{Of, Window};
 use crate::app::{App, require_operator};
 use crate::error::{Problem, ProblemEnvelope};
 use crate::view::{EventView, RebuildView, VerifyView};
@@ -18,9 +17,23 @@ use utoipa::IntoParams;
 
 type Answer<T> = Result<Json<T>, Problem>;
 
-#[utoipa::path(get, path = "/api/trace", tag = "log", params(TraceQuery), responses((status = 200, body = Vec<EventView>)))]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TraceQuery {
+    /// Only what happened in this project.
+    project: Option<String>,
+    /// Events after this one, oldest first.
+    after: Option<u64>,
+    /// The newest events before this one.
+    before: Option<u64>,
+    limit: Option<u64>,
+}
+
+#[utoipa::path(get, path = "/api/trace", tag = "log", params(TraceQuery),
+    responses((status = 200, body = Vec<EventView>), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn trace(State(app): State<Arc<App>>, Query(q): Query<TraceQuery>) -> Answer<Vec<EventView>> {
-    app.trace(Window { brief: None, after: q.after, before: q.before, limit: q.limit }).await.map(Json)
+    let of = q.project.map_or(Of::All, Of::Project);
+    app.trace(Window { of, after: q.after, before: q.before, limit: q.limit }).await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -3,7 +3,8 @@
 use super::App;
 use super::stirs::Stirs;
 use crate::error::Problem;
-use crate::store::{beside, dispatches, log, tables};
+use crate::store::log::{self, Edge, Of};
+use crate::store::{beside, dispatches, tables};
 use crate::view::{EventView, HeardView, MessageView};
 use flower_core::event::MessageSent;
 use flower_core::{Caller, Command, Event, Recorded};
@@ -56,7 +57,7 @@ impl App {
             };
             let messages = dispatches::messages(conn, &name, worktree.as_deref(), after, MOST)?;
             let events = match brief {
-                Some(brief) => log::of_brief(conn, brief, after, PAGE)?,
+                Some(brief) => log::trace(conn, &Of::Brief(brief), Edge::After(after), PAGE)?,
                 None => Vec::new(),
             };
             Ok((after, messages, events))

@@ -3,14 +3,16 @@
 use super::{App, PAGE};
 use crate::error::Problem;
 pub use crate::store::LiveEvent;
-use crate::store::log;
+pub use crate::store::log::Of;
+use crate::store::log::{self, Edge};
 use crate::view::EventView;
 use flower_core::Recorded;
+use std::collections::BTreeSet;
 
 /// Which part of the trace.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Window {
-    pub brief: Option<u64>,
+    pub of: Of,
     /// Events after this one, oldest first.
     pub after: Option<u64>,
     /// The newest events before this one; without either, the newest of all.
@@ -21,19 +23,25 @@ pub struct Window {
 impl App {
     /// A page of events, oldest first.
     pub async fn trace(&self, window: Window) -> Result<Vec<EventView>, Problem> {
-        if let Some(brief) = window.brief {
-            self.show_brief(brief).await?;
+        match &window.of {
+            Of::All => {}
+            Of::Brief(brief) => drop(self.show_brief(*brief).await?),
+            Of::Project(name) => drop(self.project(name).await?),
         }
         Ok(self.events(window).await?.iter().map(EventView::told).collect())
     }
 
     pub async fn events(&self, window: Window) -> Result<Vec<Recorded>, Problem> {
         let limit = window.limit.unwrap_or(PAGE).clamp(1, PAGE);
-        let events = self.store.read(move |conn| match (window.after, window.brief) {
-            (Some(after), Some(brief)) => log::of_brief(conn, brief, after, limit),
-            (Some(after), None) => log::after(conn, after, limit),
-            (None, brief) => log::newest(conn, brief, window.before.unwrap_or(i64::MAX as u64), limit),
-        });
-        Ok(events.await?)
+        let edge = match window.after {
+            Some(after) => Edge::After(after),
+            None => Edge::Before(window.before.unwrap_or(i64::MAX as u64)),
+        };
+        Ok(self.store.read(move |conn| log::trace(conn, &window.of, edge, limit)).await?)
+    }
+    /// Which of the events from `first` to `last` happened in a project.
+    pub async fn events_of(&self, project: &str, first: u64, last: u64) -> Result<BTreeSet<u64>, Problem> {
+        let project = project.to_owned();
+        Ok(self.store.read(move |conn| log::of_project(conn, &project, first, last)).await?)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Context;
 use super::event;
-use crate::client::Client;
+use crate::client::{Client, escape};
 use crate::error::Problem;
 use crate::view::EventView;
 use std::time::{Duration, Instant};
@@ -10,11 +10,15 @@ use std::time::{Duration, Instant};
 /// How long a daemon may be away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Prints every event after `after`, of one brief or of all, until the daemon is gone for good.
+/// Prints every event after `after`, of one brief, of a project or of all, until the daemon is gone for good.
 pub async fn follow(context: &Context, client: &Client, brief: Option<u64>, mut after: u64) -> Result<(), Problem> {
+    let filter = match (brief, &context.project) {
+        (Some(brief), _) => format!("&brief={brief}"),
+        (None, Some(project)) => format!("&project={}", escape(project)),
+        (None, None) => String::new(),
+    };
     let mut lost_at: Option<Instant> = None;
     loop {
-        let filter = brief.map_or_else(String::new, |brief| format!("&brief={brief}"));
         match client.events(&format!("/api/events?after={after}{filter}")).await {
             Ok(mut events) => {
                 lost_at = None;

@@ -4,7 +4,7 @@ use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::chain::{self, GENESIS};
 use flower_core::{Caller, Draft, Recorded, Stream};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A page of events ends here, however many rows were asked for: specs can be long.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -97,37 +97,82 @@ fn insert(conn: &mut Conn, event: &Recorded) -> Result<(), StoreError> {
 
 /// Up to `limit` events after `after`, in order; fewer when their texts are long. Empty means that there are no more.
 pub fn after(conn: &mut Conn, after: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM events WHERE seq > $1 ORDER BY seq LIMIT $2");
-    page(conn, &sql, params![after, limit])
+    trace(conn, &Of::All, Edge::After(after), limit)
 }
 
-/// The trace of one brief, in order.
-pub fn of_brief(conn: &mut Conn, brief: u64, after: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
-    trace(conn, brief, ("seq > $1", "ASC"), after, limit)
+/// Whose events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    #[default]
+    All,
+    Brief(u64),
+    Project(String),
 }
 
-/// The newest `limit` events before `before`, newest last; of one brief or of all.
-pub fn newest(conn: &mut Conn, brief: Option<u64>, before: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
-    let mut events = match brief {
-        Some(brief) => trace(conn, brief, ("seq < $1", "DESC"), before, limit)?,
-        None => {
-            let sql = format!("SELECT {COLUMNS} FROM events WHERE seq < $1 ORDER BY seq DESC LIMIT $2");
-            page(conn, &sql, params![before, limit])?
+/// Where a page of the log ends, and to which side it goes from there.
+#[derive(Clone, Copy, Debug)]
+pub enum Edge {
+    /// The first ones after this event.
+    After(u64),
+    /// The newest ones before this event.
+    Before(u64),
+}
+
+impl Edge {
+    fn sql(self) -> (&'static str, &'static str, u64) {
+        match self {
+            Edge::After(seq) => ("seq > $1", "ASC", seq),
+            Edge::Before(seq) => ("seq < $1", "DESC", seq),
+        }
+    }
+}
+
+/// Up to `limit` events at an edge, oldest first; fewer when their texts are long.
+pub fn trace(conn: &mut Conn, of: &Of, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
+    let (side, order, seq) = edge.sql();
+    let end = format!("ORDER BY seq {order} LIMIT $2");
+    let mut events = match of {
+        Of::All => page(conn, &format!("SELECT {COLUMNS} FROM events WHERE {side} {end}"), params![seq, limit])?,
+        Of::Brief(brief) => of_brief(conn, *brief, edge, limit)?,
+        Of::Project(project) => {
+            let sql = format!("SELECT {COLUMNS} FROM events WHERE {side} AND {OF_PROJECT} {end}");
+            page(conn, &sql, params![seq, limit, project])?
         }
     };
-    events.reverse();
+    if order == "DESC" {
+        events.reverse();
+    }
     Ok(events)
 }
 
+/// Which of the events from `first` to `last` are the project's.
+pub fn of_project(conn: &mut Conn, project: &str, first: u64, last: u64) -> Result<BTreeSet<u64>, StoreError> {
+    let sql = format!("SELECT seq FROM events WHERE seq BETWEEN $1 AND $2 AND {OF_PROJECT}");
+    conn.rows(&sql, params![first, last, project])?.iter().map(|row| row.int(0)).collect()
+}
+
+/// What happened to the project in $3, to its briefs, and to whatever is or was in it.
+const OF_PROJECT: &str = "(
+    brief IN (SELECT brief FROM brief_projects WHERE project = $3)
+    OR stream = 'project/' || $3
+    OR stream IN (
+        SELECT 'worktree/' || CAST(number AS TEXT) FROM worktrees WHERE project = $3
+        UNION ALL SELECT 'landing/' || CAST(number AS TEXT) FROM landings WHERE project = $3
+        UNION ALL SELECT 'dispatch/' || CAST(number AS TEXT) FROM dispatches WHERE project = $3
+        UNION ALL SELECT 'lease/' || CAST(number AS TEXT) FROM leases WHERE project = $3
+        UNION ALL SELECT 'agent/' || CAST(number AS TEXT) FROM agents WHERE project = $3
+        UNION ALL SELECT 'permission/' || CAST(p.number AS TEXT) FROM permissions p
+            JOIN agents a ON a.number = p.agent WHERE a.project = $3
+        UNION ALL SELECT 'message/' || CAST(message AS TEXT) FROM remarks WHERE project = $3
+        UNION ALL SELECT 'message/' || CAST(m.number AS TEXT) FROM messages m
+            JOIN agents a ON m.kind = 'agent' AND a.name = m.recipient WHERE a.project = $3
+        UNION ALL SELECT 'message/' || CAST(m.number AS TEXT) FROM messages m
+            JOIN worktrees w ON m.kind = 'worktree' AND w.name = m.recipient WHERE w.project = $3))";
+
 /// What belongs to a brief: its own stream, and events of other streams, such as those of its scratchpads. Each has an
 /// index of its own, so each gives its next ones.
-fn trace(
-    conn: &mut Conn,
-    brief: u64,
-    (side, order): (&str, &str),
-    edge: u64,
-    limit: u64,
-) -> Result<Vec<Recorded>, StoreError> {
+fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
+    let (side, order, seq) = edge.sql();
     let sql = format!(
         "SELECT {COLUMNS} FROM events WHERE seq IN (
              SELECT seq FROM (
@@ -139,7 +184,7 @@ fn trace(
          ORDER BY seq {order} LIMIT $2"
     );
     let stream = Stream::Brief(brief).to_string();
-    page(conn, &sql, params![edge, limit, brief, &stream])
+    page(conn, &sql, params![seq, limit, brief, &stream])
 }
 
 pub fn hash_at(conn: &mut Conn, seq: u64) -> Result<Option<String>, StoreError> {

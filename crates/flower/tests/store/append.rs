@@ -3,7 +3,8 @@
 use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::{Ledger, is_postgres};
-use flower::store::{StoreError, log};
+use flower::store::StoreError;
+use flower::store::log::{self, Edge, Of};
 use flower_core::chain::Verifier;
 use flower_core::{Recorded, Refusal, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +64,7 @@ on_both!(pages_follow_each_other, |db: Database| {
         let after = forward.last().map_or(0, |event| event.seq);
         let page = ledger.read(move |conn| log::after(conn, after, 7));
         let before = backward.first().map_or(u64::MAX, |event| event.seq);
-        let older = ledger.read(move |conn| log::newest(conn, None, before, 7));
+        let older = ledger.read(move |conn| log::trace(conn, &Of::All, Edge::Before(before), 7));
         if page.is_empty() && older.is_empty() {
             break;
         }
@@ -74,8 +75,41 @@ on_both!(pages_follow_each_other, |db: Database| {
     assert_eq!(forward, all);
     assert_eq!(backward, all);
     let trace: Vec<Recorded> = all.into_iter().filter(|event| event.brief == Some(2)).collect();
-    assert_eq!(ledger.read(|conn| log::of_brief(conn, 2, 0, 1_000)), trace);
-    assert_eq!(ledger.read(|conn| log::newest(conn, Some(2), u64::MAX, 2)), trace[trace.len() - 2..]);
+    assert_eq!(read(&ledger, Of::Brief(2), Edge::After(0), 1_000), trace);
+    assert_eq!(read(&ledger, Of::Brief(2), Edge::Before(u64::MAX), 2), trace[trace.len() - 2..]);
+});
+
+fn read(ledger: &Ledger, of: Of, edge: Edge, limit: u64) -> Vec<Recorded> {
+    ledger.read(move |conn| log::trace(conn, &of, edge, limit))
+}
+
+on_both!(a_project_has_what_happened_to_it_and_to_all_that_is_in_it, |db: Database| {
+    let ledger = Ledger::open(&db);
+    a_life(&ledger);
+    let all = ledger.events();
+    let inside =
+        ["worktree/1", "landing/1", "dispatch/1", "lease/1", "message/2", "agent/1", "agent/2", "permission/1"];
+    for (project, briefs, streams) in
+        [("web", &[1, 2, 3][..], &inside[..]), ("api", &[2], &[]), ("docs", &[4], &[]), ("' OR 1=1 --", &[], &[])]
+    {
+        let own = format!("project/{project}");
+        let is_its = |event: &&Recorded| {
+            event.brief.is_some_and(|brief| briefs.contains(&brief))
+                || event.stream == own
+                || streams.contains(&event.stream.as_str())
+        };
+        let expected: Vec<Recorded> = all.iter().filter(is_its).cloned().collect();
+        let of = || Of::Project(project.to_owned());
+        assert_eq!(read(&ledger, of(), Edge::After(0), 1_000), expected, "{project}");
+        let newest = read(&ledger, of(), Edge::Before(u64::MAX), 3);
+        assert_eq!(newest, expected[expected.len().saturating_sub(3)..], "{project}");
+        let (first, last) = (10, 40);
+        let between = ledger.read(move |conn| log::of_project(conn, project, first, last));
+        let seqs = expected.iter().map(|event| event.seq).filter(|seq| (first..=last).contains(seq));
+        assert_eq!(between, seqs.collect(), "{project}");
+    }
+    let streams: Vec<&str> = all.iter().map(|event| event.stream.as_str()).collect();
+    assert!(inside.iter().all(|stream| streams.contains(stream)), "{streams:?}");
 });
 
 // A spec may have a megabyte; pages stay small, and none is passed over.

@@ -3,7 +3,8 @@
 use crate::app::App;
 use crate::app::briefs::{require, unified};
 use crate::error::Problem;
-use crate::store::{Conn, StoreError, briefs, dispatches, landings, log, worktrees};
+use crate::store::log::{self, Edge, Of};
+use crate::store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 use crate::view::RecallView;
 use flower_core::recall::{
     self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, Somebody,
@@ -197,7 +198,7 @@ fn links(around: &briefs::Around, brief: u64) -> Vec<Linked> {
 }
 
 fn trace(conn: &mut Conn, brief: u64) -> Result<Vec<Happening>, StoreError> {
-    let mut newest = log::newest(conn, Some(brief), u64::MAX >> 1, LOOKED_THROUGH)?;
+    let mut newest = log::trace(conn, &Of::Brief(brief), Edge::Before(u64::MAX >> 1), LOOKED_THROUGH)?;
     newest.sort_by_key(|event| std::cmp::Reverse(event.seq));
     Ok(newest.iter().filter_map(happening).take(TRACE).collect())
 }

@@ -2,11 +2,11 @@
 
 use crate::cli::follow::follow;
 use crate::cli::{Context, event};
-use crate::client::Client;
+use crate::client::{Client, escape};
 use crate::error::Problem;
 use crate::view::{EventView, StatusView};
 
-/// Everything that happened, newest last
+/// Everything that happened, newest last; with `--project`, in that project
 #[derive(clap::Args)]
 pub(crate) struct TraceArgs {
     #[command(flatten)]
@@ -42,7 +42,11 @@ pub(crate) async fn show(
     brief: Option<u64>,
     window: &WindowArgs,
 ) -> Result<(), Problem> {
-    let path = brief.map_or_else(|| "/api/trace".to_owned(), |brief| format!("/api/briefs/{brief}/trace"));
+    let path = match (brief, &context.project) {
+        (Some(brief), _) => format!("/api/briefs/{brief}/trace?"),
+        (None, Some(project)) => format!("/api/trace?project={}&", escape(project)),
+        (None, None) => "/api/trace?".to_owned(),
+    };
     if window.follow {
         let after = match (window.after, brief) {
             (Some(after), _) => after,
@@ -50,9 +54,8 @@ pub(crate) async fn show(
             // Of everything, only what is new from now on.
             (None, None) => client.get::<StatusView>("/api/status").await?.last_event,
         };
-        if brief.is_some() {
-            client.get::<Vec<EventView>>(&format!("{path}?limit=1")).await?;
-        }
+        // A mistake is answered, not waited for.
+        client.get::<Vec<EventView>>(&format!("{path}limit=1")).await?;
         return follow(context, client, brief, after).await;
     }
     let events = match (window.after, window.limit) {
@@ -75,7 +78,7 @@ async fn newest(client: &Client, path: &str, limit: u64) -> Result<Vec<EventView
     while (events.len() as u64) < limit {
         let missing = (limit - events.len() as u64).min(PAGE);
         let before = events.first().map_or_else(String::new, |event| format!("&before={}", event.seq));
-        let mut page: Vec<EventView> = client.get(&format!("{path}?limit={missing}{before}")).await?;
+        let mut page: Vec<EventView> = client.get(&format!("{path}limit={missing}{before}")).await?;
         if page.is_empty() {
             break;
         }
@@ -90,7 +93,7 @@ async fn first(client: &Client, path: &str, mut after: u64, limit: Option<u64>) 
     let limit = limit.unwrap_or(u64::MAX);
     while (events.len() as u64) < limit {
         let missing = (limit - events.len() as u64).min(PAGE);
-        let page: Vec<EventView> = client.get(&format!("{path}?after={after}&limit={missing}")).await?;
+        let page: Vec<EventView> = client.get(&format!("{path}after={after}&limit={missing}")).await?;
         let Some(last) = page.last() else { break };
         after = last.seq;
         events.extend(page);

@@ -1,0 +1,2 @@
+/** Stands for all projects in an address. */
+export const ALL_PROJECTS = "*";
