@@ -51,16 +51,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
         format.run().map_err(hint)
     })?;
-    steps.step("page", || {
-        bloom::build()?;
-        bloom::npm(&["run", "check"]).run()?;
-        bloom::npm(&["run", "unit"]).run()
-    })?;
-    steps.step("clippy", || {
-        Program::cargo(minutes(60))
-            .args(["clippy", "--workspace", "--all-targets", "--locked"])
-            .args(["--", "-D", "warnings"])
-            .run()
+    steps.step("page", bloom::build)?;
+    // Neither keeps two cores busy for long.
+    steps.step("clippy, and the page's own checks", || {
+        let clippy = || {
+            Program::cargo(minutes(60))
+                .args(["clippy", "--workspace", "--all-targets", "--locked"])
+                .args(["--", "-D", "warnings"])
+                .run()
+        };
+        let page = || bloom::npm(&["run", "check"]).run().and_then(|()| bloom::npm(&["run", "unit"]).run());
+        std::thread::scope(|scope| {
+            let page = scope.spawn(page);
+            clippy().and(page.join().expect("it does not panic"))
+        })
     })?;
     steps.step("licences", licences::check)?;
     let cluster = match &tools.postgres {
