@@ -1,39 +1,55 @@
 //! Temporary files in memory. The tests make and delete hundreds of thousands of small files; on a disk, the file system's
 //! care for them is a quarter of the time (docs/decisions.md).
 
-use crate::run::{Program, repository_root, seconds};
+use crate::run::{Program, seconds};
 use crate::user::we_are_root;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
-/// Made for mounting something for a while, and empty. Hidden for us and for whatever we start, for nobody else.
-const PLACE: &str = "/mnt";
 const MARK: &str = "FLOWER_XTASK_IN_MEMORY";
-const MOUNT: &str = r#"mount -t tmpfs -o size=50%,mode=1777 flower "$0""#;
+/// Seen by us and by whatever we start, by nobody else.
+const UNSHARE: [&str; 5] = ["--mount", "--propagation", "private", "sh", "-c"];
+const IN_MEMORY: &str = r#"mount -t tmpfs -o size=50%,mode=1777 flower "$0" || exit
+"$@"
+code=$?
+umount --lazy "$0"
+rmdir "$0"
+exit $code"#;
 /// Less, and the tests would compete with their own files.
 const LEAST_KILOBYTES: u64 = 4 << 20;
 
 /// Starts this program again with its temporary files in memory, if it can; then it does not return.
 pub(crate) fn start_again_in_memory() {
-    if std::env::var_os(MARK).is_some() || !is_possible() {
+    // Short: sockets have short names.
+    let place = std::env::temp_dir().join(format!("flower.{}", std::process::id()));
+    if std::env::var_os(MARK).is_some() || !is_possible(&place) {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
-    let script = format!(r#"{MOUNT} && exec "$@""#);
-    let mut again = Command::new("unshare");
-    again.args(["--mount", "--propagation", "private", "sh", "-c", &script, PLACE]).arg(program);
-    let error = again.args(std::env::args_os().skip(1)).env("TMPDIR", PLACE).env(MARK, "1").exec();
+    let error = match std::fs::create_dir(&place) {
+        Ok(()) => {
+            let mut again = Command::new("unshare");
+            again.args(UNSHARE).arg(IN_MEMORY).arg(&place).arg(program).args(std::env::args_os().skip(1));
+            again.env("TMPDIR", &place).env(MARK, "1").exec()
+        }
+        Err(error) => error,
+    };
     eprintln!("temporary files stay on disk: {error}");
 }
 
-fn is_possible() -> bool {
-    let try_it = ["--mount", "--propagation", "private", "sh", "-c", MOUNT, PLACE];
-    !repository_root().starts_with(PLACE)
-        && Path::new(PLACE).read_dir().is_ok_and(|mut entries| entries.next().is_none())
-        && available_kilobytes().is_some_and(|available| available >= LEAST_KILOBYTES)
+/// Tries it, and leaves nothing.
+fn is_possible(place: &Path) -> bool {
+    let is_worth_trying = available_kilobytes().is_some_and(|available| available >= LEAST_KILOBYTES)
         && we_are_root().unwrap_or(false)
-        && Program::new("unshare", seconds(30)).args(try_it).output().is_ok()
+        && std::fs::create_dir(place).is_ok();
+    let mut unshare = Program::new("unshare", seconds(30)).args(UNSHARE);
+    unshare = unshare.args([IN_MEMORY]).args([place]).args(["true"]);
+    let works = is_worth_trying && unshare.output().is_ok();
+    if is_worth_trying && !works {
+        let _ = std::fs::remove_dir(place);
+    }
+    works
 }
 
 fn available_kilobytes() -> Option<u64> {
