@@ -20,6 +20,11 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
+/** Whether anything in it is not seen. */
+export function hides(text: string): boolean {
+  return text.search(ANY) >= 0;
+}
+
 /** Splits text where something hidden stands; the hidden is named instead of shown. */
 export function pieces(text: string): Piece[] {
   const found: Piece[] = [];
