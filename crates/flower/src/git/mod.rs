@@ -20,6 +20,17 @@ use std::time::Duration;
 /// Long enough for anything that does not grow with the repository.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Lists what is not committed, and writes nothing on the way.
+pub const UNCOMMITTED: [&str; 7] = [
+    "--no-optional-locks",
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--untracked-files=normal",
+    "--no-renames",
+    "--ignore-submodules=all",
+];
+
 /// A git command in the making.
 #[derive(Debug)]
 pub struct Git {

@@ -41,18 +41,11 @@ pub(in crate::app) struct Seen {
 
 impl Seen {
     pub(in crate::app) async fn look(repository: &Repository, branch: &str) -> Result<Seen, Problem> {
-        let args = [
-            "--no-optional-locks",
-            "status",
-            "--porcelain=v1",
-            "-z",
-            "--untracked-files=normal",
-            "--no-renames",
-            "--ignore-submodules=all",
-        ];
         let full = format!("refs/heads/{branch}");
-        let (status, tip) =
-            tokio::join!(git::in_main(repository).args(args).deadline(STATUS).run(), tip(repository, &full));
+        let (status, tip) = tokio::join!(
+            git::in_main(repository).args(git::UNCOMMITTED).deadline(STATUS).run(),
+            tip(repository, &full)
+        );
         let name = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
         let dirty = status?.items().take(MOST_FILES + 1).map(name).collect();
         Ok(Seen { tip: tip?, head: super::worktrees::facts::head_branch(repository), dirty })

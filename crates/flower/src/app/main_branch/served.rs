@@ -190,7 +190,13 @@ impl<'a> Staged<'a> {
             git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
             git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
         }
-        disk::delete(&self.folder).map_err(io)
+        Ok(())
+    }
+}
+
+impl Drop for Staged<'_> {
+    fn drop(&mut self) {
+        let _ = disk::delete(&self.folder);
     }
 }
 

@@ -183,16 +183,7 @@ pub(in crate::app) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
 /// What in it is not committed.
 pub(in crate::app) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
     let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
-    let args = [
-        "--no-optional-locks",
-        "status",
-        "--porcelain=v1",
-        "-z",
-        "--untracked-files=normal",
-        "--no-renames",
-        "--ignore-submodules=all",
-    ];
-    let output = git::in_linked(&place.repository, &admin, &place.tree).args(args).run().await?;
+    let output = git::in_linked(&place.repository, &admin, &place.tree).args(git::UNCOMMITTED).run().await?;
     let path = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
     Ok(output.items().map(path).collect())
 }
