@@ -74,7 +74,11 @@ impl App {
                     self.made_by(&commit).await?
                 }
             };
-            for lease in leases.iter().filter(|lease| by.as_ref() != Some(&lease.holder)) {
+            let of = commit.clone();
+            // A commit may be looked at twice: whoever looked first ended before it was written down.
+            let known = self.store.read(move |conn| dispatches::breaches(conn, &of)).await?;
+            let is_known = |lease: &Lease| known.iter().any(|(holder, _)| *holder == lease.holder);
+            for lease in leases.iter().filter(|lease| by.as_ref() != Some(&lease.holder) && !is_known(lease)) {
                 let paths = reserved(lease, &paths);
                 if !paths.is_empty() {
                     let (project, worktree) = (place.project.clone(), place.name.clone());

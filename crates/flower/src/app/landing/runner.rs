@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::app::main_branch::{MainTurn, Moved, Since, Target, exists, served};
 use crate::app::settings::Settings;
 use crate::app::worktrees::create::identity;
-use crate::app::worktrees::facts::Facts;
+use crate::app::worktrees::facts::{self, Facts};
 use crate::error::{Problem, ProblemKind};
 use crate::failpoint;
 use crate::git;
@@ -146,15 +146,20 @@ impl App {
         let turn = self.main_turn(&landing.project).await?;
         let repository = turn.repository.clone();
         let onto = self.main_of(&landing.project).await?.tip;
+        // MAIN is for others again as soon as it was looked at: the rest can take long.
+        let look = async {
+            let looked = self.check_main(&turn).await;
+            drop(turn);
+            looked
+        };
         // Nothing of this depends on the others.
         let (merged, found, facts, identity, looked) = tokio::join!(
             merge::merge_onto(&repository, &onto, &landing),
             self.inspect(&repository, &onto, &landing.commit),
             self.facts_of(&landing.project),
             identity(&repository),
-            self.check_main(&turn),
+            look,
         );
-        drop(turn);
         let (main, seen) = looked?;
         let adopting = landing.source == Source::Adopted;
         let old = match (&main.alarm, seen.tip) {
@@ -238,8 +243,13 @@ impl App {
             return Ok(End::Settled);
         }
         let (now, tip) = match settings.checks.0.is_empty() {
-            // Then the first look is as good as another, and git moves only what is where it was.
-            true => (self.main_of(&turn.project).await?, Some(old.to_owned())),
+            // Then the first look is as good as another, as long as MAIN is the branch that is checked out: git moves only what is
+            // where it was, and of files only those that nobody has edited.
+            true => {
+                let is_out = facts::head_branch(&turn.repository).as_deref() == Some(main.branch.as_str());
+                let tip = (is_out || landing.source == Source::Adopted).then(|| old.to_owned());
+                (self.main_of(&turn.project).await?, tip)
+            }
             false => {
                 let (now, seen) = self.check_main(turn).await?;
                 (now, seen.tip)

@@ -113,6 +113,7 @@ pub(in crate::app) async fn bring(
             Err(problem) => tracing::info!("MAIN's files are brought forward one by one: {}", problem.message),
         }
     }
+    wait_for_index(repository).await;
     one_by_one(home, repository, from, to, changes).await
 }
 
@@ -138,6 +139,8 @@ fn is_plain(repository: &Repository, change: &Change) -> bool {
 pub(in crate::app) struct Staged<'a> {
     index: NextIndex<'a>,
     folder: PathBuf,
+    /// The files that are replaced or deleted, as they were before git compared them with the old commit; in the order of the changes.
+    before: Vec<Option<State>>,
 }
 
 impl<'a> Staged<'a> {
@@ -155,7 +158,10 @@ impl<'a> Staged<'a> {
         let folder = repository.git_dir.join("flower-staged");
         let io = |error: io::Error| crate::home::problem(&folder, &error);
         disk::delete(&folder).map_err(io)?;
+        let before = changes.iter().map(|change| state(&repository.root.join(&change.path)).ok()).collect();
         let index = NextIndex::begin(repository).map_err(io)?;
+        let staged = Staged { index, folder, before };
+        let (index, folder) = (&staged.index, &staged.folder);
         // Says if anything that changes is not as the old commit has it.
         index.git().args(["read-tree", "-m", from, to]).run().await?;
         let new = changes.iter().filter(|change| change.kind != 'D');
@@ -165,23 +171,27 @@ impl<'a> Staged<'a> {
             let write = index.git().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
             write.input(list.as_bytes().to_vec()).run().await?;
         }
-        Ok(Some(Staged { index, folder }))
+        Ok(Some(staged))
     }
 
     /// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
-    /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it.
+    /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it. Ends at the first
+    /// one that somebody has written since it was compared.
     async fn put_in_place(&self, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         let repository = self.index.repository;
-        let (gone, new): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(|change| change.kind == 'D');
-        for change in new {
+        let changes = changes.iter().zip(&self.before);
+        let (gone, new): (Vec<_>, Vec<_>) = changes.partition(|(change, _)| change.kind == 'D');
+        for (change, before) in new {
             let place = repository.root.join(&change.path);
             if let Some(above) = place.parent() {
                 fs::create_dir_all(above).map_err(io)?;
             }
+            require_state(&place, *before)?;
             fs::rename(self.folder.join(&change.path), &place).map_err(io)?;
         }
-        for change in gone {
+        for (change, before) in gone {
+            require_state(&repository.root.join(&change.path), *before)?;
             remove_file(repository, Path::new(&change.path)).map_err(io)?;
         }
         // Says by its exit code that something differs, which somebody may have done meanwhile.
@@ -204,8 +214,8 @@ impl Drop for Staged<'_> {
 struct NextIndex<'a> {
     repository: &'a Repository,
     file: PathBuf,
-    /// The state of the old one when it was copied.
-    of: (u64, u64, i64, i64),
+    /// The old one when it was copied.
+    of: State,
 }
 
 impl<'a> NextIndex<'a> {
@@ -213,6 +223,8 @@ impl<'a> NextIndex<'a> {
         let (index, file) = (repository.git_dir.join("index"), repository.git_dir.join("flower-index"));
         // Never over one that is left: after a crash it may be the same file as the index itself.
         disk::delete(&file)?;
+        // Whoever has the turn is the only one who makes it.
+        disk::delete(&repository.git_dir.join("flower-index.lock"))?;
         let of = state(&index)?;
         fs::copy(&index, &file)?;
         Ok(NextIndex { repository, file, of })
@@ -244,8 +256,19 @@ impl Drop for NextIndex<'_> {
     }
 }
 
-fn state(file: &Path) -> io::Result<(u64, u64, i64, i64)> {
+/// What changes with a file when somebody writes it: which one it is, its size, and when it was written.
+type State = (u64, u64, i64, i64);
+
+fn state(file: &Path) -> io::Result<State> {
     fs::symlink_metadata(file).map(|found| (found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+}
+
+fn require_state(file: &Path, before: Option<State>) -> Result<(), Problem> {
+    if state(file).ok() == before {
+        return Ok(());
+    }
+    let message = format!("somebody wrote {} at this moment", file.display());
+    Err(Problem::new(ProblemKind::Conflict, message, "`flower main` shows what is in MAIN"))
 }
 
 /// Whoever holds git's index of MAIN would keep its checkout from being brought forward.

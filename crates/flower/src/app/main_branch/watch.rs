@@ -84,14 +84,16 @@ impl App {
         }
     }
 
+    /// How long it took, without the time until it was its turn.
     async fn look_at_main(&self, project: &str, root: &Path) -> Duration {
-        let began = Instant::now();
+        let mut began = Instant::now();
         // A repository without commits, or one that is gone, is not watched until it is there.
         if Repository::discover(root).is_none_or(|found| found.root != root) {
             return began.elapsed();
         }
         let looked = async {
             let turn = self.main_turn(project).await?;
+            began = Instant::now();
             let (main, _) = self.check_main(&turn).await?;
             self.landings.watch.add(project, &turn.repository, &main.branch);
             Ok::<_, crate::error::Problem>(())
