@@ -8,48 +8,33 @@ use std::path::Path;
 use std::process::Command;
 
 const MARK: &str = "FLOWER_XTASK_IN_MEMORY";
-/// Seen by us and by whatever we start, by nobody else.
+/// Seen by us and by whatever we start, by nobody else; gone with the last of us.
 const UNSHARE: [&str; 5] = ["--mount", "--propagation", "private", "sh", "-c"];
-const IN_MEMORY: &str = r#"mount -t tmpfs -o size=50%,mode=1777 flower "$0" || exit
-"$@"
-code=$?
-umount --lazy "$0"
-rmdir "$0"
-exit $code"#;
+const IN_MEMORY: &str = r#"mount -t tmpfs -o size=50%,mode=1777 flower "$0" && exec "$@""#;
 /// Less, and the tests would compete with their own files.
 const LEAST_KILOBYTES: u64 = 4 << 20;
 
 /// Starts this program again with its temporary files in memory, if it can; then it does not return.
 pub(crate) fn start_again_in_memory() {
-    // Short: sockets have short names.
-    let place = std::env::temp_dir().join(format!("flower.{}", std::process::id()));
+    // Short: sockets have short names. An empty folder, the same each time, is all that is left of it.
+    let place = std::env::temp_dir().join("flower.tests");
     if std::env::var_os(MARK).is_some() || !is_possible(&place) {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
-    let error = match std::fs::create_dir(&place) {
-        Ok(()) => {
-            let mut again = Command::new("unshare");
-            again.args(UNSHARE).arg(IN_MEMORY).arg(&place).arg(program).args(std::env::args_os().skip(1));
-            again.env("TMPDIR", &place).env(MARK, "1").exec()
-        }
-        Err(error) => error,
-    };
+    let mut again = Command::new("unshare");
+    again.args(UNSHARE).arg(IN_MEMORY).arg(&place).arg(program).args(std::env::args_os().skip(1));
+    let error = again.env("TMPDIR", &place).env(MARK, "1").exec();
     eprintln!("temporary files stay on disk: {error}");
 }
 
-/// Tries it, and leaves nothing.
+/// Tries it.
 fn is_possible(place: &Path) -> bool {
     let is_worth_trying = available_kilobytes().is_some_and(|available| available >= LEAST_KILOBYTES)
         && we_are_root().unwrap_or(false)
-        && std::fs::create_dir(place).is_ok();
-    let mut unshare = Program::new("unshare", seconds(30)).args(UNSHARE);
-    unshare = unshare.args([IN_MEMORY]).args([place]).args(["true"]);
-    let works = is_worth_trying && unshare.output().is_ok();
-    if is_worth_trying && !works {
-        let _ = std::fs::remove_dir(place);
-    }
-    works
+        && std::fs::create_dir_all(place).is_ok();
+    let unshare = Program::new("unshare", seconds(30)).args(UNSHARE);
+    is_worth_trying && unshare.args([IN_MEMORY]).args([place]).args(["true"]).output().is_ok()
 }
 
 fn available_kilobytes() -> Option<u64> {

@@ -77,7 +77,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     })?;
     if tools.chromium {
         steps.step("page in a browser", || {
-            Program::cargo(minutes(60)).args(["build", "--package", "flower", "--locked"]).run()?;
             let look = if options.look { "1" } else { "" };
             bloom::npm(&["run", "browser"]).env("FLOWER_BIN", program()).env("FLOWER_LOOK", look).run()
         })?;
