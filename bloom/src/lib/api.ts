@@ -20,6 +20,11 @@ export class Problem extends Error {
   get unreachable(): boolean {
     return this.status === 0;
   }
+
+  /** Another try may succeed, with nothing changed. */
+  get passes(): boolean {
+    return this.unreachable || this.status === 429 || this.status >= 500;
+  }
 }
 
 export function asProblem(error: unknown): Problem {

@@ -13,6 +13,7 @@ export interface News {
 
 type Told =
   | { hello: true }
+  | { alive: true }
   | { connected: boolean; seq: number; version: string }
   | { before: number; seq: number; events: EventView[]; stirred: string[] };
 
@@ -20,6 +21,9 @@ type Told =
 const SILENCE = 40_000;
 const SHORTEST_WAIT = 250;
 const LONGEST_WAIT = 4_000;
+/** Until something that could not be read is read again. */
+const FIRST_RETRY = 1_000;
+const LAST_RETRY = 30_000;
 
 class Live {
   /** `connecting` until the first answer; `lost` while nothing comes in. */
@@ -34,10 +38,12 @@ class Live {
   private listeners = new Set<(news: News) => void>();
   private channel: BroadcastChannel | undefined;
   private leads = false;
+  /** When the window that listens for all was last heard. */
+  private heard = Date.now();
   private wake: (() => void) | undefined;
 
   async start(): Promise<void> {
-    setInterval(() => (this.now = Date.now()), 1_000);
+    setInterval(() => this.tick(), 1_000);
     await beginSession().catch(() => undefined);
     if (!hasSession()) {
       this.state = "signed-out";
@@ -58,6 +64,12 @@ class Live {
     void navigator.locks.request("flower.stream", () => this.lead());
   }
 
+  private tick(): void {
+    this.now = Date.now();
+    // The window that listens may hang, and then nobody says so.
+    if (!this.leads && this.state === "live" && this.now - this.heard > SILENCE) this.state = "lost";
+  }
+
   subscribe(listener: (news: News) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
@@ -69,8 +81,11 @@ class Live {
 
   /** Another window has said something. */
   private hear(told: Told): void {
+    this.heard = Date.now();
     if ("hello" in told) {
       if (this.leads) this.announce();
+    } else if ("alive" in told) {
+      if (!this.leads && this.state === "lost") this.channel?.postMessage({ hello: true } satisfies Told);
     } else if ("connected" in told) {
       if (told.version) this.served(told.version);
       const fresh = told.connected && (this.state !== "live" || told.seq !== this.seq);
@@ -146,7 +161,10 @@ class Live {
         if ("event" in frame) events.push(frame.event);
         else stirred.push(...frame.stirred);
       }
-      if (events.length + stirred.length === 0) continue;
+      if (events.length + stirred.length === 0) {
+        this.channel?.postMessage({ alive: true } satisfies Told);
+        continue;
+      }
       this.seq = events.at(-1)?.seq ?? before;
       this.channel?.postMessage({ before, seq: this.seq, events, stirred } satisfies Told);
       this.tell({ events, stirred, all: stirred.includes("all") });
@@ -156,10 +174,15 @@ class Live {
 
 export const live = new Live();
 
-/** Something of the daemon's, read again whenever it may have changed. What is shown stays until the new is there. */
+/**
+ * Something of the daemon's, read again whenever it may have changed. What is shown stays until the new is there; if it cannot
+ * be read, `problem` says so beside it, and it is tried again.
+ */
 export class Resource<T> {
   data = $state.raw<T>();
   problem = $state.raw<Problem>();
+  private failures = 0;
+  private again: ReturnType<typeof setTimeout> | undefined;
   private stale = false;
   private reading = false;
   private stopped = false;
@@ -184,6 +207,7 @@ export class Resource<T> {
     });
     return () => {
       this.stopped = true;
+      clearTimeout(this.again);
       stop();
     };
   }
@@ -193,6 +217,7 @@ export class Resource<T> {
     this.stale = true;
     if (this.reading) return;
     this.reading = true;
+    clearTimeout(this.again);
     const start = this.starts;
     while (this.stale && !this.stopped) {
       this.stale = false;
@@ -201,12 +226,18 @@ export class Resource<T> {
         if (start !== this.starts) return;
         this.data = data;
         this.problem = undefined;
+        this.failures = 0;
       } catch (error) {
         if (start !== this.starts) return;
         this.problem = asProblem(error);
+        this.failures += 1;
       }
     }
     this.reading = false;
+    if (this.problem?.passes && !this.stopped) {
+      const wait = Math.min(FIRST_RETRY * 2 ** (this.failures - 1), LAST_RETRY);
+      this.again = setTimeout(() => void this.refresh(), wait);
+    }
   }
 }
 

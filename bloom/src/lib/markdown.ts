@@ -37,15 +37,17 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 
 function mendLink(link: HTMLAnchorElement): void {
   const target = link.getAttribute("href") ?? "";
-  if (target.startsWith("#") || target.startsWith("/")) return;
-  if (!/^(https?:|mailto:)/i.test(target)) {
+  // As a browser reads it: `//host`, `/\host` and a tab between the two all lead to another host.
+  const leadsTo = URL.parse(target, location.origin);
+  if (/^[#/]/.test(target) && leadsTo?.origin === location.origin) return;
+  if (!leadsTo || !/^(https?:|mailto:|[/])/i.test(target) || !/^(https?|mailto):$/.test(leadsTo.protocol)) {
     link.removeAttribute("href");
     return;
   }
   link.rel = "noopener noreferrer nofollow";
   link.target = "_blank";
   // What a link says and where it leads are two things.
-  if (!link.title) link.title = target;
+  if (!link.title) link.title = leadsTo.href;
 }
 
 function mendPicture(picture: HTMLImageElement): void {

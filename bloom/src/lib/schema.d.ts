@@ -838,6 +838,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/landings/{number}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What it changes in MAIN, as it was merged or would be. */
+        get: operations["diff_landing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/landings/{number}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file, for what stands around its changes. */
+        get: operations["file_of_landing"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/landings/{number}/revert": {
         parameters: {
             query?: never;
@@ -1848,6 +1882,7 @@ export interface components {
             depends_on: number[];
             dependents: number[];
             dispatchable: components["schemas"]["Dispatchable"];
+            parked_from?: components["schemas"]["Status"] | null;
             auto_dispatch: boolean;
             design_loop: boolean;
             participants: components["schemas"]["Participant"][];
@@ -2193,6 +2228,11 @@ export interface components {
             agent?: string | null;
             /** @description After this it is decided without you: what nobody allowed is denied. */
             until?: string | null;
+            /**
+             * Format: int64
+             * @description The event that brought a message.
+             */
+            seq?: number | null;
             text: string;
             by: components["schemas"]["EventActor"];
             at: string;
@@ -2369,6 +2409,8 @@ export interface components {
             line: number;
             side?: components["schemas"]["Side"] | null;
             text: string;
+            /** @description The line as it was read. If another one stands there by now, nothing is said about it. */
+            quote?: string | null;
         };
         NewDispatch: {
             /** @default null */
@@ -4597,7 +4639,10 @@ export interface operations {
     };
     seen_messages: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only those up to this event: what has come since was not shown yet. */
+                up_to?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -4746,6 +4791,71 @@ export interface operations {
             path: {
                 number: number;
                 check: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    diff_landing: {
+        parameters: {
+            query?: {
+                stat?: boolean;
+            };
+            header?: never;
+            path: {
+                number: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    file_of_landing: {
+        parameters: {
+            query: {
+                /** @description As the diff names it. */
+                file: string;
+                /** @description `old` as MAIN had it before; `new` unless it is said. */
+                side?: components["schemas"]["Side"];
+            };
+            header?: never;
+            path: {
+                number: number;
             };
             cookie?: never;
         };
@@ -6312,6 +6422,8 @@ export interface operations {
                 project?: string;
                 dir?: string;
                 stat?: boolean;
+                /** @description One of its commits, instead of all of them. */
+                commit?: string;
             };
             header?: never;
             path: {
@@ -6380,6 +6492,8 @@ export interface operations {
                 file: string;
                 /** @description `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said. */
                 side?: components["schemas"]["Side"];
+                /** @description As this one of its commits has it, or the one before. */
+                commit?: string;
             };
             header?: never;
             path: {

@@ -281,6 +281,9 @@ pub struct NewComment {
     #[serde(default)]
     pub side: Option<Side>,
     pub text: String,
+    /// The line as it was read. If another one stands there by now, nothing is said about it.
+    #[serde(default)]
+    pub quote: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

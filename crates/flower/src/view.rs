@@ -32,6 +32,9 @@ pub struct BriefView {
     pub depends_on: Vec<u64>,
     pub dependents: Vec<u64>,
     pub dispatchable: Dispatchable,
+    /// Where a parked one goes back to.
+    #[serde(default)]
+    pub parked_from: Option<Status>,
     pub auto_dispatch: bool,
     pub design_loop: bool,
     pub participants: Vec<Participant>,
@@ -243,6 +246,9 @@ pub struct InboxItem {
     /// After this it is decided without you: what nobody allowed is denied.
     #[serde(default)]
     pub until: Option<String>,
+    /// The event that brought a message.
+    #[serde(default)]
+    pub seq: Option<u64>,
     pub text: String,
     pub by: EventActor,
     pub at: String,

@@ -259,8 +259,20 @@ pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who)
     app.hear(&caller, true).await.map(Json)
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SeenQuery {
+    /// Only those up to this event: what has come since was not shown yet.
+    up_to: Option<u64>,
+}
+
 /// The operator has seen the messages that wait.
-#[utoipa::path(post, path = "/api/inbox/seen", tag = "dispatches", responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn seen_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Result<StatusCode, Problem> {
-    app.seen_messages(&caller).await.map(|()| StatusCode::NO_CONTENT)
+#[utoipa::path(post, path = "/api/inbox/seen", tag = "dispatches", params(SeenQuery),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn seen_messages(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<SeenQuery>,
+) -> Result<StatusCode, Problem> {
+    app.seen_messages(&caller, q.up_to).await.map(|()| StatusCode::NO_CONTENT)
 }

@@ -122,6 +122,8 @@ pub(super) struct DiffQuery {
     dir: Option<PathBuf>,
     #[serde(default)]
     stat: bool,
+    /// One of its commits, instead of all of them.
+    commit: Option<String>,
 }
 
 /// Its changes against MAIN.
@@ -132,7 +134,8 @@ pub(super) async fn diff_worktree(
     Path(name): Path<String>,
     Query(q): Query<DiffQuery>,
 ) -> Result<Vec<u8>, Problem> {
-    app.diff_worktree(&ProjectChoice { name: q.project, dir: q.dir }, &name, q.stat).await
+    let choice = ProjectChoice { name: q.project, dir: q.dir };
+    app.diff_worktree(&choice, &name, q.commit.as_deref(), q.stat).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -145,6 +148,8 @@ pub(super) struct FileQuery {
     file: String,
     /// `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said.
     side: Option<Side>,
+    /// As this one of its commits has it, or the one before.
+    commit: Option<String>,
 }
 
 /// A file, for what stands around its changes.
@@ -156,7 +161,47 @@ pub(super) async fn file_of_worktree(
     Query(q): Query<FileQuery>,
 ) -> Result<Vec<u8>, Problem> {
     let choice = ProjectChoice { name: q.project, dir: q.dir };
-    app.file_of(&choice, &name, &q.file, q.side.unwrap_or(Side::New)).await
+    app.file_of(&choice, &name, q.commit.as_deref(), &q.file, q.side.unwrap_or(Side::New)).await
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LandingDiffQuery {
+    #[serde(default)]
+    stat: bool,
+}
+
+/// What it changes in MAIN, as it was merged or would be.
+#[utoipa::path(get, path = "/api/landings/{number}/diff", tag = "landings",
+    params(("number" = u64, Path), LandingDiffQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn diff_landing(
+    State(app): State<Arc<App>>,
+    Path(number): Path<u64>,
+    Query(q): Query<LandingDiffQuery>,
+) -> Result<Vec<u8>, Problem> {
+    app.diff_landing(number, q.stat).await
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct LandingFileQuery {
+    /// As the diff names it.
+    file: String,
+    /// `old` as MAIN had it before; `new` unless it is said.
+    side: Option<Side>,
+}
+
+/// A file, for what stands around its changes.
+#[utoipa::path(get, path = "/api/landings/{number}/file", tag = "landings",
+    params(("number" = u64, Path), LandingFileQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn file_of_landing(
+    State(app): State<Arc<App>>,
+    Path(number): Path<u64>,
+    Query(q): Query<LandingFileQuery>,
+) -> Result<Vec<u8>, Problem> {
+    app.file_of_landing(number, &q.file, q.side.unwrap_or(Side::New)).await
 }
 
 /// MAIN, looked at live.

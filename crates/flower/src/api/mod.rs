@@ -63,6 +63,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(landings::approve_landing))
         .routes(routes!(landings::revert_landing))
         .routes(routes!(landings::check_log))
+        .routes(routes!(landings::diff_landing))
+        .routes(routes!(landings::file_of_landing))
         .routes(routes!(landings::show_main))
         .routes(routes!(landings::main_log))
         .routes(routes!(landings::verify_main))

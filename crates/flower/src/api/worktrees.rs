@@ -10,7 +10,6 @@ use crate::view::{ArchiveView, CommandsView, CommentView, CommitView, EnterView,
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -155,8 +154,7 @@ pub(super) async fn comment(
     Query(which): Query<Which>,
     Body(b): Body<NewComment>,
 ) -> Answer<CommentView> {
-    let place = (b.file, b.line, b.side.unwrap_or(Side::New));
-    app.comment(&caller, &which.into(), &name, place, b.text).await.map(Json)
+    app.comment(&caller, &which.into(), &name, b).await.map(Json)
 }
 
 /// Looks whether anything was committed inside.

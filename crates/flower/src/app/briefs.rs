@@ -160,6 +160,7 @@ fn view(brief: Brief, around: &Around) -> BriefView {
         title: brief.title,
         kind: brief.kind,
         status: brief.status,
+        parked_from: brief.parked_from,
         spec: SpecView {
             version: brief.spec_version,
             markdown: around.specs.get(&number).cloned().unwrap_or_default(),

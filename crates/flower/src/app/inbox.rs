@@ -81,6 +81,7 @@ impl App {
             next: format!("flower agent tell {} TEXT; flower inbox --seen", message.by),
             by: EventActor { sort: message.by_type, name: message.by },
             at: message.at,
+            seq: Some(message.seq),
             ..blank()
         });
         let permissions = permissions.into_iter().map(|permission| InboxItem {
@@ -135,6 +136,7 @@ fn blank() -> InboxItem {
         project: None,
         agent: None,
         until: None,
+        seq: None,
         text: String::new(),
         by: EventActor { sort: String::new(), name: String::new() },
         at: String::new(),

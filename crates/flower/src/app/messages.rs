@@ -97,11 +97,12 @@ impl App {
         Ok(self.store.remember(format!("read/{id}"), Some(head.to_string())).await?)
     }
 
-    /// The operator has seen the messages that wait.
-    pub async fn seen_messages(&self, caller: &Caller) -> Result<(), Problem> {
+    /// The operator has seen the messages that wait, or those up to an event.
+    pub async fn seen_messages(&self, caller: &Caller, up_to: Option<u64>) -> Result<(), Problem> {
         super::require_operator(caller, "answer for the operator")?;
         let head = self.store.live().head();
-        self.store.remember("read/operator".into(), Some(head.to_string())).await?;
+        let seen = up_to.map_or(head, |seq| seq.min(head));
+        self.store.remember("read/operator".into(), Some(seen.to_string())).await?;
         self.stirs.stir(Stirs::INBOX);
         Ok(())
     }

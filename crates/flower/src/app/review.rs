@@ -1,10 +1,14 @@
-//! What the operator reads of a worktree's work, and what they say to whoever can mend it.
+//! What the operator reads of a worktree's work, of one commit or of a landing, and what they say to whoever can mend it.
 
 use super::App;
+use super::landing::is_ancestor;
+use super::main_branch::exists;
 use super::projects::ProjectChoice;
 use super::worktrees::place::Place;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
+use crate::repository::Repository;
+use crate::request::NewComment;
 use crate::store::{agents, beside, dispatches, tables};
 use crate::view::{CommentView, CommitView};
 use flower_core::pattern::Pattern;
@@ -24,14 +28,60 @@ struct Work {
     main: String,
 }
 
+/// What is compared: two commits of one repository.
+struct Sides {
+    repository: Repository,
+    old: String,
+    new: String,
+    /// Who has the new one, and how its changed files are listed.
+    whose: String,
+    listing: String,
+}
+
 impl App {
-    /// Its changes against MAIN, as a patch or in figures.
-    pub async fn diff_worktree(&self, choice: &ProjectChoice, name: &str, stat: bool) -> Result<Vec<u8>, Problem> {
+    /// Its changes against MAIN, or those of one of its commits.
+    pub async fn diff_worktree(
+        &self,
+        choice: &ProjectChoice,
+        name: &str,
+        commit: Option<&str>,
+        stat: bool,
+    ) -> Result<Vec<u8>, Problem> {
         let work = self.work(choice, name).await?;
-        let range = format!("{}...{}", work.main, work.place.full_branch());
-        let style = if stat { "--stat" } else { "--patch" };
-        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, &range, "--"];
-        Ok(git::in_main(&work.place.repository).args(args).run().await?.stdout)
+        work.sides(commit).await?.diff(stat).await
+    }
+
+    /// What a landing changes in MAIN: as it was merged, or else against where its commit left MAIN.
+    pub async fn diff_landing(&self, number: u64, stat: bool) -> Result<Vec<u8>, Problem> {
+        self.sides_of_landing(number).await?.diff(stat).await
+    }
+
+    /// A file as a landing has it, or as it was before.
+    pub async fn file_of_landing(&self, number: u64, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
+        self.sides_of_landing(number).await?.file(file, side).await
+    }
+
+    async fn sides_of_landing(&self, number: u64) -> Result<Sides, Problem> {
+        let landing = self.landing(number).await?;
+        let repository = self.repository(&landing.project).await?;
+        let whose = format!("landing {number}");
+        let listing = format!("`flower queue diff {number} --stat` lists the changed files");
+        if let (Some(old), Some(new)) = (landing.onto.clone(), landing.merge_commit.clone())
+            && exists(&repository, &new).await?
+        {
+            return Ok(Sides { repository, old, new, whose, listing });
+        }
+        if !exists(&repository, &landing.commit).await? {
+            let message = format!("commit {} of landing {number} is not there any more", landing.commit);
+            let next = format!("`flower queue show {number}` says what became of it");
+            return Err(Problem::new(ProblemKind::NotFound, message, next));
+        }
+        let onto = match landing.onto {
+            Some(onto) => onto,
+            None => self.main_of(&landing.project).await?.tip,
+        };
+        let old = parted(&repository, &onto, &landing.commit).await?;
+        Ok(Sides { repository, old, new: landing.commit, whose, listing })
     }
 
     /// What it has that MAIN has not, newest first.
@@ -50,20 +100,18 @@ impl App {
         Ok(output.items().map(commit).collect())
     }
 
-    /// A file as its branch has it, or as MAIN had it when the branch left: what stands around its changes.
+    /// A file as its branch has it, or as MAIN had it when the branch left: what stands around its changes. With a commit, as
+    /// that one has it, or the one before.
     pub async fn file_of(
         &self,
         choice: &ProjectChoice,
         name: &str,
+        commit: Option<&str>,
         file: &str,
         side: Side,
     ) -> Result<Vec<u8>, Problem> {
         let work = self.work(choice, name).await?;
-        let (_, content) = self.content(&work, file, side).await?;
-        content.ok_or_else(|| {
-            let next = "read it in the worktree itself, or in its diff";
-            Problem::new(ProblemKind::TooLarge, format!("`{file}` has more than {} MB", LARGEST >> 20), next)
-        })
+        work.sides(commit).await?.file(file, side).await
     }
 
     /// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or
@@ -73,12 +121,18 @@ impl App {
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        (file, line, side): (String, u64, Side),
-        text: String,
+        new: NewComment,
     ) -> Result<CommentView, Problem> {
         super::require_steering(caller, "review a worktree")?;
         let work = self.work(choice, name).await?;
+        let NewComment { file, line, text, .. } = new;
+        let side = new.side.unwrap_or(Side::New);
         let (commit, quote) = self.line(&work, &file, line, side).await?;
+        if new.quote.is_some_and(|read| read != quote) {
+            let message = format!("line {line} of `{file}` is another one by now");
+            let next = format!("read the changes again, `flower diff {name}`, and say it where it belongs");
+            return Err(Problem::new(ProblemKind::Conflict, message, next));
+        }
         let (project, worktree) = (work.worktree.project.clone(), work.worktree.name.clone());
         let to = self.who_can_mend(&work.worktree, &file).await?;
         let remark = Remark { project: project.clone(), worktree, file, line, side, commit, quote, text };
@@ -139,7 +193,7 @@ impl App {
 
     /// The commit that has it, and the line itself.
     async fn line(&self, work: &Work, file: &str, line: u64, side: Side) -> Result<(String, String), Problem> {
-        let (commit, content) = self.content(work, file, side).await?;
+        let (commit, content) = work.sides(None).await?.content(file, side).await?;
         let Some(content) = content else { return Ok((commit, String::new())) };
         let text = String::from_utf8_lossy(&content);
         let found = line.checked_sub(1).and_then(|before| text.lines().nth(usize::try_from(before).ok()?));
@@ -147,28 +201,6 @@ impl App {
             let lines = text.lines().count();
             Problem::usage(format!("`{file}` has no line {line}"), format!("it has lines 1 to {lines}"))
         })
-    }
-
-    /// The commit that has it, and all of it unless it is too large.
-    async fn content(&self, work: &Work, file: &str, side: Side) -> Result<(String, Option<Vec<u8>>), Problem> {
-        let git = |args: &[&str]| git::in_main(&work.place.repository).args(args);
-        let branch = work.place.full_branch();
-        let commit = match side {
-            Side::New => git(&["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")]),
-            Side::Old => git(&["merge-base", "--end-of-options", &work.main, &branch]),
-        };
-        let commit = String::from_utf8_lossy(&commit.run().await?.stdout).trim().to_owned();
-        let whose = if side == Side::New { work.worktree.name.as_str() } else { "MAIN" };
-        let listed = git(&["ls-tree", "-z", "--long", "--full-tree", &commit, "--", file]).output().await?;
-        let Some((blob, size)) = listed.items().next().and_then(|entry| blob(entry, file)) else {
-            let next = format!("`flower diff {} --stat` lists the changed files", work.worktree.name);
-            return Err(Problem::new(ProblemKind::NotFound, format!("{whose} has no file `{file}`"), next));
-        };
-        if size > LARGEST {
-            return Ok((commit, None));
-        }
-        let content = git(&["cat-file", "blob", &blob]).run().await?.stdout;
-        Ok((commit, Some(content)))
     }
 
     async fn who_can_mend(&self, worktree: &Worktree, file: &str) -> Result<Option<String>, Problem> {
@@ -190,6 +222,79 @@ impl App {
         let lives = live.into_iter().min_by_key(|agent| agent.member).map(|agent| agent.name);
         Ok(holds.map(|lease| lease.holder).or(claims).or(lives))
     }
+}
+
+impl Work {
+    /// Its branch and where that left MAIN; with a commit, that one and the one before it.
+    async fn sides(&self, commit: Option<&str>) -> Result<Sides, Problem> {
+        let repository = self.place.repository.clone();
+        let branch = self.place.full_branch();
+        let name = &self.worktree.name;
+        let (whose, listing) = (name.clone(), format!("`flower diff {name} --stat` lists the changed files"));
+        let Some(commit) = commit else {
+            let new = ["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")];
+            let new = git::in_main(&repository).args(new).run().await?.line();
+            let old = parted(&repository, &self.main, &new).await?;
+            return Ok(Sides { repository, old, new, whose, listing });
+        };
+        let is_id = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_id || !exists(&repository, commit).await? || !is_ancestor(&repository, commit, &branch).await? {
+            let message = format!("`{name}` has no commit `{commit}`");
+            let next = format!("`git log {}` lists what it has", self.place.branch);
+            return Err(Problem::new(ProblemKind::NotFound, message, next));
+        }
+        let before = git::in_main(&repository).args(["rev-parse", "--verify", "--quiet", &format!("{commit}^1")]);
+        let before = before.output().await?;
+        let old = if before.code == 0 { before.line() } else { nothing(&repository).await? };
+        Ok(Sides { repository, old, new: commit.to_owned(), whose, listing })
+    }
+}
+
+impl Sides {
+    /// As a patch, or in figures.
+    async fn diff(&self, stat: bool) -> Result<Vec<u8>, Problem> {
+        let style = if stat { "--stat" } else { "--patch" };
+        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, &self.old, &self.new, "--"];
+        Ok(git::in_main(&self.repository).args(args).run().await?.stdout)
+    }
+
+    async fn file(&self, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
+        let (_, content) = self.content(file, side).await?;
+        content.ok_or_else(|| {
+            let next = "read it in the worktree itself, or in its diff";
+            Problem::new(ProblemKind::TooLarge, format!("`{file}` has more than {} MB", LARGEST >> 20), next)
+        })
+    }
+
+    /// The commit that has it, and all of it unless it is too large.
+    async fn content(&self, file: &str, side: Side) -> Result<(String, Option<Vec<u8>>), Problem> {
+        let (commit, whose) = match side {
+            Side::New => (&self.new, self.whose.as_str()),
+            Side::Old => (&self.old, "MAIN"),
+        };
+        let git = |args: &[&str]| git::in_main(&self.repository).args(args);
+        let listed = git(&["ls-tree", "-z", "--long", "--full-tree", commit, "--", file]).output().await?;
+        let Some((blob, size)) = listed.items().next().and_then(|entry| blob(entry, file)) else {
+            let message = format!("{whose} has no file `{file}`");
+            return Err(Problem::new(ProblemKind::NotFound, message, self.listing.clone()));
+        };
+        if size > LARGEST {
+            return Ok((commit.clone(), None));
+        }
+        let content = git(&["cat-file", "blob", &blob]).run().await?.stdout;
+        Ok((commit.clone(), Some(content)))
+    }
+}
+
+/// Where two commits parted.
+async fn parted(repository: &Repository, one: &str, other: &str) -> Result<String, Problem> {
+    let found = git::in_main(repository).args(["merge-base", "--end-of-options", one, other]).output().await?;
+    if found.code == 0 { Ok(found.line()) } else { nothing(repository).await }
+}
+
+/// What a commit is compared with that has none before it: a tree without files, which git knows without having it.
+async fn nothing(repository: &Repository) -> Result<String, Problem> {
+    Ok(git::in_main(repository).args(["hash-object", "-t", "tree", "/dev/null"]).run().await?.line())
 }
 
 /// The object and the size of a file, from a line of `git ls-tree`: `100644 blob OBJECT SIZE<tab>PATH`.

@@ -41,7 +41,7 @@ pub(crate) async fn run(context: &Context, args: CommentArgs) -> Result<(), Prob
     let (file, line) = place.rsplit_once(':').ok_or_else(wrong)?;
     let line = line.parse().map_err(|_| wrong())?;
     let side = args.old.then_some(Side::Old);
-    let body = NewComment { file: file.to_owned(), line, side, text: text_or_stdin(&text)? };
+    let body = NewComment { file: file.to_owned(), line, side, text: text_or_stdin(&text)?, quote: None };
     let said: CommentView = context.client().await?.post(&address, &body).await?;
     context.answer(&said, |said| match &said.to {
         Some(agent) => format!("told {}\n", plain(agent)),

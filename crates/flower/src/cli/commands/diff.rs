@@ -29,11 +29,15 @@ pub(crate) async fn run(context: &Context, args: &DiffArgs) -> Result<(), Proble
     if diff.is_empty() {
         eprintln!("nothing is committed in `{}` that MAIN has not", args.worktree);
     }
-    // As git wrote it for whatever reads it; safe to look at in a terminal.
+    print(context, &diff, args.stat)
+}
+
+/// As git wrote it for whatever reads it; safe to look at in a terminal.
+pub(in crate::cli) fn print(context: &Context, diff: &[u8], stat: bool) -> Result<(), Problem> {
     if !std::io::stdout().is_terminal() {
-        return context.print_bytes(&diff);
+        return context.print_bytes(diff);
     }
-    let text = plain(&String::from_utf8_lossy(&diff));
-    let painted = |line: &str| if args.stat { line.to_owned() } else { context.style.diff_line(line) };
+    let text = plain(&String::from_utf8_lossy(diff));
+    let painted = |line: &str| if stat { line.to_owned() } else { context.style.diff_line(line) };
     context.print(&text.lines().map(|line| painted(line) + "\n").collect::<String>())
 }

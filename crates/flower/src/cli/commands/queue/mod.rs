@@ -2,6 +2,7 @@
 
 mod approve;
 mod cancel;
+mod diff;
 mod list;
 mod log;
 mod show;
@@ -24,6 +25,7 @@ pub(crate) struct QueueArgs {
 enum Verb {
     Show(show::ShowArgs),
     Log(log::LogArgs),
+    Diff(diff::DiffArgs),
     Approve(approve::ApproveArgs),
     Cancel(cancel::CancelArgs),
 }
@@ -33,6 +35,7 @@ pub(crate) async fn run(context: &Context, args: QueueArgs) -> Result<(), Proble
         None => list::run(context, &args.list).await,
         Some(Verb::Show(args)) => show::run(context, &args).await,
         Some(Verb::Log(args)) => log::run(context, args).await,
+        Some(Verb::Diff(args)) => diff::run(context, &args).await,
         Some(Verb::Approve(args)) => approve::run(context, &args).await,
         Some(Verb::Cancel(args)) => cancel::run(context, args).await,
     }

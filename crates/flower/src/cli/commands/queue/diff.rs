@@ -1,0 +1,29 @@
+//! `flower queue diff`
+
+use crate::cli::Context;
+use crate::cli::commands::diff::print;
+use crate::error::Problem;
+
+/// What a landing changes in MAIN, as it was merged or would be
+#[derive(clap::Args)]
+pub(super) struct DiffArgs {
+    /// The landing
+    #[arg(value_name = "L")]
+    number: u64,
+    /// Only the files, and how much changed in each
+    #[arg(long)]
+    stat: bool,
+}
+
+pub(super) async fn run(context: &Context, args: &DiffArgs) -> Result<(), Problem> {
+    let address = format!("/api/landings/{}/diff?stat={}", args.number, args.stat);
+    let diff = context.client().await?.bytes(&address).await?;
+    if context.json {
+        let document = serde_json::json!({ "landing": args.number, "diff": String::from_utf8_lossy(&diff) });
+        return context.answer(&document, |_| String::new());
+    }
+    if diff.is_empty() {
+        eprintln!("landing {} changes nothing in MAIN", args.number);
+    }
+    print(context, &diff, args.stat)
+}
