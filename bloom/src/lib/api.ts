@@ -45,6 +45,11 @@ export function hasSession(): boolean {
   return localStorage.getItem(KEY) !== null;
 }
 
+/** Whether this is where the session is kept. */
+export function isSession(key: string | null): boolean {
+  return key === KEY;
+}
+
 /** Headers that every call carries. */
 export function credentials(): Record<string, string> {
   return { authorization: `Bearer ${localStorage.getItem(KEY) ?? ""}` };

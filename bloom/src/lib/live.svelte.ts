@@ -1,6 +1,6 @@
 //! What keeps every open page true: one stream of events for all windows of this browser, and resources that are read
 //! again when an event concerns them. Nothing is computed from events alone, so two windows cannot disagree.
-import { ask, api, asProblem, beginSession, credentials, hasSession, Problem, type EventView } from "./api";
+import { ask, api, asProblem, beginSession, credentials, hasSession, isSession, Problem, type EventView } from "./api";
 import { Frames } from "./stream";
 
 /** Why something may have changed: events of the log, or names of what moves without one (`agents`, `landings`, …). */
@@ -53,6 +53,10 @@ class Live {
     this.channel.onmessage = (message: MessageEvent<Told>) => this.hear(message.data);
     this.channel.postMessage({ hello: true } satisfies Told);
     addEventListener("online", () => this.wake?.());
+    // Another window has signed in.
+    addEventListener("storage", (event) => {
+      if (this.state === "signed-out" && event.newValue && isSession(event.key)) location.reload();
+    });
     document.addEventListener("visibilitychange", () => {
       this.now = Date.now();
       if (document.visibilityState === "visible") {
@@ -82,6 +86,8 @@ class Live {
   /** Another window has said something. */
   private hear(told: Told): void {
     this.heard = Date.now();
+    // Whoever is signed out hears of it as every window does, and is not brought back by one that has not noticed yet.
+    if (this.state === "signed-out") return;
     if ("hello" in told) {
       if (this.leads) this.announce();
     } else if ("alive" in told) {
@@ -120,6 +126,7 @@ class Live {
       } catch (error) {
         if (error instanceof Problem && error.status === 401) {
           this.state = "signed-out";
+          this.leads = false;
           return;
         }
       }
@@ -182,6 +189,8 @@ export class Resource<T> {
   data = $state.raw<T>();
   problem = $state.raw<Problem>();
   private failures = 0;
+  /** The start that `data` is of. */
+  private dataOf = 0;
   private again: ReturnType<typeof setTimeout> | undefined;
   private stale = false;
   private reading = false;
@@ -225,12 +234,15 @@ export class Resource<T> {
         const data = await this.read();
         if (start !== this.starts) return;
         this.data = data;
+        this.dataOf = start;
         this.problem = undefined;
         this.failures = 0;
       } catch (error) {
         if (start !== this.starts) return;
         this.problem = asProblem(error);
         this.failures += 1;
+        // What was asked for before is no old answer to this.
+        if (this.dataOf !== start) this.data = undefined;
       }
     }
     this.reading = false;

@@ -98,6 +98,21 @@ fn what_names_no_line_is_refused_and_says_what_does() {
 }
 
 #[test]
+fn what_was_read_is_what_is_spoken_of() {
+    let flower = serving(&[MAIN]);
+    let work = changed(&flower);
+    let path = format!("/api/worktrees/{}/comments?project=repo", work.worktree);
+    let body = json!({ "file": "src/app.txt", "line": 2, "text": "Why shout?", "quote": "TWO" });
+    let say = || call(&flower, &flower.token(), "POST", &path, &body);
+    assert_eq!(say().status, 200);
+    inside_ok(&flower, &work.worktree, "sed -i s/TWO/two/ src/app.txt && git commit --quiet -a -m calmer");
+    let late = say();
+    assert_eq!(late.status, 409, "{}", late.text());
+    assert!(late.text().contains("line 2 of `src/app.txt` is another one by now"), "{}", late.text());
+    assert_eq!(flower.json(&["comment", &work.worktree]).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
 fn what_stands_around_a_change_can_be_read() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);

@@ -5,6 +5,7 @@ mod bad_input;
 mod checks;
 #[path = "../common/mod.rs"]
 mod common;
+mod diff;
 mod gate;
 mod guard;
 mod index_lock;

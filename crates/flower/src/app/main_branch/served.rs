@@ -413,3 +413,69 @@ impl Drop for RemoveOnDrop {
         let _ = fs::remove_file(&self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A checkout at the first of two commits, which differ in three files.
+    async fn two_commits(root: &Path) -> (Repository, String, String) {
+        let repository = Repository { root: root.to_owned(), git_dir: root.join(".git") };
+        let git = async |args: &[&str]| git::in_main(&repository).args(args).run().await.unwrap().line();
+        let author = ["-c", "user.name=T", "-c", "user.email=t@example.com"];
+        for folder in ["objects", "refs"] {
+            fs::create_dir_all(repository.git_dir.join(folder)).unwrap();
+        }
+        fs::write(repository.git_dir.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        fs::write(repository.git_dir.join("config"), "[core]\n\trepositoryformatversion = 0\n").unwrap();
+        let commit = async |text: &str| {
+            for name in ["edited", "replaced"] {
+                fs::write(root.join(name), text).unwrap();
+            }
+            git(&["add", "--all"]).await;
+            git(&[&author[..], &["commit", "--quiet", "--message", text]].concat()).await;
+            git(&["rev-parse", "HEAD"]).await
+        };
+        fs::write(root.join("deleted"), "old").unwrap();
+        let old = commit("old").await;
+        fs::remove_file(root.join("deleted")).unwrap();
+        let new = commit("new").await;
+        git(&["reset", "--quiet", "--hard", &old]).await;
+        (repository, old, new)
+    }
+
+    #[tokio::test]
+    async fn what_is_written_between_the_comparison_and_the_swap_stays() {
+        for edited in ["edited", "deleted"] {
+            let dir = tempfile::tempdir().unwrap();
+            let root = dir.path().canonicalize().unwrap().join("main");
+            let home = Home::at(dir.path().join("home"));
+            let (repository, old, new) = two_commits(&root).await;
+            let changes = changes(&repository, &old, &new).await.unwrap();
+            let staged = Staged::prepare(&repository, &old, &new, &changes).await.unwrap();
+            assert!(staged.is_some(), "three plain files");
+            fs::write(root.join(edited), "mine, just now").unwrap();
+            let left = bring(&home, &repository, Ok(staged), (&old, &new), &changes).await.unwrap();
+            assert_eq!(left, [edited]);
+            assert_eq!(fs::read_to_string(root.join(edited)).unwrap(), "mine, just now");
+            assert_eq!(fs::read_to_string(root.join("replaced")).unwrap(), "new");
+            assert!(!repository.git_dir.join("flower-staged").exists());
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_left_of_what_could_not_be_staged() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap().join("main");
+        let (repository, old, new) = two_commits(&root).await;
+        let mut changes = changes(&repository, &old, &new).await.unwrap();
+        changes.retain(|change| change.kind == 'M');
+        // Fails after the first of two files, as on a disk that is full.
+        changes[1].kind = 'A';
+        changes[1].path = "not-in-the-commit".into();
+        let staged = Staged::prepare(&repository, &old, &new, &changes).await;
+        assert!(staged.is_err(), "git has no such file");
+        assert!(!repository.git_dir.join("flower-staged").exists());
+        assert!(!repository.git_dir.join("flower-index").exists());
+    }
+}
