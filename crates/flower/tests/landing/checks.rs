@@ -165,7 +165,7 @@ fn the_first_red_check_is_the_last_one() {
 }
 
 #[test]
-fn commands_that_nobody_has_approved_wait_for_the_operator() {
+fn row_50_commands_wait_for_the_operator_and_changed_ones_wait_again() {
     let flower = Flower::new();
     put(&flower, &flower.repo.join("flower.toml"), check("echo it has run"));
     flower.git(&flower.repo, &["add", "flower.toml"]);
