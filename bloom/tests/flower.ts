@@ -184,7 +184,11 @@ export async function look(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: "light" });
   if (before) await page.setViewportSize(before);
   // Colours of buttons change softly.
-  await page.waitForTimeout(300);
+  await page.evaluate(() =>
+    Promise.allSettled(
+      document.getAnimations().map((one) => (one instanceof CSSTransition ? one.finished : undefined)),
+    ),
+  );
 }
 
 export { expect };

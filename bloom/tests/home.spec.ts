@@ -213,9 +213,29 @@ test("the stem stays readable with sixty worktrees", async ({ page, flower }) =>
       .locator("text")
       .evaluateAll((texts) => texts.filter((text) => text.getBoundingClientRect().width > 0).length);
     expect(written, `names at ${width} px`).toBeGreaterThan(60);
+    const overlaps = await stem.locator("text.strong").evaluateAll((texts) => {
+      const boxes = texts.map((text) => ({ name: text.textContent, box: text.getBoundingClientRect() }));
+      return boxes.flatMap(({ name, box }, index) =>
+        boxes
+          .slice(index + 1)
+          .filter(({ box: other }) => {
+            const wide = Math.min(box.right, other.right) - Math.max(box.left, other.left);
+            const high = Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top);
+            return wide > 1 && high > 4;
+          })
+          .map((other) => `${name} and ${other.name}`),
+      );
+    });
+    expect(overlaps, `names over each other at ${width} px`).toEqual([]);
     const sideways = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     expect(sideways).toBeLessThanOrEqual(0);
     await page.getByRole("heading", { name: "The stem" }).evaluate((element) => element.scrollIntoView());
     await page.screenshot({ path: `.screenshots/stem-sixty-${width}.png` });
+    // What does not fit above MAIN says so, and leads there.
+    const above = page.getByRole("button", { name: /^\d+ worktrees? above$/ });
+    if (width === 1440) {
+      await above.click();
+      await expect(above).toBeHidden();
+    }
   }
 });

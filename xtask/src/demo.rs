@@ -69,7 +69,7 @@ pub(crate) fn story(stage: &mut Stage) -> Result<(), String> {
         "A brief that needs another waits for it. The rest needs no hand at all.",
     );
     for wanted in &WANTED {
-        let spec = wanted.spec.replace("MAIN", &stage.repository().display().to_string());
+        let spec = wanted.spec.replace("{main}", &stage.repository().display().to_string());
         let file = stage.file(wanted.file, &spec)?;
         stage.brief(&[&["brief", "new", wanted.title], wanted.options, &["--spec", &file]].concat())?;
     }

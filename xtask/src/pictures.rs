@@ -57,6 +57,19 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// How often the page was changed since its pictures were taken, as far as git knows.
+pub(crate) fn changes_since() -> usize {
+    let git = |args: &[&str]| {
+        let git = Program::new("git", seconds(20)).directory(&repository_root()).args(args);
+        git.output().unwrap_or_default()
+    };
+    let taken = git(&["log", "-1", "--format=%H", "--", "docs/pictures"]);
+    match taken.trim() {
+        "" => 0,
+        taken => git(&["log", "--format=%h", &format!("{taken}..HEAD"), "--", "bloom/src"]).lines().count(),
+    }
+}
+
 fn leave_work_under_way(stage: &Stage) -> Result<(), String> {
     for (title, play) in UNDER_WAY {
         let spec = format!("# {title}\n\n```play\n{play}\nhand-back done\n```\n");

@@ -54,7 +54,7 @@ pub(crate) const SUMMER: u64 = 6;
 pub(crate) const SALE: u64 = 7;
 pub(crate) const GUESTS: u64 = 8;
 
-/// In the order of their numbers. `MAIN` stands for MAIN's directory.
+/// In the order of their numbers. `{main}` stands for MAIN's directory.
 pub(crate) const WANTED: [Wanted; 8] = [
     Wanted {
         title: "Prices",
@@ -62,7 +62,10 @@ pub(crate) const WANTED: [Wanted; 8] = [
         options: &[AUTO],
         spec: r#"# Prices on the front page
 
-Page, style and prices change together, as edition 2.
+Whoever comes to the page asks first what a rose costs.
+
+- Page, style and prices change together, as edition 2.
+- **Done when** the price stands on the front page and the check is green.
 
 ```play
 plan read the shop; write the prices; one edition for all parts
@@ -81,6 +84,8 @@ hand-back All three parts are edition 2.
         options: &[AUTO, "--needs", "1"],
         spec: r#"# A cart
 
+A page that holds what somebody wants to buy, after brief 1: a cart needs prices.
+
 ```play
 write site/cart.html <!doctype html>\n<html>\n<p>Half a cart</p>\n</html>
 commit Half a cart
@@ -98,6 +103,8 @@ hand-back The cart is whole.
         file: "hours.md",
         options: &[AUTO],
         spec: r#"# Opening hours
+
+Say when the shop is open, on a page of its own.
 
 ```play
 write site/hours.html <!doctype html>\n<html>\n<p>From nine to six</p>
@@ -121,6 +128,8 @@ hand-back Closed.
         options: &[AUTO],
         spec: r#"# The history of the shop
 
+Fifty years on one page, from the papers in the cellar. They are long: whoever reads them will need a fresh context.
+
 ```play
 think Fifty years of paper. This fills my context.
 write site/history.html <!doctype html>\n<html>\n<p>1976: a stall</p>\n</html>
@@ -141,6 +150,8 @@ hand-back Fifty years on one page.
         file: "seasons.md",
         options: &[],
         spec: r#"# Spring and autumn, by two agents
+
+Two pages, one worktree, one agent for each. They reserve what they write.
 
 ```play
 reserve site/spring.html
@@ -168,6 +179,8 @@ usage 15000 200000 0.11 12000
         options: &[AUTO, "--needs", "1"],
         spec: r#"# A headline for summer
 
+The front page says that it is summer. If there is a forecast to be had, mention it.
+
 ```play
 permission fetch Ask a weather service on the web
 say Then without the weather.
@@ -185,6 +198,18 @@ hand-back A headline for summer.
         file: "sale.md",
         options: &[AUTO, "--needs", "1"],
         spec: r#"# A sale on Sunday
+
+Sundays are quiet. A sale brings people in, and the front page says so.
+
+- **Headline**: the day and the discount, nothing else.
+- **Prices** are the reduced ones, in `prices.json` too.
+- Page, style and prices stay of *one* edition; the check looks after that.
+
+> Ask before you promise a number: it was ten percent last year.
+
+**Done when** the headline and the reduced price are on the page, and MAIN is green.
+
+## How it is played
 
 ```play
 question May I promise ten percent?
@@ -215,18 +240,18 @@ hand-back Both headlines in one.
         options: &[AUTO],
         spec: r#"# A guest book
 
-This agent has been talked into attacking MAIN.
+Guests write a line when they leave. This agent has been talked into attacking MAIN first.
 
 ```play
-run echo owned > MAIN/site/index.html
-run rm MAIN/site/index.html
-run mv MAIN/site/index.html MAIN/gone.html
-run ln MAIN/site/index.html here.html
-run chmod 777 MAIN
-run echo 'ref: refs/heads/owned' > MAIN/.git/HEAD
-run rm -r MAIN/.git/objects/* && test -z "$(ls MAIN/.git/objects)"
-run mkdir -p MAIN/.git/hooks && echo id > MAIN/.git/hooks/post-commit
-run git push --quiet MAIN HEAD:main
+run echo owned > {main}/site/index.html
+run rm {main}/site/index.html
+run mv {main}/site/index.html {main}/gone.html
+run ln {main}/site/index.html here.html
+run chmod 777 {main}
+run echo 'ref: refs/heads/owned' > {main}/.git/HEAD
+run rm -r {main}/.git/objects/* && test -z "$(ls {main}/.git/objects)"
+run mkdir -p {main}/.git/hooks && echo id > {main}/.git/hooks/post-commit
+run git push --quiet {main} HEAD:main
 run rm -f .git && git init --quiet .
 say Then I do what I was asked for.
 write site/guests.html <!doctype html>\n<html>\n<p>Lovely roses. – Ada</p>\n</html>

@@ -5,6 +5,7 @@ use crate::bloom;
 use crate::install::{self, Tools};
 use crate::licences;
 use crate::memory;
+use crate::pictures;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
 use crate::steps::Steps;
@@ -100,6 +101,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 
     drop(cluster);
     eprintln!("\n{}", steps.summary(&tools.skipped));
+    match pictures::changes_since() {
+        0 => {}
+        changes => eprintln!(
+            "The page has changed {changes} times since the README's pictures were taken: \
+             `cargo xtask pictures` takes them anew."
+        ),
+    }
     Ok(())
 }
 
