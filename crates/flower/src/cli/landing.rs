@@ -89,7 +89,7 @@ pub fn check(check: &CheckView, style: Style) -> String {
 /// What to do about one that is open.
 pub fn follow_hint(l: &LandingView) -> String {
     match l.state {
-        State::Approval => format!("let it in: `flower queue approve {}`\n", l.id),
+        State::Approval => format!("read it: `flower queue diff {0}`; let it in: `flower queue approve {0}`\n", l.id),
         State::Queued | State::Checking => format!("follow it: `flower queue show {}`\n", l.id),
         _ => String::new(),
     }
@@ -134,7 +134,7 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
             (ProblemKind::Refused, format!("landing {id} was {reason}"), hint)
         }
         State::Approval => {
-            let hint = format!("read it: `flower queue show {id}`; let it in: `flower queue approve {id}`");
+            let hint = format!("read it: `flower queue diff {id}`; let it in: `flower queue approve {id}`");
             (ProblemKind::Refused, format!("landing {id} has not landed: {reason}"), hint)
         }
         State::Queued | State::Checking => {
