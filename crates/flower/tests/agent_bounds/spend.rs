@@ -1,5 +1,6 @@
 //! What agents have used: by run, by brief and by day, as far as they say; and where that ends.
 
+use crate::common::eventually;
 use crate::common::work::says;
 use crate::stage::{Stage, play};
 use serde_json::{Value, json};
@@ -88,4 +89,16 @@ fn a_limit_holds_back_what_would_begin_and_no_more() {
     assert!(why.contains(&format!("the limit of 0.2 USD for brief {}", fails.brief)), "{why}");
     let other = stage.plays("play", "Other", &spends(0.1, 1));
     stage.lands(other);
+}
+
+#[test]
+fn what_a_turn_costs_is_known_before_it_ends_and_not_lost_when_it_is_cut_off() {
+    let stage = Stage::new(&play("play", &[], ""));
+    let long = stage.plays("play", "Long", "usage 60000 100000 1.25\n sleep 60\n hand-back done");
+    let agent = stage.agent_of(long);
+    let cost = || stage.json(&["agent", "show", &agent])["cost"].clone();
+    eventually("its cost is told while it works", || (cost() == json!(1.25)).then_some(()));
+    assert_eq!(stage.json(&["agent", "spend"])["days"][0]["cost"], json!(1.25));
+    stage.ok(&["agent", "stop", &agent]);
+    assert_eq!(stage.json(&["agent", "spend"])["days"][0]["cost"], json!(1.25), "once, and still");
 }

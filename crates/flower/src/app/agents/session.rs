@@ -21,6 +21,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 const TICK: Duration = Duration::from_millis(500);
+/// What a turn costs is recorded as often; an event each, so not at every word.
+const ACCOUNT_EVERY: Duration = Duration::from_secs(20);
 /// From asking it to end its turn until it is ended.
 const CANCEL: Duration = Duration::from_secs(10);
 /// Silent for so long without a tool at work, nobody knows what it does.
@@ -88,6 +90,7 @@ pub(super) struct Spent {
     pub(super) cost: Option<f64>,
     pub(super) currency: Option<String>,
     pub(super) recorded: f64,
+    recorded_at: Option<Instant>,
 }
 
 impl Session {
@@ -158,8 +161,9 @@ impl Session {
                     self.drain().await;
                     self.running.transcript.settle();
                     self.forget_asked("its turn ended").await;
+                    let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
+                    self.account(usage.map(|usage| usage.total_tokens)).await;
                     let answer = answer?;
-                    self.account(answer.usage.map(|usage| usage.total_tokens)).await;
                     return match cancelled {
                         Some((_, Cancel::Full | Cancel::Refresh)) => Ok(Turn::Full),
                         Some((_, Cancel::Unwanted)) => Ok(Turn::Unwanted),
@@ -189,6 +193,11 @@ impl Session {
         self.running.transcript.tick();
         self.look_at_asked().await;
         self.app.beat_for(&self.running).await;
+        // A turn may take hours, and may be cut off; what it has cost by then is known.
+        let is_due = self.spent.recorded_at.is_none_or(|at| at.elapsed() > ACCOUNT_EVERY);
+        if is_due && self.spent.cost.is_some_and(|cost| cost > self.spent.recorded) {
+            self.account(None).await;
+        }
         match cancelled {
             true => None,
             false if self.running.refresh_wanted() => Some(Cancel::Refresh),
@@ -413,6 +422,7 @@ impl Session {
         let cost = more.filter(|more| *more > 0.0).map(|more| (more * 1e6).round() as u64);
         if let Some(cost) = self.spent.cost {
             self.spent.recorded = cost;
+            self.spent.recorded_at = Some(Instant::now());
         }
         self.app.record_spending(&self.running, tokens, cost, self.spent.currency.clone()).await;
     }
