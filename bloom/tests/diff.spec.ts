@@ -111,6 +111,22 @@ printf 'no end' > src/open.txt; rm src/app.txt
   await look(page, "diff-odd");
 });
 
+test("what became a link is shown as gone and as new, and each is viewed for itself", async ({ page, flower }) => {
+  begun(flower, { "src/way.txt": "a\nb\n", "src/other.txt": "x\n" });
+  made(flower, `rm src/way.txt; ln -s other.txt src/way.txt; echo y > src/other.txt`);
+  await flower.open(page, "/worktrees/lane");
+  await expect(page.getByText("3 files")).toBeVisible();
+  const both = page.getByRole("region", { name: "src/way.txt" });
+  await expect(both).toHaveCount(2);
+  await expect(both.nth(0)).toContainText("deleted");
+  await expect(both.nth(1)).toContainText("It is a symbolic link");
+  await expect(page.getByRole("list", { name: "Changed files" }).getByRole("button", { name: /way.txt/ })).toHaveCount(
+    2,
+  );
+  for (const one of [0, 1]) await both.nth(one).getByLabel("Viewed").check();
+  await expect(page.getByText("2 of 3 viewed")).toBeVisible();
+});
+
 test("what stands around a change is unfolded, coloured as a whole and commented on", async ({ page, flower }) => {
   const lines = Array.from({ length: 120 }, (_, index) => `let line_${index + 1} = ${index + 1};`);
   // A comment that begins long before the change inside of it.

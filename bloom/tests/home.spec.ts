@@ -150,13 +150,20 @@ test("commands of flower.toml are read and let run from home", async ({ page, fl
       given.push(route.request().postDataJSON());
       approved = true;
     }
-    const commands = ["! grep -rq ruined src", "npm run \u202Etset"];
+    const many = Array.from({ length: 60 }, (_, index) => `test ${index + 1}`);
+    const commands = ["! grep -rq ruined src", "npm run \u202Etset", ...many, "make all", "make all", "rm -rf last"];
     return route.fulfill({ json: { project: "shop", commands, sha256: "abc", approved } });
   });
   await flower.open(page);
   const section = page.getByRole("region", { name: /of flower.toml wait for your word/ });
   await expect(section).toContainText("grep -rq ruined src", { timeout: 20_000 });
   await expect(section).toContainText("U+202E");
+  // None is let run unseen, and many take no more room than some.
+  const commands = section.getByRole("list", { name: "Commands" });
+  await expect(commands.getByRole("listitem")).toHaveCount(65);
+  expect((await commands.boundingBox())?.height).toBeLessThan(460);
+  await commands.getByText("rm -rf last").scrollIntoViewIfNeeded();
+  await expect(commands.getByText("rm -rf last")).toBeInViewport();
   await look(page, "home-commands");
   await section.getByRole("button", { name: "Let them run" }).click();
   await expect(section).toBeHidden();

@@ -39,7 +39,8 @@ export class Viewed {
   constructor(private readonly of: () => string) {}
 
   private key(file: FileChange): string {
-    return `${this.of()}/${file.path}`;
+    // What became something else, as a link, is gone and new under one name.
+    return `${this.of()}/${file.path}${file.change === "deleted" ? " deleted" : ""}`;
   }
 
   has(file: FileChange): boolean {
