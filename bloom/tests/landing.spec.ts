@@ -77,6 +77,8 @@ test("a check's output is followed while it runs, and the landing can be cancell
   flower.git("-C", tree, "commit", "-qam", "Slow checks");
   flower.run("land", "slow");
   await flower.open(page, "/landing");
+  // A command is read as it would run, with all that is in it.
+  await expect(page.getByRole("group", { name: "Commands" })).toContainText("for i in $(seq 90); do printf");
   await page.getByRole("button", { name: /Approve landing/ }).click();
   const log = page.getByRole("log", { name: "Output of slow" });
   await expect(log).toContainText("step 1", { timeout: 20_000 });
@@ -98,6 +100,54 @@ test("what waits for the operator lands when it is approved", async ({ page, flo
   await landing.getByRole("button", { name: /Approve/ }).click();
   const history = page.getByRole("region", { name: "History of MAIN" });
   await expect(history.getByRole("link", { name: "Change CLAUDE.md" })).toBeVisible();
+});
+
+test("what a landing changes is read before it is let in, and still when it is in MAIN", async ({ page, flower }) => {
+  committed(flower, "playbook", "CLAUDE.md", "be_kind");
+  flower.run("land", "playbook");
+  await flower.open(page, "/landing/1");
+  const changes = page.getByRole("region", { name: "Changes" });
+  const file = changes.getByRole("region", { name: "CLAUDE.md" });
+  await expect(page.getByText("not yet: it waits for you")).toBeVisible();
+  await expect(file).toContainText("be_kind");
+  // It is read only: what should be mended is said in the worktree.
+  await expect(file.getByRole("button", { name: /^Comment on line/ })).toHaveCount(0);
+  await expect(page.getByRole("region", { name: "Paths" })).toContainText("CLAUDE.md");
+  await expectNoSeriousFindings(page);
+  await look(page, "landing-changes");
+  await page.getByRole("button", { name: "Approve landing 1" }).click();
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  await expect(page.getByText("by the operator")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Paths" })).toHaveCount(0);
+  flower.run("worktree", "remove", "playbook");
+  await page.reload();
+  await expect(file).toContainText("be_kind");
+  await expect(changes).toContainText("as it was merged");
+
+  // What takes it back, and what was made in MAIN by hand, are landings too.
+  flower.run("revert", "1", "--wait");
+  await page.goto(`${flower.url}/landing/2`);
+  await expect(file).toContainText("deleted");
+  await expect(file).toContainText("be_kind");
+  flower.write("src/app.txt", "one\n2\nthree\n");
+  flower.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "--message", "By hand");
+  flower.run("main", "adopt");
+  await page.goto(`${flower.url}/landing/3`);
+  await expect(page.getByText("made in MAIN by hand")).toBeVisible();
+  await expect(changes.getByRole("region", { name: "src/app.txt" })).toContainText("two");
+});
+
+test("a landing whose commit is gone says so, and the rest of it is there", async ({ page, flower }) => {
+  committed(flower, "lane", "src/y.txt", "fine");
+  flower.run("land", "lane", "--wait");
+  const message = "commit abc of landing 1 is not there any more";
+  const error = { kind: "not_found", message, hints: ["`flower queue show 1` says what became of it"] };
+  await page.route("**/api/landings/1/diff*", (route) => route.fulfill({ status: 404, json: { error } }));
+  await flower.open(page, "/landing/1");
+  await expect(page.getByText(message)).toBeVisible();
+  await expect(page.getByText("flower queue show 1")).toBeVisible();
+  await expect(page.getByRole("alert")).toHaveCount(0);
+  await expect(page.getByRole("region", { name: "Checks" })).toContainText("passed");
 });
 
 test("MAIN is frozen with a reason and thawed, in both windows", async ({ page, context, flower }) => {

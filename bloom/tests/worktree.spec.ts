@@ -1,5 +1,6 @@
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test, type Flower } from "./flower";
+import { made } from "./lane";
 
 /** Each has a daemon, agents and pictures of its own. */
 test.describe.configure({ timeout: 120_000 });
@@ -154,8 +155,15 @@ test("a line is commented on, by pointer and by key, and nothing typed is lost",
   broken = false;
   await page.getByRole("button", { name: "Comment", exact: true }).click();
   await expect(file.getByText("sent to play-1")).toBeVisible();
-  const [made] = flower.json<Record<string, unknown>[]>("comment", "b1-greet");
-  expect(made).toMatchObject({ file: "src/app.txt", line: 2, side: "new", text: "Write it as a word", to: "play-1" });
+  const [said] = flower.json<Record<string, unknown>[]>("comment", "b1-greet");
+  expect(said).toMatchObject({
+    file: "src/app.txt",
+    line: 2,
+    side: "new",
+    quote: "2",
+    text: "Write it as a word",
+    to: "play-1",
+  });
   await page.keyboard.press("j");
   await page.keyboard.press("j");
   await page.keyboard.press("c");
@@ -164,4 +172,56 @@ test("a line is commented on, by pointer and by key, and nothing typed is lost",
   await expect(page.getByText("2 comments").first()).toBeVisible();
   await expectNoSeriousFindings(page);
   await look(page, "worktree-comment");
+});
+
+test("a comment that was begun outlives tabs and reloads, and is never said about another line", async ({
+  page,
+  flower,
+}) => {
+  made(flower, "printf 'one\\nzwei\\nthree\\n' > src/app.txt; echo new > src/new.txt");
+  const tree = flower.run("worktree", "path", "lane").trim();
+  const change = (script: string) => {
+    flower.git("-C", tree, "-c", `alias.make=!${script}`, "make");
+    flower.git("-C", tree, "add", "--all");
+    flower.git("-C", tree, "commit", "--quiet", "--message", "Again");
+    flower.run("worktree", "new", `stir-${Math.random().toString(36).slice(2, 8)}`, "--lane", "--linked");
+  };
+  await flower.open(page, "/worktrees/lane");
+  const file = page.getByRole("region", { name: "src/app.txt" });
+  const text = file.getByRole("textbox", { name: "Comment" });
+  await file.getByRole("button", { name: "Comment on line 2 of src/app.txt" }).last().click({ force: true });
+  await text.fill("In English, please");
+  await page.getByRole("link", { name: /Commits/ }).click();
+  await expect(text).toHaveCount(0);
+  await page.getByRole("link", { name: "Changes" }).click();
+  await expect(text).toHaveValue("In English, please");
+  await page.reload();
+  await expect(text).toHaveValue("In English, please");
+  await expect(text).not.toBeFocused();
+
+  change("sed -i s/zwei/deux/ src/app.txt");
+  await expect(file.getByText("The line was another one:")).toBeVisible();
+  await expect(file.getByText("zwei")).toBeVisible();
+  await file.getByRole("button", { name: "Comment", exact: true }).click();
+  await expect(page.getByText("line 2 of src/app.txt is another one by now")).toBeVisible();
+  await expect(text).toHaveValue("In English, please");
+  await file.getByRole("button", { name: "It is about this line now" }).click();
+  await file.getByRole("button", { name: "Comment", exact: true }).click();
+  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("In English, please");
+  expect(flower.json<{ quote: string }[]>("comment", "lane").map((one) => one.quote)).toEqual(["deux"]);
+  await page.reload();
+  await expect(file.getByRole("article", { name: /Comment of/ })).toBeVisible();
+  await expect(text).toHaveCount(0);
+
+  // The file is as MAIN has it, and then nothing at all is changed: what was said can be read still.
+  change("git checkout --quiet main -- src/app.txt");
+  const outdated = page.getByRole("article", { name: /Comment of/ });
+  await page.getByText("1 comment about lines that changed since").click();
+  await expect(outdated).toContainText("In English, please");
+  await expect(outdated).toContainText("deux");
+  change("rm src/new.txt");
+  await expect(page.getByText("Nothing is committed here that MAIN has not.")).toBeVisible();
+  await expect(outdated).toContainText("In English, please");
+  await expectNoSeriousFindings(page);
+  await look(page, "worktree-outdated");
 });

@@ -1,6 +1,36 @@
 //! Text of the daemon's that may be of any length: read up to a limit.
 import { raw } from "../api";
 
+/** What has changes to be read: a worktree, one of its commits, a landing. */
+export interface Source {
+  /** Where its `/diff` and its `/file` are. */
+  base: string;
+  /** What every question carries. */
+  query: Record<string, string>;
+  /** By which this browser remembers what was viewed. */
+  name: string;
+  /** The command that shows all of it. */
+  command: string;
+}
+
+export function worktreeSource(project: string, worktree: string, commit?: string): Source {
+  return {
+    base: `/api/worktrees/${encodeURIComponent(worktree)}`,
+    query: { project, ...(commit ? { commit } : {}) },
+    name: `${project}/${worktree}`,
+    command: commit ? `git show ${commit}` : `flower diff ${worktree}`,
+  };
+}
+
+export function landingSource(number: number): Source {
+  return {
+    base: `/api/landings/${number}`,
+    query: {},
+    name: `landing ${number}`,
+    command: `flower queue diff ${number}`,
+  };
+}
+
 const MOST = 12 * 1024 * 1024;
 
 export interface Some {

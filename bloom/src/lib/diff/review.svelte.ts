@@ -1,7 +1,9 @@
 //! Comments on lines of a worktree's changes: those that were made, and those that are being written.
 import { Action } from "../act.svelte";
-import { api, ask, Problem, type CommentView, type Side } from "../api";
+import { api, ask, Problem, type CommentView } from "../api";
 import { any, kinds, resource, stirs } from "../live.svelte";
+import { draftsOf, keep, type Draft } from "./drafts";
+import { partsOf } from "./placed";
 
 /** Where a comment stands: `src/app.rs|new:12`. */
 export function place(file: string, anchor: string): string {
@@ -11,7 +13,7 @@ export function place(file: string, anchor: string): string {
 export class Review {
   readonly sending = new Action();
   /** What is being written, by place. It stays until it was sent or thrown away. */
-  drafts = $state<Record<string, string>>({});
+  drafts = $state<Record<string, Draft>>({});
   private readonly comments;
 
   constructor(private readonly of: () => { project: string; name: string }) {
@@ -20,11 +22,17 @@ export class Review {
       () => ask(api.GET("/api/worktrees/{name}/comments", { params: this.params() })),
       any(kinds("message_"), stirs("agents")),
     );
+    this.drafts = draftsOf(this.key());
   }
 
   private params() {
     const { project, name } = this.of();
     return { path: { name }, query: { project } };
+  }
+
+  private key(): string {
+    const { project, name } = this.of();
+    return `${project}/${name}`;
   }
 
   get all(): CommentView[] {
@@ -48,18 +56,35 @@ export class Review {
   readonly writing = $derived(new Set(Object.keys(this.drafts)));
   readonly places = $derived(new Set([...this.byPlace.keys(), ...this.writing]));
 
-  begin(at: string): void {
-    this.drafts[at] ??= "";
+  /** The line as it is read now is what it is about. */
+  begin(at: string, quote: string): void {
+    this.drafts[at] ??= { text: "", quote };
+  }
+
+  /** Another line stands there by now, and it is about that one. */
+  move(at: string, quote: string): void {
+    this.set(at, { text: this.drafts[at]?.text ?? "", quote });
+  }
+
+  write(at: string, text: string): void {
+    this.set(at, { text, quote: this.drafts[at]?.quote ?? "" });
   }
 
   drop(at: string): void {
     delete this.drafts[at];
+    keep(this.key(), at);
+  }
+
+  private set(at: string, draft: Draft): void {
+    this.drafts[at] = draft;
+    keep(this.key(), at, draft);
   }
 
   async send(at: string): Promise<void> {
-    const [file = "", anchor = ""] = at.split(/\|(?=(?:new|old):\d+$)/);
-    const [side, line] = anchor.split(":");
-    const body = { file, side: side as Side, line: Number(line), text: this.drafts[at] ?? "" };
+    const draft = this.drafts[at];
+    if (!draft) return;
+    const quote = draft.quote.replace(/\r$/, "");
+    const body = { ...partsOf(at), text: draft.text, quote };
     const send = () => ask(api.POST("/api/worktrees/{name}/comments", { params: this.params(), body }));
     if (await this.sending.run(send)) {
       this.drop(at);
