@@ -154,3 +154,54 @@ test("on a phone both are at hand: another project, and what finds everything", 
   const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   expect(over).toBeLessThanOrEqual(0);
 });
+
+test("a worktree of another project is the one that opens, though this one has a namesake", async ({
+  page,
+  flower,
+}) => {
+  flower.project("yard");
+  for (const [key, value] of [
+    ["user.name", "Mike"],
+    ["user.email", "mike@example.com"],
+  ] as const)
+    flower.git("-C", `${flower.root}/yard`, "config", key, value);
+  const play = "write oil.txt theirs\ncommit Oil it\nhang";
+  const number = flower.brief("Oil the car", `# Oil\n\n\`\`\`play\n${play}\n\`\`\`\n`, "--project", "yard");
+  flower.run("brief", "accept", String(number));
+  flower.run("dispatch", String(number), "--agent", "play");
+  flower.run("worktree", "new", "b1-oil-the-car", "--lane", "--linked", "--project", "shop");
+  await flower.open(page, "/agents/play-1");
+  await expect(rail(page)).toHaveValue("shop");
+  const theirs = async () => {
+    await expect(page.getByRole("heading", { name: "b1-oil-the-car", level: 1 })).toBeVisible();
+    await expect(page).toHaveURL(/project=yard/);
+    await expect(page.getByRole("region", { name: "oil.txt" })).toContainText("theirs");
+    await expect(page.getByText("/worktrees/yard/b1-oil-the-car")).toBeVisible();
+    await expect(rail(page)).toHaveValue("shop");
+  };
+  const link = page.getByRole("link", { name: "b1-oil-the-car", exact: true });
+  await link.first().click();
+  await theirs();
+  await look(page, "projects-worktree");
+  // Tabs stay with it, and so does what is done with it.
+  await page.getByRole("link", { name: /Commits/ }).click();
+  await page.getByRole("link", { name: "Oil it", exact: true }).click();
+  await expect(page.getByRole("region", { name: "oil.txt" })).toContainText("theirs");
+  flower.run("freeze", "not yet", "--project", "yard");
+  await page.getByRole("button", { name: "Land", exact: true }).click();
+  await page.getByRole("button", { name: "Queue it" }).click();
+  await expect(page).toHaveURL(/\/landing\/1$/);
+  expect(flower.json<{ project: string }>("queue", "show", "1").project).toBe("yard");
+  await link.first().click();
+  await theirs();
+  await page.goto(`${flower.url}/briefs/${number}`);
+  for (const place of ["Dispatches", "Participants", "Links"]) {
+    const region = page.getByRole("region", { name: place }).or(page.getByRole("list", { name: place }));
+    await expect(region.getByRole("link", { name: "b1-oil-the-car" }).first()).toHaveAttribute("href", /project=yard/);
+  }
+  // Its list is its own project's.
+  await link.first().click();
+  await page.getByRole("main").getByRole("link", { name: "Worktrees" }).click();
+  await expect(rail(page)).toHaveValue("yard");
+  await expect(page.getByRole("row", { name: /b1-oil-the-car/ })).toContainText("play-1");
+});

@@ -93,6 +93,59 @@ test("new commits appear in the changes by themselves", async ({ page, flower })
   await expect(page.getByRole("region", { name: "src/later.txt" })).toBeVisible({ timeout: 20_000 });
 });
 
+test("each commit opens what it changed, by pointer and by key, and leads back", async ({ page, flower }) => {
+  made(flower, "echo first > src/first.txt");
+  const tree = flower.run("worktree", "path", "lane").trim();
+  flower.git("-C", tree, "-c", "alias.make=!echo second > src/second.txt", "make");
+  flower.git("-C", tree, "add", "--all");
+  flower.git("-C", tree, "commit", "--quiet", "--message", "Another\u202E one");
+  await flower.open(page, "/worktrees/lane");
+  await expect(page.getByText("2 files")).toBeVisible();
+  let broken = true;
+  await page.route("**/api/worktrees/lane/commits*", (route) => (broken ? route.abort() : route.continue()));
+  await page.reload();
+  // What cannot be read says so, in its place.
+  await page.getByRole("link", { name: "Commits" }).click();
+  await expect(page.getByRole("alert")).toContainText("flower does not answer");
+  broken = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  const second = page.getByRole("link", { name: /Another/ });
+  await expect(second).toContainText("U+202E");
+  await page.keyboard.press("j");
+  await expect(second).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("region", { name: "src/second.txt" })).toContainText("second");
+  await expect(page.getByText("1 file", { exact: true })).toBeVisible();
+  await expect(page.getByRole("button", { name: /^Comment on line/ })).toHaveCount(0);
+  await expectNoSeriousFindings(page);
+  await look(page, "worktree-one-commit");
+  await page.reload();
+  await expect(page.getByRole("region", { name: "src/second.txt" })).toBeVisible();
+  await page.keyboard.press("b");
+  await page.getByRole("link", { name: "Change it" }).click();
+  await expect(page.getByRole("region", { name: "src/first.txt" })).toBeVisible();
+  await page.goBack();
+  await expect(second).toBeVisible();
+  await page.goto(`${flower.url}/worktrees/lane?tab=commits&commit=${"a".repeat(40)}`);
+  await expect(page.getByText(/has no commit/)).toBeVisible();
+  await page.getByRole("link", { name: "All commits" }).click();
+  await expect(second).toBeVisible();
+});
+
+test("whoever is read stays when they end, and others come", async ({ page, flower }) => {
+  flower.run("worktree", "new", "lane", "--lane");
+  for (const _ of [1, 2]) flower.run("agent", "spawn", "sh", "--worktree", "lane", "--standing");
+  await flower.open(page, "/worktrees/lane");
+  const list = page.getByRole("list", { name: "Agents" });
+  await expect(list.getByRole("link")).toHaveCount(2);
+  const shown = page.getByRole("complementary");
+  const first = await shown.getAttribute("aria-label");
+  flower.run("agent", "stop", (first ?? "").replace("Agent ", ""));
+  await expect(list.getByRole("link")).toHaveCount(1);
+  await expect(shown).toHaveAttribute("aria-label", first ?? "");
+  await expect(shown).toContainText("stopped");
+});
+
 test("paths that an agent reserved are shown and released", async ({ page, flower }) => {
   working(flower);
   await flower.open(page, "/worktrees/b1-greet?tab=leases");

@@ -1,5 +1,7 @@
 //! Links in the order in which they are looked for.
-import type { LinkView } from "../api";
+import type { BriefView, LinkView } from "../api";
+import { linkHref } from "../trace/entry";
+import { commitHref, homeOf } from "../worktree/address";
 
 const ORDER = ["worktree", "branch", "landing", "commit", "scratchpad", "execution", "brief", "file", "address"];
 
@@ -24,6 +26,35 @@ export function scratchpadOf(link: Pick<LinkView, "kind" | "target">): number | 
     link.kind === "scratchpad" ? /^(\d+)$/ : link.kind === "execution" ? /^scratchpad[\/:# ]*(\d+)$/i : undefined;
   const number = found?.exec(link.target)?.[1];
   return number ? Number(number) : undefined;
+}
+
+type Linked = Pick<BriefView, "links" | "projects" | "participants">;
+
+/** Where a link leads, if this page knows the place. */
+export function hrefOf(link: LinkView, brief: Linked): string | undefined {
+  if (link.kind !== "commit") return linkHref(link.kind, link.target, homeOf(brief));
+  return landingAfter(link, brief) ?? inWorktree(link, brief) ?? newest(brief, "landing");
+}
+
+/** What was committed before something was queued is in what was queued. */
+function landingAfter(link: LinkView, brief: Linked): string | undefined {
+  const after = brief.links.filter((one) => one.kind === "landing" && Date.parse(one.at) >= Date.parse(link.at));
+  const first = after.sort((a, b) => a.at.localeCompare(b.at))[0];
+  return first && linkHref(first.kind, first.target);
+}
+
+/** Somebody is at it still. */
+function inWorktree(link: LinkView, brief: Linked): string | undefined {
+  const at = brief.participants.find((one) => one.active && one.worktree)?.worktree;
+  // Only a whole one is known to be meant.
+  return at && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(link.target)
+    ? commitHref(at, homeOf(brief), link.target)
+    : undefined;
+}
+
+function newest(brief: Linked, kind: string): string | undefined {
+  const last = brief.links.filter((one) => one.kind === kind).sort((a, b) => b.at.localeCompare(a.at))[0];
+  return last && linkHref(last.kind, last.target);
 }
 
 /** What each kind wants as its target. */

@@ -17,7 +17,7 @@ export function worktreeSource(project: string, worktree: string, commit?: strin
   return {
     base: `/api/worktrees/${encodeURIComponent(worktree)}`,
     query: { project, ...(commit ? { commit } : {}) },
-    name: `${project}/${worktree}`,
+    name: `${project}/${worktree}${commit ? `@${commit}` : ""}`,
     command: commit ? `git show ${commit}` : `flower diff ${worktree}`,
   };
 }

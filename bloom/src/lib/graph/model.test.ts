@@ -9,6 +9,7 @@ const brief = (number: number, more: object = {}) => ({
   epic: null,
   depends_on: [] as number[],
   dependents: [] as number[],
+  projects: [{ name: "shop", primary: true }],
   links: [] as { kind: string; target: string; label: string; by: string; at: string }[],
   ...more,
 });

@@ -1,6 +1,7 @@
 //! What stands in the graph of a brief, and how it hangs together. Nothing here draws.
 import type { BriefView, LinkView } from "../api";
 import { spaced, statusTone, type Tone } from "../words";
+import { homeOf, worktreeHref } from "../worktree/address";
 
 interface GraphNode {
   id: string;
@@ -22,7 +23,10 @@ export interface GraphModel {
   edges: GraphEdge[];
 }
 
-type Brief = Pick<BriefView, "number" | "title" | "status" | "epic" | "depends_on" | "dependents" | "links">;
+type Brief = Pick<
+  BriefView,
+  "number" | "title" | "status" | "epic" | "depends_on" | "dependents" | "links" | "projects"
+>;
 
 /** Briefs that stand next to this one in the graph. */
 export function neighbours(brief: Brief): number[] {
@@ -49,7 +53,7 @@ export function model(briefs: Brief[], centre: number): GraphModel {
     for (const link of brief.links) {
       if (link.kind === "brief" && known.has(Number(link.target)))
         edges.push({ from: id(brief.number), to: id(Number(link.target)), sort: "link" });
-      const place = brief.number === centre ? placeOf(link) : undefined;
+      const place = brief.number === centre ? placeOf(link, homeOf(brief)) : undefined;
       if (place) {
         nodes.set(place.id, place);
         edges.push({ from: id(brief.number), to: place.id, sort: "link" });
@@ -61,10 +65,10 @@ export function model(briefs: Brief[], centre: number): GraphModel {
 
 const id = (number: number): string => `brief ${number}`;
 
-function placeOf(link: LinkView): GraphNode | undefined {
+function placeOf(link: LinkView, project: string | undefined): GraphNode | undefined {
   const { kind, target } = link;
   if (kind === "worktree") {
-    const href = `/worktrees/${encodeURIComponent(target)}`;
+    const href = worktreeHref(target, project);
     return { id: `worktree ${target}`, label: target, note: "worktree", href, tone: "sky" };
   }
   if (kind === "landing" && /^\d+$/.test(target)) {

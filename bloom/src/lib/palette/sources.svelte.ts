@@ -8,6 +8,7 @@ import { any, kinds, Resource, stirs } from "../live.svelte";
 import { logExport } from "../trace/export.svelte";
 import { latest } from "./help";
 import { spaced } from "../words";
+import { worktreeHref } from "../worktree/address";
 import type { Entry } from "./entries";
 
 const to = (path: string) => () => void goto(path);
@@ -58,7 +59,7 @@ function things(): Entry[] {
       icon: "worktree",
       about: [tree.branch, ...tree.agents].join(" · "),
       also: tree.briefs.map((brief) => `#${brief}`).join(" "),
-      run: to(`/worktrees/${named(tree.name)}`),
+      run: to(worktreeHref(tree.name, tree.project)),
     })),
     ...own(agents.data).map((agent) => ({
       id: `agent:${agent.name}`,

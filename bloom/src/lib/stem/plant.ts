@@ -30,6 +30,7 @@ export interface Leaf {
 /** A live worktree. */
 export interface Shoot {
   name: string;
+  project: string;
   /** Which flower it began at; -1 is before all that are shown. */
   from: number;
   ahead: number;
@@ -143,6 +144,7 @@ function shootOf(worktree: WorktreeView, agents: AgentView[], place: Map<string,
   ].filter(Boolean);
   return {
     name: worktree.name,
+    project: worktree.project,
     from: place.get(worktree.base) ?? -1,
     ahead: worktree.ahead,
     behind: worktree.behind,

@@ -4,6 +4,7 @@ import type { Plant, Shoot } from "./plant";
 export function shoot(index: number, from: number, over: Partial<Shoot> = {}): Shoot {
   return {
     name: `worktree-${index}`,
+    project: "shop",
     from,
     ahead: index % 9,
     behind: 0,

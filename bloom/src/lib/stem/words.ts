@@ -1,5 +1,6 @@
 //! What everything of the plant is called and where it leads: the same for who points, who tabs and who listens.
 import { count, spaced } from "../words";
+import { worktreeHref } from "../worktree/address";
 import type { Bud, Fallen, Flower, Leaf, Shoot } from "./plant";
 
 export interface Said {
@@ -27,7 +28,7 @@ export function saidOfShoot(shoot: Shoot): Said {
     what: "worktree",
     name: shoot.name,
     more: [briefs(shoot.briefs), shoot.about, agents].filter(Boolean).join(" · "),
-    href: `/worktrees/${encodeURIComponent(shoot.name)}`,
+    href: worktreeHref(shoot.name, shoot.project),
   };
 }
 

@@ -46,6 +46,7 @@ describe("linkHref", () => {
     expect(linkHref("address", "https://a.example")).toBe("https://a.example");
     expect(linkHref("brief", "../x")).toBeUndefined();
     expect(linkHref("worktree", "a/b")).toBe("/worktrees/a%2Fb");
+    expect(linkHref("worktree", "lane", "yard")).toBe("/worktrees/lane?project=yard");
     expect(linkHref("file", "src/a.rs")).toBeUndefined();
   });
 });

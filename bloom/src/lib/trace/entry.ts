@@ -1,6 +1,7 @@
 //! What an event of the trace says, for people.
 import type { EventView, Image } from "../api";
 import { shortCommit, spaced } from "../words";
+import { worktreeHref } from "../worktree/address";
 
 export interface Told {
   /** In the words of the seed: `status change`, `link added`. */
@@ -24,10 +25,11 @@ const NAMES: Record<string, string> = {
   brief_renamed: "renamed",
 };
 
-export function tell(event: EventView): Told {
+/** `project` is where the worktrees that it speaks of are. */
+export function tell(event: EventView, project?: string): Told {
   const body = event.body as Body;
   const what = NAMES[event.kind] ?? spaced(event.kind);
-  const known = DETAILS[event.kind]?.(body);
+  const known = DETAILS[event.kind]?.(body, project);
   return { what, detail: event.said || undefined, pictures: [], ...known };
 }
 
@@ -36,7 +38,7 @@ const num = (value: unknown): string => (typeof value === "number" ? String(valu
 const join = (...parts: string[]): string => parts.filter(Boolean).join(" · ");
 const markdown = (body: Body): Partial<Told> => ({ text: str(body.text), detail: undefined });
 
-const DETAILS: Record<string, (body: Body) => Partial<Told>> = {
+const DETAILS: Record<string, (body: Body, project?: string) => Partial<Told>> = {
   brief_created: (body) => ({ detail: join(str(body.kind), str(body.title)) }),
   plan_proposed: (body) => ({ detail: `version ${num(body.version)}`, text: str(body.markdown) }),
   refinement: (body) => ({ detail: join(`version ${num(body.version)}`, str(body.why)), text: str(body.markdown) }),
@@ -61,13 +63,13 @@ const DETAILS: Record<string, (body: Body) => Partial<Told>> = {
   note_added: (body) => ({ ...markdown(body), pictures: pictures(body) }),
   question_asked: markdown,
   decision_made: markdown,
-  link_added: (body) => {
+  link_added: (body, project) => {
     const target = str(body.target);
     const label = str(body.label);
     const shown = body.kind === "commit" ? shortCommit(target) : target;
     return {
       detail: join(str(body.kind), shown, label === target ? "" : label),
-      href: linkHref(str(body.kind), target),
+      href: linkHref(str(body.kind), target, project),
     };
   },
   participant_joined: (body) => ({ detail: join(str(body.name), str(body.role), str(body.worktree)) }),
@@ -108,12 +110,12 @@ function pictures(body: Body): Image[] {
 }
 
 /** Where a link of a brief leads, if this page knows the place. */
-export function linkHref(kind: string, target: string): string | undefined {
+export function linkHref(kind: string, target: string, project?: string): string | undefined {
   switch (kind) {
     case "brief":
       return /^\d+$/.test(target) ? `/briefs/${target}` : undefined;
     case "worktree":
-      return `/worktrees/${encodeURIComponent(target)}`;
+      return worktreeHref(target, project);
     case "landing":
       return /^\d+$/.test(target) ? `/landing/${target}` : undefined;
     case "address":
