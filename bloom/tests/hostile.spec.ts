@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
+import type { Locator, Page } from "@playwright/test";
 import { expect, look, test, type Flower } from "./flower";
+import { made } from "./lane";
 
 /** Whatever of this runs says so in a dialog, or asks another host. */
 const MARKDOWN = `# <script>alert("script")</script>Hostile
@@ -130,6 +131,46 @@ test("titles are text, what hides in them is named, and none breaks the layout",
   await holds(page);
   await page.getByRole("button", { name: "Graph" }).click();
   await expect(page.getByRole("region", { name: "Graph" }).getByRole("link")).toHaveCount(2);
+  expect(seen).toEqual([]);
+});
+
+test("names of commits and files are text wherever a landing is judged, and what hides in them is named", async ({
+  page,
+  flower,
+}) => {
+  made(flower, "echo x > 'src/pay\u200Bload.txt'");
+  const tree = flower.run("worktree", "path", "lane").trim();
+  flower.git("-C", tree, "commit", "--quiet", "--amend", "--message", "Fix <b>it</b>\u202E\u200B now");
+  const seen = watch(page, flower);
+  const named = async (place: Locator) => {
+    await expect(place.getByText("<b>it</b>").first()).toBeVisible();
+    await expect(place.getByTitle("invisible character").first()).toHaveText("U+200B");
+  };
+  await flower.open(page, "/worktrees/lane");
+  const file = page.getByRole("region", { name: /load.txt/ });
+  await expect(file.getByRole("heading").getByTitle("invisible character")).toHaveText("U+200B");
+  await page.getByRole("link", { name: /Commits/ }).click();
+  await named(page.getByRole("main"));
+  await expect(page.getByTitle("direction character").first()).toHaveText("U+202E");
+  flower.run("freeze");
+  // Nothing that turns text around becomes the title of a landing.
+  expect(() => flower.run("land", "lane")).toThrow(/U\+202E/);
+  flower.run("land", "lane", "--title", "Fix <b>it</b>\u200B now");
+  await page.goto(`${flower.url}/landing`);
+  await named(page.getByRole("region", { name: "Queue" }));
+  await holds(page);
+  flower.run("thaw");
+  await named(page.getByRole("region", { name: "Did not land" }));
+  // With a name that can be read it is let in.
+  flower.git("-C", tree, "mv", "src/pay\u200Bload.txt", "src/load.txt");
+  flower.git("-C", tree, "commit", "--quiet", "--amend", "--message", "Fix");
+  flower.run("land", "lane", "--title", "Fix <b>it</b>\u200B now");
+  await named(page.getByRole("region", { name: "History of MAIN" }));
+  await page.goto(`${flower.url}/landing/1`);
+  await named(page.getByRole("heading", { level: 1 }));
+  await expect(file.getByRole("heading").getByTitle("invisible character")).toHaveText("U+200B");
+  await holds(page);
+  await look(page, "hostile-landing");
   expect(seen).toEqual([]);
 });
 

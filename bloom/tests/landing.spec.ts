@@ -213,6 +213,62 @@ test("what is at MAIN's remote is pulled in through the checks, and MAIN is push
   await expect(told.getByText(/upstream did not take it/).first()).toBeVisible();
 });
 
+test("the queue stands in the order in which it lands, and moves as it changes", async ({ page, flower }) => {
+  for (const name of ["some", "more", "last"]) committed(flower, name, `src/${name}.txt`, name);
+  flower.run("freeze", "until all are there");
+  flower.run("land", "some", "--priority", "low");
+  await flower.open(page, "/landing");
+  const queue = page.getByRole("region", { name: "Queue" });
+  const titles = () => queue.getByRole("heading", { level: 3 }).allInnerTexts();
+  await expect.poll(titles).toEqual(["1 Change src/some.txt"]);
+  flower.run("land", "more");
+  await expect.poll(titles).toEqual(["2 Change src/more.txt", "1 Change src/some.txt"]);
+  flower.run("land", "last", "--priority", "high");
+  await expect.poll(titles).toEqual(["3 Change src/last.txt", "2 Change src/more.txt", "1 Change src/some.txt"]);
+  await expect(queue.getByRole("article", { name: /Landing 3/ })).toContainText("high priority");
+  flower.run("queue", "cancel", "3");
+  await expect.poll(titles).toEqual(["2 Change src/more.txt", "1 Change src/some.txt"]);
+  flower.run("thaw");
+  await expect(queue.getByText("Nothing waits to land.")).toBeVisible();
+});
+
+test("what a check prints is only text, and stays while another one runs again", async ({ page, context, flower }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const file = join(flower.root, "print.sh");
+  // Colours, a link (OSC 8), the clipboard (OSC 52), a title, and moves of the cursor.
+  writeFileSync(
+    file,
+    [
+      String.raw`printf '\033[1;31mred\033[0m \033]8;;https://evil.example/\033\\click\033]8;;\033\\ here\n'`,
+      String.raw`printf '\033]52;c;c3RvbGVu\a\033]0;owned\a\033[2J\033[H<b>bold</b>\n'`,
+    ].join("\n"),
+  );
+  flower.run("worktree", "new", "slow", "--lane", "--linked");
+  const tree = flower.run("worktree", "path", "slow").trim();
+  copyFileSync(file, join(tree, "print.sh"));
+  writeFileSync(
+    join(tree, "flower.toml"),
+    `[checks]\na_print = { run = "sh print.sh" }\nb_red = { run = "sleep 3; false" }\n[land]\nretries = 1\n`,
+  );
+  flower.git("-C", tree, "add", "--all");
+  flower.git("-C", tree, "commit", "--quiet", "--message", "Print");
+  flower.run("land", "slow");
+  await flower.open(page, "/landing/1");
+  await page.evaluate(() => navigator.clipboard.writeText("mine"));
+  await page.getByRole("button", { name: /Approve landing/ }).click();
+  await page.getByRole("button", { name: /a_print passed/ }).click({ timeout: 60_000 });
+  const log = page.getByRole("log", { name: "Output of a_print" });
+  await expect(log).toHaveText("red click here\n<b>bold</b>\n");
+  await expect(log.locator("a, b, mark")).toHaveCount(0);
+  await expect(page).toHaveTitle(/Landing 1/);
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("mine");
+  await log.evaluate((box) => box.setAttribute("data-read", "yes"));
+  await expect(page.getByText("runs again")).toBeVisible();
+  await expect(log).toHaveAttribute("data-read", "yes");
+  await expect(page.getByText("A check failed on the merged result.")).toBeVisible();
+  await expect(log).toHaveAttribute("data-read", "yes");
+});
+
 test("halt stops every agent and freezes MAIN, and says so before", async ({ page, flower }) => {
   flower.dispatched("Greet", "hang");
   await flower.open(page, "/agents/play-1");

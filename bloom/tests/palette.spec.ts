@@ -1,5 +1,7 @@
+import type { Page } from "@playwright/test";
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test } from "./flower";
+import { made } from "./lane";
 
 test("briefs by number, by title and by what stands in them; places and shortcuts", async ({ page, flower }) => {
   flower.brief("Paint the door", "# Plan\n\nUse the turquoise varnish.");
@@ -111,4 +113,125 @@ test("help lists every shortcut that counts here, and closes", async ({ page, fl
   await expectNoSeriousFindings(page);
   await page.keyboard.press("Escape");
   await expect(help).toBeHidden();
+});
+
+/** What help lists: of two deeds with one key only one is there. */
+async function listed(page: Page, titles: string[]): Promise<void> {
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+  for (const title of titles) await expect(help.locator("dt").getByText(title, { exact: true })).toBeVisible();
+  const keys = await help.getByRole("definition").allInnerTexts();
+  expect(new Set(keys).size).toBe(keys.length);
+  await page.keyboard.press("Escape");
+  await expect(help).toBeHidden();
+}
+
+test("everything of a worktree is done with keys", async ({ page, flower }) => {
+  made(flower, "echo x > src/x.txt");
+  await flower.open(page, "/worktrees/lane");
+  await expect(page.getByRole("region", { name: "src/x.txt" })).toBeVisible();
+  await listed(page, [
+    "Bring MAIN's newest into lane",
+    "Start an agent in lane",
+    "Land lane",
+    "Remove lane",
+    "Changes",
+    "Commits",
+    "Reserved paths",
+    "Next file",
+    "Next line",
+    "Comment on this line",
+    "Before beside after, or not",
+  ]);
+  await look(page, "help-worktree");
+  await page.keyboard.press("2");
+  await expect(page.getByRole("link", { name: "Change it" })).toBeVisible();
+  await listed(page, ["Next commit", "Land lane", "Commits"]);
+  await page.keyboard.press("3");
+  await expect(page.getByText("Nothing is reserved here.")).toBeVisible();
+  await page.keyboard.press("1");
+  await expect(page.getByRole("region", { name: "src/x.txt" })).toBeVisible();
+  await page.keyboard.press("y");
+  await expect(page.getByText("MAIN's newest is in it")).toBeVisible();
+  for (const [key, name] of [
+    ["a", "Start an agent in lane"],
+    ["x", "Remove lane?"],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect(page.getByRole("dialog", { name })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog", { name })).toBeHidden();
+  }
+  expect(flower.json<{ name: string }[]>("worktree")).toHaveLength(1);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search and commands" }).fill("land lane");
+  await expect(page.getByRole("option", { selected: true })).toContainText("Land lane");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: "Land lane" })).toBeVisible();
+});
+
+test("everything of MAIN and of a landing is done with keys, and what cannot be undone asks first", async ({
+  page,
+  flower,
+}) => {
+  made(flower, "echo be kind > CLAUDE.md");
+  flower.run("land", "lane");
+  await flower.open(page, "/landing");
+  await expect(page.getByRole("article", { name: /Landing 1/ })).toContainText("approval");
+  const main = ["Verify MAIN", "Pull what is new at MAIN's remote", "Push MAIN to its remote", "Halt everything"];
+  await listed(page, [...main, "Freeze MAIN", "Approve landing 1", "Cancel landing 1", "Next landing"]);
+  const asks = async (key: string, name: string) => {
+    await page.keyboard.press(key);
+    await expect(page.getByRole("dialog", { name })).toBeVisible();
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("dialog", { name })).toBeHidden();
+  };
+  await asks("v", "Is MAIN what the log says?");
+  await asks("h", "Halt everything?");
+  await asks("x", "Cancel landing 1?");
+  await asks("f", "Freeze MAIN?");
+  // Without a remote flower says so.
+  for (const key of ["u", "U"]) {
+    await page.keyboard.press(key);
+    await expect(
+      page
+        .locator("[aria-live=polite]")
+        .getByText(/remote/)
+        .first(),
+    ).toBeVisible();
+    await page.getByRole("button", { name: "Dismiss" }).first().click();
+  }
+  // The page's own way stands in the palette, once.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search and commands" }).fill("freeze main");
+  await expect(page.getByRole("option", { name: /Freeze MAIN/ })).toHaveCount(1);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Freeze MAIN?" }).getByRole("button", { name: "Freeze it" }).click();
+  await expect(page.getByText("MAIN frozen")).toBeVisible();
+  await page.keyboard.press("f");
+  await expect(page.getByText("MAIN stable")).toBeVisible();
+
+  // With two that wait, keys mean the one that was gone to.
+  flower.run("worktree", "new", "other", "--lane", "--linked");
+  const tree = flower.run("worktree", "path", "other").trim();
+  flower.git("-C", tree, "-c", "alias.make=!echo be brief > AGENTS.md", "make");
+  flower.git("-C", tree, "add", "--all");
+  flower.git("-C", tree, "commit", "--quiet", "--message", "Other");
+  flower.run("land", "other");
+  await expect(page.getByRole("button", { name: "Approve landing 2" })).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("button", { name: "Approve landing 2" })).toBeVisible();
+  await page.keyboard.press("a");
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await asks("x", "Cancel landing 2?");
+  expect(flower.json<{ state: string }>("queue", "show", "1").state).toBe("approval");
+  expect(flower.json<{ state: string }>("queue", "show", "2").state).toBe("approval");
+
+  await page.goto(`${flower.url}/landing/1`);
+  await expect(page.getByRole("region", { name: "CLAUDE.md" })).toBeVisible();
+  await listed(page, ["Approve landing 1", "Cancel landing 1", "Next file", "Before beside after, or not"]);
+  await page.keyboard.press("a");
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  await asks("r", "Take landing 1 back out?");
 });

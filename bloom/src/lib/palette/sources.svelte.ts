@@ -159,7 +159,9 @@ function orders(): Entry[] {
     also: "refresh reload",
     run: () => location.reload(),
   };
-  return [...(here.project ? [frozen ? thaw : freeze] : []), halt, save, reload];
+  const all = [...(here.project ? [frozen ? thaw : freeze] : []), halt, save, reload];
+  // Where the page itself offers it, it stands there, with its key.
+  return all.filter((order) => !keys.deeds.some((deed) => deed.id === `main-${order.id}`));
 }
 
 /** All but the briefs, which are many. */
