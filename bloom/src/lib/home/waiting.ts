@@ -3,7 +3,7 @@ import type { InboxItem } from "../api";
 
 /** The same for the same matter, however often the inbox is read. */
 export function keyOf(item: InboxItem): string {
-  const number = item.permission ?? item.question ?? item.landing;
+  const number = item.permission ?? item.question ?? item.landing ?? item.seq;
   return [item.kind, item.brief, number, number ? "" : `${item.title} ${item.at}`].join("/");
 }
 
