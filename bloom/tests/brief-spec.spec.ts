@@ -141,3 +141,34 @@ test("a spec of 5 MB neither freezes the page nor is lost, and one of 1 MB is sh
   ).toBeVisible();
   await expect(editor(page, number)).toContainText("the very end");
 });
+
+test("what is typed while a version is saved goes into the next one", async ({ page, flower }) => {
+  const number = flower.brief("Fast fingers", "# Plan");
+  await flower.open(page, `/briefs/${number}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await rewrite(page, number, "# Plan\n\nfirst");
+  let go = () => undefined as void;
+  const held = new Promise<void>((done) => (go = done));
+  await page.route("**/refine", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.keyboard.press("ControlOrMeta+Enter");
+  await page.keyboard.insertText(" and second");
+  go();
+  await expect(page.getByText("Saved", { exact: true })).toBeVisible();
+  await expect(editor(page, number)).toContainText("first and second");
+  await page.getByRole("button", { name: "Save version 3" }).click();
+  await expect(spec(page).getByText("first and second")).toBeVisible();
+  expect(flower.json<{ spec: { markdown: string } }>("brief", "show", String(number)).spec.markdown).toContain(
+    "second",
+  );
+});
+
+test("the length of a spec is counted as flower counts it", async ({ page, flower }) => {
+  const number = flower.brief("Umlauts", "# Plan");
+  await flower.open(page, `/briefs/${number}`);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await rewrite(page, number, "ü".repeat(600 * 1024));
+  await expect(page.getByText("1.2M bytes: flower takes specs of up to 1 MB")).toBeVisible();
+});

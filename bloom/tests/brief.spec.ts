@@ -46,7 +46,7 @@ test("a brief as a whole, from its plan to what is done on it", async ({ page, f
   await expect(page.getByText("Can be dispatched as build.")).toBeVisible();
   await page.getByRole("combobox", { name: "agent", exact: true }).selectOption("play");
   await page.getByRole("button", { name: "Dispatch build" }).click();
-  await expect(page.getByRole("form", { name: "Question 1" })).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("group", { name: "Question 1" })).toBeVisible({ timeout: 20_000 });
   await expect(page.getByRole("list", { name: "Dispatches" })).toContainText("executing");
   await expect(page.getByRole("region", { name: "Participants" })).toContainText("play-1");
   await expect(page.getByRole("region", { name: "Links" })).toContainText("Count the cart");
@@ -54,7 +54,7 @@ test("a brief as a whole, from its plan to what is done on it", async ({ page, f
   await page.emulateMedia({ colorScheme: "dark" });
   await expectNoSeriousFindings(page);
   await look(page, "brief-asked");
-  await page.getByRole("form", { name: "Question 1" }).scrollIntoViewIfNeeded();
+  await page.getByRole("group", { name: "Question 1" }).scrollIntoViewIfNeeded();
   await look(page, "brief-trace");
   await page.getByRole("region", { name: "Agent’s-eye view" }).scrollIntoViewIfNeeded();
   await look(page, "brief-side");

@@ -1,4 +1,5 @@
-//! Pictures on their way to flower: each with its progress, to be called off or taken out again.
+//! Pictures on their way to flower: each with its progress, to be called off, tried again, taken out and brought back.
+import { toasts } from "../act.svelte";
 import { credentials } from "../api";
 
 export interface Upload {
@@ -10,6 +11,8 @@ export interface Upload {
   progress: number;
   sha256?: string;
   problem?: string;
+  /** Another try may succeed. */
+  passes?: boolean;
 }
 
 /** flower takes no larger ones, and no more at once. */
@@ -19,15 +22,23 @@ const MOST = 20;
 export class Uploads {
   all = $state<Upload[]>([]);
   private next = 1;
+  private ended = false;
+  private files = new Map<number, File>();
   private requests = new Map<number, XMLHttpRequest>();
 
   get busy(): boolean {
     return this.all.some((upload) => !upload.sha256 && !upload.problem);
   }
 
-  /** Hashes of those that have arrived. */
-  get done(): string[] {
-    return this.all.flatMap((upload) => (upload.sha256 ? [upload.sha256] : []));
+  /** Of those that are on their way, from 0 to 1. */
+  get progress(): number {
+    const under = this.all.filter((upload) => !upload.sha256 && !upload.problem);
+    return under.reduce((sum, upload) => sum + upload.progress, 0) / Math.max(under.length, 1);
+  }
+
+  /** Those that have arrived. */
+  get done(): { id: number; sha256: string }[] {
+    return this.all.flatMap(({ id, sha256 }) => (sha256 ? [{ id, sha256 }] : []));
   }
 
   add(files: Iterable<File>): void {
@@ -44,19 +55,35 @@ export class Uploads {
     }
   }
 
+  again(id: number): void {
+    const file = this.files.get(id);
+    if (!file) return;
+    this.change(id, { problem: undefined, passes: undefined, progress: 0 });
+    this.send(id, file);
+  }
+
   /** `fetch` tells nothing of how far it is. */
   private send(id: number, file: File): void {
     const request = new XMLHttpRequest();
+    this.files.set(id, file);
     this.requests.set(id, request);
     request.open("POST", "/api/images");
     request.setRequestHeader("content-type", "application/octet-stream");
     for (const [name, value] of Object.entries(credentials())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) =>
       this.change(id, { progress: event.lengthComputable ? event.loaded / event.total : 0.5 });
-    request.onload = () => this.change(id, outcome(request));
-    request.onerror = () => this.change(id, { problem: "flower does not answer; take it out and paste it again" });
+    request.onload = () => this.arrive(id, outcome(request));
+    request.onerror = () => this.change(id, { problem: "flower does not answer", passes: true });
     request.onloadend = () => this.requests.delete(id);
     request.send(file);
+  }
+
+  /** The same picture once is enough. */
+  private arrive(id: number, found: Partial<Upload>): void {
+    if (found.sha256 && this.all.some((one) => one.sha256 === found.sha256)) {
+      this.drop([id]);
+      toasts.say("That picture is there already");
+    } else this.change(id, found);
   }
 
   private change(id: number, change: Partial<Upload>): void {
@@ -64,16 +91,36 @@ export class Uploads {
     if (upload) Object.assign(upload, change);
   }
 
-  /** Calls it off, or takes it out. */
+  /** Calls it off, or takes it out; a picture can be brought back. */
   remove(id: number): void {
-    this.requests.get(id)?.abort();
-    const gone = this.all.find((one) => one.id === id);
-    if (gone?.preview) URL.revokeObjectURL(gone.preview);
-    this.all = this.all.filter((one) => one.id !== id);
+    const at = this.all.findIndex((one) => one.id === id);
+    const gone = this.all[at];
+    const file = this.files.get(id);
+    this.drop([id]);
+    if (!gone || !file) return;
+    const undo = () => {
+      if (this.ended) return;
+      const preview = URL.createObjectURL(file);
+      this.all = this.all.toSpliced(at, 0, { id, name: gone.name, preview, progress: 0 });
+      this.send(id, file);
+    };
+    toasts.say(`${gone.name} is taken out`, { undo });
   }
 
-  clear(): void {
-    for (const upload of [...this.all]) this.remove(upload.id);
+  /** Whoever wrote has left. */
+  end(): void {
+    this.ended = true;
+    this.drop(this.all.map((one) => one.id));
+  }
+
+  /** Without another word: they are sent, or nobody waits for them. */
+  drop(ids: number[]): void {
+    for (const upload of this.all.filter((one) => ids.includes(one.id))) {
+      this.requests.get(upload.id)?.abort();
+      this.files.delete(upload.id);
+      if (upload.preview) URL.revokeObjectURL(upload.preview);
+    }
+    this.all = this.all.filter((one) => !ids.includes(one.id));
   }
 }
 
@@ -85,5 +132,6 @@ function outcome(request: XMLHttpRequest): Partial<Upload> {
     // It is told by its status.
   }
   if (request.status === 200 && answer.sha256) return { sha256: answer.sha256, progress: 1 };
-  return { problem: answer.error?.message ?? `flower answered ${request.status}` };
+  const passes = request.status === 429 || request.status >= 500;
+  return { problem: answer.error?.message ?? `flower answered ${request.status}`, passes };
 }
