@@ -235,3 +235,30 @@ test("everything of MAIN and of a landing is done with keys, and what cannot be 
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await asks("r", "Take landing 1 back out?");
 });
+
+test("what the arrows have chosen stays chosen when more is found", async ({ page, flower }) => {
+  for (const title of ["Paint the door", "Paint the fence", "Paint the gate"]) flower.brief(title);
+  await flower.open(page, "/inbox");
+  let go = () => undefined as void;
+  const held = new Promise<void>((done) => (go = done));
+  await page.route("**/api/brief-rows*", async (route) => {
+    await held;
+    await route.continue();
+  });
+  await page.keyboard.press("Control+k");
+  // The daemon finds it in titles while the rows of the page are still on their way.
+  await page.keyboard.type("paint the");
+  const options = page.getByRole("option");
+  await expect(options).toHaveCount(3);
+  await page.keyboard.press("ArrowDown");
+  const chosen = page.getByRole("option", { selected: true });
+  const title = (await chosen.locator(".title").textContent())!;
+  const place = () => options.evaluateAll((all) => all.findIndex((one) => one.ariaSelected === "true"));
+  expect(await place()).toBe(1);
+  go();
+  await expect(page.getByRole("group", { name: "Briefs" })).toBeVisible();
+  await expect(chosen.locator(".title")).toHaveText(title);
+  expect(await place(), "they are in another order now").not.toBe(1);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText(title);
+});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BriefRow } from "../briefs/row";
-import { briefsFor, hitsFor, sections, type Entry } from "./entries";
+import { briefsFor, hitsFor, placeOf, sections, type Entry } from "./entries";
 
 const entry = (id: string, title: string, group: string, more: Partial<Entry> = {}): Entry => ({
   id,
@@ -41,6 +41,15 @@ describe("the palette", () => {
 
   it("keeps small steps until they are asked for", () => {
     expect(ids(sections(all, "next", []))).toEqual([["This page", "next"]]);
+  });
+
+  it("knows what was chosen again, also under another heading", () => {
+    const halt = { id: "halt", section: "Actions" };
+    const at = (section: string) => ({ entry: entry("halt", "Halt", section), section });
+    const other = { entry: entry("x", "X", "Actions"), section: "Actions" };
+    expect(placeOf([at("This page"), other, at("Actions")], halt)).toBe(2);
+    expect(placeOf([other, at("This page")], halt)).toBe(1);
+    expect(placeOf([other], halt)).toBe(-1);
   });
 
   it("prefers what was used before among what fits alike", () => {

@@ -67,6 +67,13 @@ export function sections(entries: Entry[], typed: string, recent: string[]): Sec
     .sort((a, b) => (b.entries[0]?.score ?? 0) - (a.entries[0]?.score ?? 0));
 }
 
+/** Where something stands now; it may have come under another heading. -1 when it is gone. */
+export function placeOf(flat: { entry: Entry; section: string }[], one: { id: string; section: string }): number {
+  const own = (each: { entry: Entry }) => each.entry.id === one.id;
+  const exact = flat.findIndex((each) => own(each) && each.section === one.section);
+  return exact >= 0 ? exact : flat.findIndex(own);
+}
+
 function rank(entry: Entry, typed: string, recent: string[]): Ranked | undefined {
   const byTitle = fit(typed, entry.title);
   const byAll = byTitle ?? (entry.also ? fit(typed, `${entry.title} ${entry.also}`) : undefined);
