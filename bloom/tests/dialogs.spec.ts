@@ -135,3 +135,19 @@ test("the palette is left step by step, and what it opens comes after it", async
   await page.keyboard.press("Escape");
   await expect(from).toBeFocused();
 });
+
+test("a selection that ends outside closes no dialog, a click outside does", async ({ page, flower }) => {
+  await flower.open(page, "/briefs");
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "New brief" });
+  const title = dialog.getByLabel("Title");
+  await title.fill("Select me");
+  const box = (await title.boundingBox())!;
+  await page.mouse.move(box.x + 60, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(10, 10, { steps: 4 });
+  await page.mouse.up();
+  await expect(dialog).toBeVisible();
+  await page.mouse.click(10, 10);
+  await expect(dialog).toBeHidden();
+});
