@@ -243,3 +243,30 @@ test("a list that cannot be read says why, and goes on by itself", async ({ page
   await expect(row(page, "Shelves")).toBeVisible();
   await expect(page.getByRole("alert")).toBeHidden();
 });
+
+test("what a new brief needs is chosen with arrows and Enter alone, and Enter within a word writes nothing", async ({
+  page,
+  flower,
+}) => {
+  flower.brief("Foundation");
+  flower.brief("Walls");
+  await flower.open(page, "/briefs");
+  await page.keyboard.press("c");
+  const dialog = page.getByRole("dialog", { name: "New brief" });
+  await dialog.getByLabel("Title").fill("Roof");
+  // An input method takes Enter for itself.
+  await dialog.getByLabel("Title").dispatchEvent("keydown", { key: "Enter", isComposing: true });
+  const needs = dialog.getByRole("combobox", { name: "Needs" });
+  await needs.focus();
+  const options = dialog.getByRole("listbox", { name: "Briefs" }).getByRole("option");
+  await expect(options).toHaveText([/Walls/, /Foundation/]);
+  await expect(options.and(dialog.getByRole("option", { selected: true }))).toHaveCount(0);
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await expect(dialog.getByRole("button", { name: "Remove #1" })).toBeVisible();
+  expect(flower.json<unknown[]>("briefs")).toHaveLength(2);
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("Roof");
+  expect(flower.json<{ depends_on: number[] }>("brief", "show", "3").depends_on).toEqual([1]);
+});
