@@ -1,6 +1,7 @@
 import type { BrowserContext, Page } from "@playwright/test";
 import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test } from "./flower";
+import { made } from "./lane";
 
 test("nothing waits: the page is calm and says what would come", async ({ page, flower }) => {
   await flower.open(page, "/inbox");
@@ -46,14 +47,95 @@ test("by keyboard alone: to the second question, answered, and on to the next", 
   await flower.open(page, "/inbox");
   await expect(page.getByText("What of Two?")).toBeVisible();
   await page.keyboard.press("j");
-  await expect(page.getByRole("listitem").filter({ hasText: "What of Three?" })).toBeFocused();
+  await expect(page.getByRole("listitem").filter({ hasText: "What of One?" })).toBeFocused();
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("article", { name: /Two/ }).getByRole("textbox")).toBeFocused();
   await page.keyboard.type("Yes");
   await page.keyboard.press("Control+Enter");
   await expect(page.getByText("What of Two?")).toBeHidden();
-  await expect(page.getByRole("listitem").filter({ hasText: "What of One?" })).toBeFocused();
+  await expect(page.getByRole("listitem").filter({ hasText: "What of Three?" })).toBeFocused();
+});
+
+test("what is new comes behind what is read, and what has just moved takes no click", async ({ page, flower }) => {
+  const reviewed = (title: string) => {
+    const number = String(flower.brief(title, "# Plan"));
+    flower.run("brief", "accept", number);
+    for (const status of ["in_progress", "in_review"]) flower.run("brief", "status", number, status);
+  };
+  for (const title of ["One", "Two", "Three"]) reviewed(title);
+  await flower.open(page, "/inbox");
+  const titles = page.getByRole("article").getByRole("heading");
+  await expect(titles).toHaveText(["One", "Two", "Three"]);
+  reviewed("Four");
+  await expect(titles).toHaveText(["One", "Two", "Three", "Four"]);
+  // The first one is settled elsewhere, and the second comes to where the pointer is.
+  const place = (await page.getByRole("button", { name: "Accept" }).first().boundingBox())!;
+  await page.evaluate(
+    ({ x, y }) => {
+      const watch = new MutationObserver(() => {
+        if (document.querySelector("article h3")?.textContent?.trim() !== "Two") return;
+        watch.disconnect();
+        const under = document.elementFromPoint(x, y) as HTMLElement;
+        (window as { hit?: string }).hit = `${under.textContent} of ${under.closest("article")?.ariaLabel}`;
+        under.dispatchEvent(new MouseEvent("click", { bubbles: true, detail: 1 }));
+      });
+      watch.observe(document.body, { childList: true, subtree: true });
+    },
+    { x: place.x + 5, y: place.y + 5 },
+  );
+  flower.run("brief", "accept", "1");
+  await expect(titles).toHaveText(["Two", "Three", "Four"]);
+  expect(await page.evaluate(() => (window as { hit?: string }).hit)).toContain("Accept of to accept: Two");
+  await page.waitForTimeout(700);
+  expect(flower.json<{ status: string }>("brief", "show", "2").status).toBe("in_review");
+  await page.getByRole("button", { name: "Accept" }).first().click();
+  await expect(titles).toHaveText(["Three", "Four"]);
+  expect(flower.json<{ status: string }>("brief", "show", "2").status).toBe("done");
+});
+
+test("a permission is allowed and a landing let in with one click each", async ({ page, flower }) => {
+  flower.dispatched("Look it up", "permission fetch Look at the manual\nnote It was allowed\nsleep 60");
+  made(flower, "mkdir -p .github/workflows && echo 'on: push' > .github/workflows/ci.yml");
+  flower.run("land", "lane");
+  await flower.open(page, "/inbox");
+  const asked = page.getByRole("article", { name: /^permission/ });
+  await expect(asked).toBeVisible({ timeout: 30_000 });
+  await asked.getByRole("button", { name: "Allow" }).click();
+  await expect(asked).toBeHidden();
+  await expect.poll(() => flower.run("brief", "trace", "1"), { timeout: 30_000 }).toContain("It was allowed");
+  const held = page.getByRole("article", { name: /^landing held/ });
+  await held.getByRole("button", { name: "Let it in" }).click();
+  await expect(held).toBeHidden();
+  await expect.poll(() => flower.git("log", "--name-only", "main"), { timeout: 30_000 }).toContain("ci.yml");
+});
+
+test("a message is replied to, and seen as far as it is shown", async ({ page, flower }) => {
+  flower.dispatched("Greet", "tell operator The paint is dry.\ntell operator The lid is on.\nwait\ninbox\nsleep 60");
+  let hidden = "The lid is on.";
+  await page.route("**/api/inbox", async (route) => {
+    const items = (await (await route.fetch()).json()) as { text: string }[];
+    await route.fulfill({ json: items.filter((item) => item.text !== hidden) });
+  });
+  await flower.open(page, "/inbox");
+  const dry = page.getByRole("article", { name: /^message/ }).filter({ hasText: "The paint is dry." });
+  const lid = page.getByRole("article", { name: /^message/ }).filter({ hasText: "The lid is on." });
+  await expect(dry).toBeVisible({ timeout: 30_000 });
+  await expect.poll(() => flower.run("inbox"), { timeout: 30_000 }).toContain("The lid is on.");
+  await dry.getByRole("textbox", { name: "Reply to play-1" }).fill("Then paint the rest");
+  await dry.getByRole("button", { name: "Reply" }).click();
+  await expect(page.getByText("Told play-1")).toBeVisible();
+  await expect(dry.getByRole("textbox")).toHaveValue("");
+  expect(flower.run("trace")).toContain("Then paint the rest");
+  await dry.getByRole("button", { name: "Seen" }).click();
+  await expect(dry).toBeHidden();
+  // What this window did not show is not seen.
+  hidden = "";
+  await page.reload();
+  await expect(lid).toBeVisible();
+  await expect(dry).toBeHidden();
+  await lid.getByRole("button", { name: "Seen" }).click();
+  await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
 });
 
 test("a commit made by hand raises an alarm, which is settled where it stands", async ({ page, flower }) => {

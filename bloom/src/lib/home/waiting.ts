@@ -7,12 +7,31 @@ export function keyOf(item: InboxItem): string {
   return [item.kind, item.brief, number, number ? "" : `${item.title} ${item.at}`].join("/");
 }
 
-const RANK: Record<string, number> = { alarm: 0, message: 2 };
+const RANK: Record<string, number> = { alarm: 0, permission: 1, message: 3 };
 
-/** Alarms first and messages last; among equals, the newest first. */
-export function urgentFirst(items: InboxItem[]): InboxItem[] {
-  const rank = (item: InboxItem) => RANK[item.kind] ?? 1;
-  return items.toSorted((a, b) => rank(a) - rank(b) || b.at.localeCompare(a.at));
+/** What is soonest decided without the operator first, then the oldest: what is new comes behind what is being read. */
+export function inOrder(items: InboxItem[]): InboxItem[] {
+  const due = (item: InboxItem) => (item.until ? Date.parse(item.until) : Infinity);
+  // Two that nobody decides are equal, and their difference is no number.
+  return items.toSorted((a, b) => due(a) - due(b) || a.at.localeCompare(b.at));
+}
+
+/** The worst of them: alarms, then permissions; messages last. */
+export function mostUrgent(items: InboxItem[], most: number): InboxItem[] {
+  const rank = (item: InboxItem) => RANK[item.kind] ?? 2;
+  const sorted = inOrder(items).sort((a, b) => rank(a) - rank(b));
+  const first = sorted.slice(0, most);
+  // However many alarms there are, what is about to be denied is among them.
+  const late = sorted.filter((item) => item.until && !first.includes(item));
+  const due = first.filter((item) => item.until).length;
+  const added = late.slice(0, Math.max(Math.floor(most / 2) - due, 0));
+  return [...first.slice(0, most - added.length), ...added];
+}
+
+/** The newest message among them: so far they are seen. */
+export function seenTo(items: InboxItem[]): number | undefined {
+  const seqs = items.flatMap((item) => (item.kind === "message" && item.seq ? [item.seq] : []));
+  return seqs.length > 0 ? Math.max(...seqs) : undefined;
 }
 
 /** Whose MAIN it is about, or which agent. */

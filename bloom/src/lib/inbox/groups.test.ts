@@ -13,11 +13,11 @@ const item = (kind: string, at: string, more: Partial<InboxItem> = {}): InboxIte
 });
 
 describe("groups", () => {
-  it("put alarms first, and the newest first in each", () => {
-    const groups = groupsOf([item("question", "1"), item("message", "2"), item("alarm", "3"), item("question", "4")]);
+  it("put alarms first, and the oldest first in each", () => {
+    const groups = groupsOf([item("question", "4"), item("message", "2"), item("alarm", "3"), item("question", "1")]);
     expect(groups.map((group) => [group.title, group.items.map((each) => each.at)])).toEqual([
       ["Alarms", ["3"]],
-      ["Questions", ["4", "1"]],
+      ["Questions", ["1", "4"]],
       ["Messages", ["2"]],
     ]);
   });

@@ -1,5 +1,6 @@
 //! What waits for the operator, by what it asks for.
 import type { InboxItem } from "../api";
+import { inOrder } from "../home/waiting";
 
 export interface Group {
   kind: string;
@@ -16,7 +17,7 @@ const TITLES: [string, string][] = [
   ["message", "Messages"],
 ];
 
-/** Newest first in each. What a newer flower may ask for is not lost. */
+/** Oldest first in each, so that nothing moves for what is new. What a newer flower may ask for is not lost. */
 export function groupsOf(items: InboxItem[]): Group[] {
   const titles = new Map(TITLES);
   for (const item of items) if (!titles.has(item.kind)) titles.set(item.kind, item.kind);
@@ -24,7 +25,7 @@ export function groupsOf(items: InboxItem[]): Group[] {
     .map(([kind, title]) => ({
       kind,
       title,
-      items: items.filter((item) => item.kind === kind).sort((a, b) => b.at.localeCompare(a.at)),
+      items: inOrder(items.filter((item) => item.kind === kind)),
     }))
     .filter((group) => group.items.length > 0);
 }
