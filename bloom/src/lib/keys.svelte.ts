@@ -9,6 +9,8 @@ export interface Deed {
   group: string;
   /** One key, or two after each other as `g b`. */
   keys?: string;
+  /** Only worth its place in the palette when it is asked for. */
+  minor?: boolean;
   run: () => void;
 }
 
@@ -19,12 +21,14 @@ class Keys {
   deeds = $state.raw<Deed[]>([]);
   palette = $state(false);
   help = $state(false);
+  /** The same list: an effect that ends reads state as it was before, and would take out what others have just offered. */
+  private offered: Deed[] = [];
   private first: { key: string; at: number } | undefined;
 
   /** Offers deeds until the returned function is called. Newer ones win over older ones with the same keys. */
   offer(deeds: Deed[]): () => void {
-    this.deeds = [...this.deeds, ...deeds];
-    return () => (this.deeds = this.deeds.filter((deed) => !deeds.includes(deed)));
+    this.deeds = this.offered = [...this.offered, ...deeds];
+    return () => (this.deeds = this.offered = this.offered.filter((deed) => !deeds.includes(deed)));
   }
 
   /** Runs what a key stands for; whoever types into something is left alone. */

@@ -45,7 +45,7 @@ function deeds(): Entry[] {
       const group = deed.group === "Go to" ? "Go to" : isAction ? "Actions" : "This page";
       const about = EVERYWHERE.has(deed.group) || isAction ? undefined : deed.group;
       const icon = deed.group === "Go to" ? `go-${deed.id}` : deed.id;
-      const minor = STEPS.has(deed.keys ?? "");
+      const minor = deed.minor || STEPS.has(deed.keys ?? "");
       return { id: deed.id, title: deed.title, group, icon, about, minor, keys: deed.keys, run: deed.run };
     });
 }
