@@ -57,6 +57,31 @@ test("by keyboard alone: to the second question, answered, and on to the next", 
   await expect(page.getByRole("listitem").filter({ hasText: "What of Three?" })).toBeFocused();
 });
 
+test("by keyboard alone: a permission denied, a question answered, messages seen", async ({ page, flower }) => {
+  flower.brief("Paint the door");
+  flower.run("brief", "ask", "1", "Which green?");
+  flower.dispatched("Greet", "tell operator Hello.\npermission fetch Look at the manual\nsleep 60");
+  await flower.open(page, "/inbox");
+  await expect(page).toHaveTitle("(3) Inbox · flower", { timeout: 30_000 });
+  // Nothing is chosen yet, so that a key decides nothing.
+  await page.keyboard.press("d");
+  const item = (text: string) => page.getByRole("listitem").filter({ hasText: text });
+  await expect(item("Look at the manual")).toBeFocused();
+  await page.waitForTimeout(500);
+  await page.keyboard.press("d");
+  await expect(item("Look at the manual")).toBeHidden();
+  await expect(item("Which green?")).toBeFocused();
+  await page.keyboard.press("r");
+  await page.keyboard.type("Moss");
+  await page.keyboard.press("Control+Enter");
+  await expect(item("Which green?")).toBeHidden();
+  await expect(item("Hello.")).toBeFocused();
+  await page.waitForTimeout(500);
+  await page.keyboard.press("s");
+  await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+  expect(flower.run("trace")).toContain("Moss");
+});
+
 test("what is new comes behind what is read, and what has just moved takes no click", async ({ page, flower }) => {
   const reviewed = (title: string) => {
     const number = String(flower.brief(title, "# Plan"));
@@ -136,6 +161,7 @@ test("a message is replied to, and seen as far as it is shown", async ({ page, f
   await expect(dry).toBeHidden();
   await lid.getByRole("button", { name: "Seen" }).click();
   await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
 test("a commit made by hand raises an alarm, which is settled where it stands", async ({ page, flower }) => {
