@@ -96,6 +96,57 @@ test("title, kind and status are changed where they stand, and a refusal says wh
   await expect(page.getByText("it cannot become parked: that status is final")).toBeVisible();
 });
 
+test("a result is sent back with a reason, or is done where it changed no code", async ({ page, flower }) => {
+  const number = String(flower.brief("By hand", "# Plan"));
+  flower.run("brief", "accept", number);
+  for (const status of ["in_progress", "in_review"]) flower.run("brief", "status", number, status);
+  await flower.open(page, `/briefs/${number}`);
+  await page.getByRole("button", { name: /Status: in review/ }).click();
+  await page.getByRole("menuitem", { name: "Send back to work" }).click();
+  await page.getByRole("textbox", { name: "Why" }).fill("the sums are wrong");
+  await page.getByRole("button", { name: "Send it back" }).click();
+  const trace = page.getByRole("list", { name: "Trace" });
+  await expect(trace).toContainText("in review → in progress · the sums are wrong");
+  await expect(page.getByRole("dialog")).toBeHidden();
+  // A brief is taken up where it was.
+  for (const [keys, sure] of [["sp", "Park it"], ["su"], ["sr"], ["sd", "It is done"]] as [string, string?][]) {
+    for (const key of keys) await page.keyboard.press(key);
+    if (sure) await page.getByRole("button", { name: sure }).click();
+    await expect(page.getByRole("dialog")).toBeHidden();
+    const now = { sp: "parked", su: "in progress", sr: "in review", sd: "done" }[keys];
+    await expect(page.locator(".facts .chip")).toHaveText(now!);
+  }
+  expect(flower.json<{ status: string }>("brief", "show", number).status).toBe("done");
+});
+
+test("a packet is really copied, and says when it is not; one more agent gets one too", async ({
+  page,
+  context,
+  flower,
+}) => {
+  const number = flower.dispatched("Long work", "say At it.\nsleep 90");
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: flower.url });
+  await flower.open(page, `/briefs/${number}`);
+  const dispatches = page.getByRole("list", { name: "Dispatches" });
+  await expect(dispatches).toContainText("executing", { timeout: 30_000 });
+  await page.keyboard.press("y");
+  const dialog = page.getByRole("dialog", { name: "Packet of dispatch 1" });
+  await expect(dialog).toContainText("play-1 works on it already");
+  await dialog.getByRole("button", { name: "Make the packet" }).click();
+  await expect(dialog).toContainText("work beside the agent that holds this dispatch");
+  await look(page, "brief-packet-member");
+  const packet = await dialog.getByRole("region", { name: "The packet" }).textContent();
+  expect(packet).toContain("You work beside the agent that holds the claim");
+  await dialog.getByRole("button", { name: "Copy the packet" }).click();
+  await expect(dialog.getByRole("button", { name: "Copied" })).toBeVisible();
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(packet);
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
+  });
+  await dialog.getByRole("button", { name: "Copy the packet" }).click();
+  await expect(dialog.getByText("This browser does not let flower copy")).toBeVisible();
+});
+
 test("a dispatch for whoever claims it has a packet, shown once, and can be cancelled", async ({ page, flower }) => {
   const number = flower.brief("By hand", "# Plan");
   flower.run("brief", "accept", String(number));
@@ -114,10 +165,17 @@ test("a dispatch for whoever claims it has a packet, shown once, and can be canc
   const dispatches = page.getByRole("list", { name: "Dispatches" });
   await expect(dispatches).toContainText("waits:");
   await dispatches.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("textbox", { name: "Why" }).fill("wrong kind");
+  await look(page, "brief-dispatch-cancel");
+  await page.getByRole("button", { name: "Cancel the dispatch" }).click();
   await expect(dispatches).toContainText("cancelled");
+  expect(flower.run("brief", "trace", String(number))).toContain("wrong kind");
   await page.getByRole("switch", { name: /Auto-dispatch/ }).click();
   await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on");
   await expect(page.getByRole("switch", { name: /Auto-dispatch/ })).toBeChecked();
+  await page.getByRole("switch", { name: /Design-loop/ }).click();
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on · design-loop on");
+  expect(flower.json<{ design_loop: boolean }>("brief", "show", String(number)).design_loop).toBe(true);
 });
 
 test("dependencies and epics are chosen, circles refused, and the graph shows all of it", async ({ page, flower }) => {
@@ -185,12 +243,9 @@ test("links lead where they can, scratchpads open, and the agent's view is the r
   await expect(page.getByRole("dialog", { name: "Scratchpad #1" })).toContainText("Thoughts");
   await page.keyboard.press("Escape");
   const seen = page.getByRole("region", { name: "What an agent reads" });
-  const real = await page.evaluate(async (number) => {
-    const headers = { authorization: `Bearer ${localStorage.getItem("flower.session")}` };
-    const answer = await fetch(`/api/briefs/${number}/recall?budget=4000`, { headers });
-    return ((await answer.json()) as { text: string }).text;
-  }, number);
   await expect(seen).toContainText("Plan of the linked");
+  await expect(seen).toContainText("https://example.com/talk");
+  const real = flower.run("brief", "show", String(number), "--as-agent");
   expect((await seen.textContent())?.trim()).toBe(real.trim());
 });
 
@@ -200,6 +255,13 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Keys only");
   await page.keyboard.press("a");
+  const sure = page.getByRole("dialog", { name: `Accept plan of #${number}?` });
+  await expect(sure).toContainText("Plan version 1 waits for you.");
+  await look(page, "brief-accept");
+  await page.keyboard.press("Escape");
+  expect(flower.json<{ status: string }>("brief", "show", String(number)).status).toBe("draft");
+  await page.keyboard.press("a");
+  await sure.getByRole("button", { name: "Accept plan" }).press("Enter");
   await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
   await page.getByRole("button", { name: /Status: planned/ }).focus();
   await page.keyboard.press("ArrowDown");
@@ -215,6 +277,23 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await page.getByRole("button", { name: "Edit" }).focus();
   await page.keyboard.press("x");
   await expect(page.getByRole("dialog", { name: `Around #${number}` })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("l");
+  await expect(page.getByRole("dialog", { name: /Add a link/ })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("u");
+  await expect(page.getByRole("switch", { name: /Auto-dispatch/ })).toBeChecked();
+  await page.keyboard.press("t");
+  await expect(page.getByRole("combobox", { name: "Kind" })).toBeFocused();
+  await page.getByRole("button", { name: "Edit" }).focus();
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("kind fix");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("feature → fix");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("status cancel");
+  await page.keyboard.press("Enter");
+  await expect(page.getByRole("dialog", { name: `Cancel #${number}` })).toBeVisible();
   await page.keyboard.press("Escape");
   await page.keyboard.press("m");
   await expect(page.getByRole("textbox", { name: "Comment" })).toBeFocused();

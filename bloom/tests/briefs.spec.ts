@@ -265,7 +265,7 @@ test("what a new brief needs is chosen with arrows and Enter alone, and Enter wi
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(dialog.getByRole("button", { name: "Remove #1" })).toBeVisible();
-  expect(flower.json<unknown[]>("briefs")).toHaveLength(2);
+  expect(flower.json<unknown[]>("brief")).toHaveLength(2);
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Roof");
   expect(flower.json<{ depends_on: number[] }>("brief", "show", "3").depends_on).toEqual([1]);

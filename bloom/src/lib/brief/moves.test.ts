@@ -15,10 +15,22 @@ describe("moves", () => {
   });
 
   it("takes a parked brief up where it was", () => {
-    const reason = { code: "parked", message: "it is parked; take it up again: `flower brief status 7 in_progress`" };
-    const kinds = { build: { ok: false, reasons: [reason] } };
-    const parked = brief("parked", { dispatchable: { ok: false, reasons: [], kind: "build", kinds } });
-    expect(moves(parked)[0]?.to).toBe("in_progress");
+    expect(moves(brief("parked", { parked_from: "in_progress" }))[0]?.to).toBe("in_progress");
+  });
+
+  it("offers `done` for what changed no code, and asks why before anything that somebody will wonder about", () => {
+    const link = { kind: "commit", target: "abc", label: "", by: "", at: "" };
+    const to = (more: Partial<BriefView>) => moves(brief("in_review", more)).map((move) => move.to);
+    expect(to({})).toEqual(["done", "in_progress", "parked", "cancelled"]);
+    expect(to({ links: [link] })).toEqual(["in_progress", "parked", "cancelled"]);
+    expect(moves(brief("in_review")).every((move) => move.sure)).toBe(true);
+  });
+
+  it("have keys of their own", () => {
+    for (const status of ["draft", "planned", "in_progress", "in_review", "parked"] as Status[]) {
+      const keys = moves(brief(status)).map((move) => move.key);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
   });
 });
 

@@ -6,48 +6,68 @@ export interface Move {
   to: Status;
   label: string;
   hint: string;
-  /** Asked about once more, with room for a reason. */
-  careful?: boolean;
+  /** After `s`. */
+  key: string;
+  /** What the button says that is asked about once more, with room for a reason. */
+  sure?: string;
 }
 
-const PARK: Move = { to: "parked", label: "Park", hint: "keep it for later, as it is", careful: true };
-const CANCEL: Move = { to: "cancelled", label: "Cancel", hint: "it will not be done; this is final", careful: true };
+const PARK: Move = { to: "parked", label: "Park", hint: "keep it for later, as it is", key: "p", sure: "Park it" };
+const CANCEL: Move = {
+  to: "cancelled",
+  label: "Cancel",
+  hint: "it will not be done; this is final",
+  key: "c",
+  sure: "Cancel it",
+};
+const BACK: Move = {
+  to: "in_progress",
+  label: "Send back to work",
+  hint: "something is still to do",
+  key: "w",
+  sure: "Send it back",
+};
+/** What changed code is landed instead. */
+const DONE: Move = {
+  to: "done",
+  label: "Done",
+  hint: "its result is accepted, and it changed no code; this is final",
+  key: "d",
+  sure: "It is done",
+};
 
-export function moves(brief: Pick<BriefView, "status" | "dispatchable">): Move[] {
+export function moves(brief: Pick<BriefView, "status" | "links" | "parked_from">): Move[] {
   switch (brief.status) {
     case "draft":
       return [PARK, CANCEL];
     case "planned":
       return [
-        { to: "in_progress", label: "Begin by hand", hint: "somebody works on it without a dispatch" },
+        { to: "in_progress", label: "Begin by hand", hint: "somebody works on it without a dispatch", key: "b" },
         PARK,
         CANCEL,
       ];
     case "in_progress":
-      return [{ to: "in_review", label: "Send to review", hint: "the work is there to be looked at" }, PARK, CANCEL];
+      return [
+        { to: "in_review", label: "Send to review", hint: "the work is there to be looked at", key: "r" },
+        PARK,
+        CANCEL,
+      ];
     case "in_review":
-      return [{ to: "in_progress", label: "Send back to work", hint: "something is still to do" }, PARK, CANCEL];
+      return [...(changedCode(brief) ? [] : [DONE]), BACK, PARK, CANCEL];
     case "parked": {
-      const before = parkedFrom(brief);
-      return [{ to: before, label: "Take up again", hint: `as ${spaced(before)}, where it was` }, CANCEL];
+      const before = brief.parked_from ?? "draft";
+      return [{ to: before, label: "Take up again", hint: `as ${spaced(before)}, where it was`, key: "u" }, CANCEL];
     }
     default:
       return [];
   }
 }
 
-/** The reason why a parked brief is not dispatched names the status that it had. */
-function parkedFrom(brief: Pick<BriefView, "dispatchable">): Status {
-  const reasons = [
-    ...brief.dispatchable.reasons,
-    ...Object.values(brief.dispatchable.kinds).flatMap((kind) => kind.reasons),
-  ];
-  const parked = reasons.find((reason) => reason.code === "parked")?.message ?? "";
-  const named = /brief status \d+ (draft|planned|in_progress|in_review)\b/.exec(parked)?.[1];
-  return (named as Status | undefined) ?? "draft";
+function changedCode(brief: Pick<BriefView, "links">): boolean {
+  return brief.links.some((link) => link.kind === "commit");
 }
 
-interface Acceptable {
+export interface Acceptable {
   what: "plan" | "refinement" | "result";
   button: string;
   says: string;
@@ -64,7 +84,7 @@ export function acceptable(brief: Pick<BriefView, "status" | "spec" | "links">):
     return { what: "refinement", button: "Accept changes", says };
   }
   // What changed code is accepted by landing it.
-  if (brief.status === "in_review" && !brief.links.some((link) => link.kind === "commit")) {
+  if (brief.status === "in_review" && !changedCode(brief)) {
     return { what: "result", button: "Accept result", says: "The result waits for you." };
   }
   return undefined;
