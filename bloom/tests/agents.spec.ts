@@ -74,3 +74,21 @@ test("by keyboard alone: to the page, down the list, into an agent", async ({ pa
   await page.keyboard.press("Escape");
   await expect(page.getByRole("button", { name: "Stop" })).toBeFocused();
 });
+
+test("what agents used is told for each day and for the brief, and unknown where they do not tell", async ({
+  page,
+  flower,
+}) => {
+  const told = flower.dispatched("Told", "usage 1000 200000 0.75 34000\nsay Done so far.\nwait\nhand-back Done.");
+  const silent = flower.dispatched("Silent", "say Nothing to tell.\nsleep 90");
+  await flower.open(page, "/agents");
+  const days = page.getByRole("table", { name: "Spending by day" });
+  await expect(days.getByRole("row").last()).toContainText("$0.75", { timeout: 30_000 });
+  await page.getByRole("region", { name: "Spending" }).scrollIntoViewIfNeeded();
+  await look(page, "agents-spending");
+  await page.goto(`${flower.url}/briefs/${told}`);
+  await expect(page.getByText(/spent: .*\$0\.75/)).toBeVisible();
+  await look(page, "brief-spent");
+  await page.goto(`${flower.url}/briefs/${silent}`);
+  await expect(page.getByText("spent: unknown")).toBeVisible({ timeout: 30_000 });
+});

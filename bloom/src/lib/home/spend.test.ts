@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { AgentView, SpendView } from "../api";
-import { spentBy, spentOn } from "./spend";
+import type { AgentView, BriefView, SpendView } from "../api";
+import { spent, spentBy, spentFor, spentOn } from "./spend";
 
 const agent = (cost: number | null) => ({ cost, currency: "USD" }) as AgentView;
 const spending: SpendView = {
@@ -25,5 +25,16 @@ describe("spend", () => {
     expect(spentOn(spending, "2026-01-02")).toBe("$1.50 of $20");
     expect(spentOn(spending, "2026-01-01")).toBe("12k tokens");
     expect(spentOn(spending, "2025-12-31")).toBe("nothing");
+    expect(spent(spending.days[1]!)).toBe("12k tokens · cost unknown");
+  });
+  it("is told of a brief, and unknown where agents worked and none told", () => {
+    const brief = (number: number, ...types: string[]) =>
+      ({ number, participants: types.map((type) => ({ type })) }) as unknown as BriefView;
+    const told = { ...spending, briefs: [{ of: "3", cost: 0.5, currency: "USD", tokens: 900 }] };
+    expect(spentFor(told, brief(3, "agent"))).toBe("900 tokens · $0.50");
+    expect(spentFor(told, brief(4, "agent", "operator"))).toBe("unknown");
+    expect(spentFor(told, brief(5, "operator"))).toBeUndefined();
+    const many = Array.from({ length: 31 }, (_, at) => ({ of: String(at + 100), cost: 9 }));
+    expect(spentFor({ ...spending, briefs: many }, brief(4, "agent"))).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 //! What agents have used, in words; what none of them told is unknown, not nothing.
-import type { AgentView, SpendView } from "../api";
+import type { AgentView, BriefView, SpendView, SpentView } from "../api";
 import { money, thousands } from "../words";
 
 /** Of some agents together. */
@@ -19,4 +19,22 @@ export function spentOn(spending: SpendView, day: string): string {
   if (spent.cost === null || spent.cost === undefined)
     return spent.tokens ? `${thousands(spent.tokens)} tokens` : "unknown";
   return `${money(spent.cost, spent.currency)}${limit}`;
+}
+
+/** `34k tokens · $1.20`. */
+export function spent(one: SpentView): string {
+  const isKnown = (figure: number | null | undefined) => figure !== null && figure !== undefined;
+  const tokens = isKnown(one.tokens) ? `${thousands(one.tokens ?? 0)} tokens` : "tokens unknown";
+  return `${tokens} · ${isKnown(one.cost) ? money(one.cost, one.currency) : "cost unknown"}`;
+}
+
+/** So many briefs are told of, those that cost most. */
+const LISTED = 31;
+
+/** Of a brief, or nothing where no agent has worked on it or others cost more. */
+export function spentFor(spending: SpendView, brief: Pick<BriefView, "number" | "participants">): string | undefined {
+  const own = spending.briefs.find((one) => one.of === String(brief.number));
+  if (own) return spent(own);
+  const worked = brief.participants.some((one) => one.type === "agent");
+  return worked && spending.briefs.length < LISTED ? "unknown" : undefined;
 }
