@@ -111,7 +111,8 @@ export class Follow {
   }
 }
 
-function shown(gone: AbortSignal): Promise<void> {
+/** Waits until the window is looked at, or until the signal. */
+export function shown(gone: AbortSignal): Promise<void> {
   if (!document.hidden) return Promise.resolve();
   return new Promise((resolve) => {
     const see = () => {

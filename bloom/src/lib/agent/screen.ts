@@ -1,6 +1,7 @@
 //! An agent's terminal in the page: what it shows, followed; and what is typed, if somebody took the keyboard.
 import type { Terminal } from "@xterm/xterm";
 import { asProblem, raw, type Problem } from "../api";
+import { shown } from "./follow.svelte";
 
 const SHORTEST_WAIT = 400;
 const LONGEST_WAIT = 4_000;
@@ -11,14 +12,22 @@ export interface Watcher {
   problem: (problem: Problem) => void;
 }
 
-/** Shows what the terminal of an agent shows until the signal; goes on where it was when the connection breaks. */
+/**
+ * Shows what the terminal of an agent shows until the signal; goes on where it was when the connection breaks. A window that
+ * nobody looks at gives its connection back: a browser has six for all windows together.
+ */
 export async function watch(name: string, terminal: Terminal, watcher: Watcher, gone: AbortSignal): Promise<void> {
   const path = `/api/agents/${encodeURIComponent(name)}/terminal`;
   let at: number | undefined;
   let wait = SHORTEST_WAIT;
   while (!gone.aborted) {
+    await shown(gone);
+    const hidden = new AbortController();
+    const hide = () => document.hidden && hidden.abort();
+    document.addEventListener("visibilitychange", hide);
     try {
-      const answer = await raw(at === undefined ? path : `${path}?after=${at}`, { signal: gone });
+      const signal = AbortSignal.any([gone, hidden.signal]);
+      const answer = await raw(at === undefined ? path : `${path}?after=${at}`, { signal });
       const first = Number(answer.headers.get("x-flower-offset") ?? 0);
       // What was missed is gone: begin with a clean screen.
       if (at !== undefined && first !== at) terminal.reset();
@@ -35,6 +44,7 @@ export async function watch(name: string, terminal: Terminal, watcher: Watcher, 
       }
     } catch (error) {
       if (gone.aborted) return;
+      if (hidden.signal.aborted) continue;
       const problem = asProblem(error);
       if (!problem.unreachable) {
         watcher.state("over");
@@ -42,6 +52,8 @@ export async function watch(name: string, terminal: Terminal, watcher: Watcher, 
         return;
       }
       watcher.state("lost");
+    } finally {
+      document.removeEventListener("visibilitychange", hide);
     }
     await new Promise((done) => setTimeout(done, wait));
     wait = Math.min(wait * 2, LONGEST_WAIT);

@@ -1,5 +1,5 @@
 //! CodeMirror as this page uses it. Only ever loaded with `import()`, because it is large.
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { defaultKeymap, history, historyKeymap } from "@codemirror/commands";
 import { markdown } from "@codemirror/lang-markdown";
 import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
@@ -47,7 +47,8 @@ function writable(wishes: Wishes): Extension[] {
     ...common(wishes.text),
     history(),
     highlightSelectionMatches(),
-    keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+    // Tab goes on to what comes next, as everywhere; Ctrl+] and Ctrl+[ indent.
+    keymap.of([...searchKeymap, ...defaultKeymap, ...historyKeymap]),
     // After everything else that Escape closes.
     Prec.lowest(keymap.of([{ key: "Escape", run: doing(wishes.leave) }])),
     placeholder(wishes.hint ?? ""),
