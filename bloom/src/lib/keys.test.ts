@@ -1,0 +1,82 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { keys, type Deed } from "./keys.svelte";
+
+class Element {
+  isContentEditable = false;
+  constructor(readonly tagName = "DIV") {}
+}
+vi.stubGlobal("HTMLElement", Element);
+const dialog = { open: false };
+vi.stubGlobal("document", { querySelector: () => (dialog.open ? {} : null) });
+
+function press(key: string, more: Partial<KeyboardEvent> = {}): boolean {
+  const preventDefault = vi.fn();
+  keys.press({ key, target: null, preventDefault, ...more } as unknown as KeyboardEvent);
+  return preventDefault.mock.calls.length > 0;
+}
+const deed = (id: string, pressed: string, done: string[]): Deed => ({
+  id,
+  title: id,
+  group: "Test",
+  keys: pressed,
+  run: () => void done.push(id),
+});
+
+describe("keys", () => {
+  const stops: (() => void)[] = [];
+  const offer = (...deeds: Deed[]) => stops.push(keys.offer(deeds));
+  afterEach(() => {
+    for (const stop of stops.splice(0)) stop();
+    dialog.open = false;
+    keys.palette = false;
+    vi.useRealTimers();
+  });
+
+  it("run the newest deed that has them, until it is taken back", () => {
+    const done: string[] = [];
+    offer(deed("old", "j", done));
+    offer(deed("new", "j", done));
+    expect(press("j")).toBe(true);
+    stops.pop()?.();
+    press("j");
+    expect(done).toEqual(["new", "old"]);
+    expect(press("q")).toBe(false);
+  });
+
+  it("count after each other only for a while", () => {
+    vi.useFakeTimers({ now: 0 });
+    const done: string[] = [];
+    offer(deed("briefs", "g b", done), deed("b", "b", done));
+    press("g");
+    press("b");
+    expect(done).toEqual(["briefs"]);
+    press("g");
+    vi.setSystemTime(5_000);
+    press("b");
+    expect(done).toEqual(["briefs", "b"]);
+    press("g");
+    press("z");
+    press("b");
+    expect(done).toEqual(["briefs", "b", "b"]);
+  });
+
+  it("leave alone whoever types, whoever holds another key, and dialogs", () => {
+    const done: string[] = [];
+    offer(deed("j", "j", done));
+    for (const tag of ["INPUT", "TEXTAREA", "SELECT"])
+      press("j", { target: new Element(tag) as unknown as EventTarget });
+    press("j", { ctrlKey: true });
+    press("j", { altKey: true });
+    press("j", { metaKey: true });
+    dialog.open = true;
+    press("j");
+    expect(done).toEqual([]);
+  });
+
+  it("open the palette from everywhere", () => {
+    expect(press("k", { ctrlKey: true, target: new Element("INPUT") as unknown as EventTarget })).toBe(true);
+    expect(keys.palette).toBe(true);
+    press("K", { metaKey: true });
+    expect(keys.palette).toBe(false);
+  });
+});
