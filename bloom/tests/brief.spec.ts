@@ -208,6 +208,40 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Walls upon them");
 });
 
+test("what is near is read in one go, and only when it is something else; the agent's view is read once", async ({
+  page,
+  flower,
+}) => {
+  const first = flower.brief("Foundation stones", "# Plan");
+  const number = flower.brief("Walls upon them", "# Plan", "--needs", String(first));
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+  const reads = (path: string) => asked.filter((one) => one === path).length;
+  await flower.open(page, `/briefs/${number}`);
+  await expect(page.getByRole("list", { name: "Depends on" })).toContainText("Foundation stones");
+  await expect(page.getByRole("region", { name: "What an agent reads" })).toBeVisible();
+  await page.waitForTimeout(500);
+  const rows = reads("/api/brief-rows");
+  const own = reads(`/api/briefs/${number}`);
+  const recalled = reads(`/api/briefs/${number}/recall`);
+  for (const text of ["one", "two", "three"]) {
+    flower.run("brief", "note", String(number), text);
+    await expect(page.getByRole("list", { name: "Trace" }).getByText(text, { exact: true })).toBeVisible();
+  }
+  await page.waitForTimeout(500);
+  expect(reads(`/api/briefs/${first}`)).toBe(0);
+  expect(reads(`/api/briefs/${number}`)).toBeGreaterThan(own);
+  expect(reads("/api/brief-rows")).toBe(rows);
+  const after = reads(`/api/briefs/${number}/recall`);
+  expect(after).toBeLessThanOrEqual(recalled + 3);
+  await page.getByRole("combobox", { name: "budget" }).selectOption("1000");
+  await expect(page.getByText(/of 1k tokens/)).toBeVisible();
+  await page.waitForTimeout(300);
+  expect(reads(`/api/briefs/${number}/recall`)).toBe(after + 1);
+  flower.run("brief", "edit", String(first), "--title", "Foundation rocks");
+  await expect(page.getByRole("list", { name: "Depends on" })).toContainText("Foundation rocks");
+});
+
 test("a graph of 60 briefs can be read and walked by keyboard", async ({ page, flower }) => {
   const numbers: number[] = [];
   for (let at = 0; at < 60; at++) {
