@@ -72,6 +72,86 @@ test("filters sift what is loaded and say so; a brief's own trace is asked for",
   await expect(page.getByText("Nothing fits")).toBeVisible();
 });
 
+/** A log of that many events, of which a trace asks for pages. */
+async function serve(page: Page, length: number): Promise<void> {
+  await page.route("**/api/trace?*", (route) => {
+    const query = new URL(route.request().url()).searchParams;
+    if (query.has("after")) return route.fulfill({ json: [] });
+    const before = Number(query.get("before") ?? length + 1);
+    const first = Math.max(1, before - Number(query.get("limit")));
+    return route.fulfill({ json: Array.from({ length: before - first }, (_, at) => event(first + at)) });
+  });
+}
+
+test("a filter looks back by itself, so far that it can be told, and goes on when asked", async ({ page, flower }) => {
+  await serve(page, 18_000);
+  await flower.open(page, "/trace?q=event+9000");
+  await expect(page.getByText(/^Looked back to 9 January 2026 at .*: nothing fits\.$/)).toBeVisible();
+  await look(page, "trace-looked-back");
+  await expect(line(page, "words of event 9000")).toBeHidden();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect(line(page, "words of event 9000")).toBeVisible();
+  await expect(page.getByText(/^Looked back to \d January 2026 at .*: nothing more fits\.$/)).toBeVisible();
+  // What fits often fills the page without a click.
+  await page.getByRole("searchbox").fill("");
+  await page.getByRole("combobox", { name: "Who" }).selectOption("operator/");
+  await expect(line(page, "words of event 17998").or(line(page, "words of event 17997"))).toBeVisible();
+  await page.getByRole("combobox", { name: "Through which door" }).selectOption("cli");
+  await expect(page).toHaveURL(/door=cli/);
+  await expect(page.getByText("nothing fits.").or(page.getByText("Nothing fits."))).toBeVisible();
+  await page.getByRole("combobox", { name: "Through which door" }).selectOption("mcp");
+  await page.getByRole("textbox", { name: "Day" }).fill("2026-01-10");
+  await expect(page.getByRole("heading", { level: 2 }).first()).toHaveText(/Saturday,? 10 January 2026/);
+  // Trace in the rail is the whole trace again.
+  await page.getByRole("searchbox").fill("landed");
+  await expect(page).toHaveURL(/q=landed/);
+  await page.getByRole("navigation", { name: "flower" }).getByRole("link", { name: "Trace" }).click();
+  await expect(page).toHaveURL(/\/trace$/);
+  await expect(page.getByRole("searchbox")).toHaveValue("");
+  await expect(line(page, "words of event 18000")).toBeVisible();
+});
+
+test("a quiet project asks only for what came after it was looked at last", async ({ page, flower }) => {
+  flower.project("web");
+  flower.run("brief", "new", "Web one", "--project", "web");
+  for (const title of ["One", "Two", "Three"]) flower.brief(title);
+  const asked: number[] = [];
+  page.on("request", (request) => {
+    const address = new URL(request.url());
+    const after = address.searchParams.get("after");
+    if (address.pathname === "/api/trace" && after) asked.push(Number(after));
+  });
+  await flower.open(page, "/trace?project=web");
+  await expect(line(page, "Web one")).toBeVisible();
+  const last = () => flower.json<{ last_event: number }>("status").last_event;
+  for (const title of ["Four", "Five"]) {
+    flower.brief(title);
+    const before = asked.length;
+    await expect.poll(() => asked.length).toBeGreaterThan(before - 1);
+    await page.waitForTimeout(400);
+  }
+  const known = last();
+  flower.brief("Six");
+  await expect.poll(() => asked.at(-1)).toBeGreaterThanOrEqual(known);
+  flower.run("brief", "new", "Web two", "--project", "web");
+  await expect(line(page, "Web two")).toBeVisible();
+});
+
+test("whoever goes elsewhere while the search is being written down is not brought back", async ({ page, flower }) => {
+  flower.brief("Paint the door");
+  for (const place of ["/trace", "/briefs"]) {
+    await flower.open(page, place);
+    await expect(page.getByText("Paint the door").first()).toBeVisible();
+    await page.getByRole("searchbox").fill("door");
+    if (place === "/briefs") {
+      await page.keyboard.press("Enter");
+      await page.keyboard.press("Enter");
+    } else await page.getByRole("link", { name: "#1" }).evaluate((link: HTMLElement) => link.click());
+    await page.waitForTimeout(500);
+    await expect(page).toHaveURL(/\/briefs\/1$/);
+  }
+});
+
 test("the log is verified in words and saved as a file", async ({ page, flower }) => {
   flower.brief("Paint the door");
   await page.addInitScript(() => Reflect.deleteProperty(window, "showSaveFilePicker"));
@@ -103,14 +183,7 @@ test("the log is verified in words and saved as a file", async ({ page, flower }
 });
 
 test("ten thousand events scroll smoothly, and older ones come as one goes", async ({ page, flower }) => {
-  await page.route("**/api/trace?*", (route) => {
-    const query = new URL(route.request().url()).searchParams;
-    if (query.has("after")) return route.fulfill({ json: [] });
-    const before = Number(query.get("before") ?? 10_001);
-    const limit = Number(query.get("limit"));
-    const first = Math.max(1, before - limit);
-    return route.fulfill({ json: Array.from({ length: before - first }, (_, at) => event(first + at)) });
-  });
+  await serve(page, 10_000);
   await flower.open(page, "/trace");
   await page.getByRole("list", { name: "Events" }).hover();
   const smooth = await scrolled(page, 100, 300);

@@ -5,6 +5,10 @@ export interface Filter {
   group: string;
   /** `agent/play-1`, or a type alone as `agent/`. */
   actor: string;
+  /** How it came in. */
+  door: string;
+  /** As in `2026-01-31`, where the operator is. */
+  day: string;
   brief: number | undefined;
   /** Unset is the project that the page looks at. */
   project: string | undefined;
@@ -25,6 +29,14 @@ export const GROUP_NAMES: [string, string][] = [
   ["other", "Other"],
 ];
 
+export const DOORS: [string, string][] = [
+  ["web", "This page"],
+  ["cli", "Command line"],
+  ["mcp", "Tools of agents"],
+  ["api", "API"],
+  ["daemon", "flower itself"],
+];
+
 export function groupOf(kind: string): string {
   return GROUPS.find(([, , pattern]) => pattern.test(kind))?.[0] ?? "other";
 }
@@ -35,6 +47,8 @@ export function fromAddress(params: URLSearchParams): Filter {
   return {
     group: GROUP_NAMES.some(([id]) => id === group) ? group : "",
     actor: params.get("actor") ?? "",
+    door: DOORS.find(([id]) => id === params.get("door"))?.[0] ?? "",
+    day: /^\d{4}-\d\d-\d\d$/.exec(params.get("day") ?? "")?.[0] ?? "",
     brief: Number.isSafeInteger(brief) && brief > 0 ? brief : undefined,
     project: params.get("project") ?? undefined,
     text: params.get("q") ?? "",
@@ -45,6 +59,8 @@ export function toAddress(filter: Filter): string {
   const parts: [string, string][] = [
     ["group", filter.group],
     ["actor", filter.actor],
+    ["door", filter.door],
+    ["day", filter.day],
     ["brief", filter.brief ? String(filter.brief) : ""],
     ["project", filter.project ?? ""],
     ["q", filter.text.trim()],
@@ -55,7 +71,7 @@ export function toAddress(filter: Filter): string {
 
 /** Whether something is left out that the daemon has given; a brief's trace and a project's are asked for, not sifted. */
 export function sifts(filter: Filter): boolean {
-  return Boolean(filter.group || filter.actor || filter.text.trim());
+  return Boolean(filter.group || filter.actor || filter.door || filter.day || filter.text.trim());
 }
 
 export function keeps(filter: Filter): (event: EventView) => boolean {
@@ -64,10 +80,31 @@ export function keeps(filter: Filter): (event: EventView) => boolean {
   return (event) => {
     if (filter.group && groupOf(event.kind) !== filter.group) return false;
     if (filter.actor && (event.actor.type !== type || (name && event.actor.name !== name))) return false;
+    if (filter.door && event.door !== filter.door) return false;
+    if (filter.day && dayOf(event) !== filter.day) return false;
     if (words.length === 0) return true;
     const text = textOf(event);
     return words.every((word) => text.includes(word));
   };
+}
+
+/** Reckoned once for each event, because all are gone through whenever some come. */
+const days = new WeakMap<EventView, string>();
+/** As in `2026-01-31`, where the operator is. */
+export function dayOf(event: EventView): string {
+  let day = days.get(event);
+  if (day === undefined) {
+    const at = new Date(event.at);
+    const two = (number: number) => String(number).padStart(2, "0");
+    day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+    days.set(event, day);
+  }
+  return day;
+}
+
+/** Whether what lies before this one cannot fit any more. */
+export function isPast(filter: Filter, oldest: EventView | undefined): boolean {
+  return Boolean(filter.day && oldest && dayOf(oldest) < filter.day);
 }
 
 /** Made once for each event, because it is looked through with every key. */

@@ -27,16 +27,24 @@ export class Trace {
   ended = $state<"no" | "beginning" | "full">("no");
   readingOlder = $state(false);
   private olderProblem = $state.raw<Problem>();
+  /** The newest event that anybody has told of, and the one up to which this was read. */
+  private heard = 0;
+  private looked = 0;
   /** Reads the newest, then whatever came after those that are known. */
   private readonly newest = new Resource(
     () => this.catchUp(),
     // Which of them are a project's, the daemon knows.
-    (news) => news.events.some((event) => this.of.brief === undefined || event.brief === this.of.brief),
+    (news) => {
+      this.heard = Math.max(this.heard, ...news.events.map((event) => event.seq));
+      return news.events.some((event) => this.of.brief === undefined || event.brief === this.of.brief);
+    },
   );
 
   constructor(
     readonly of: Of,
     private readonly sizes: Sizes,
+    /** The newest event that is known of otherwise. */
+    private readonly known: () => number = () => 0,
   ) {}
 
   get loaded(): boolean {
@@ -57,33 +65,42 @@ export class Trace {
     void this.newest.refresh();
   }
 
+  /**
+   * Everything up to what was told of when the reading began is there when it ends. The next one begins behind that: a quiet
+   * project may have said its last word a million events ago, and they are not gone through for each new one.
+   */
   private async catchUp(): Promise<true> {
     const { first, page: size } = this.sizes;
+    const upTo = Math.max(this.heard, this.known());
     for (;;) {
-      const after = this.events[0]?.seq;
+      const after = Math.max(this.events[0]?.seq ?? 0, this.looked) || undefined;
       const page = await this.page(after === undefined ? { limit: first } : { after, limit: size });
       if (after === undefined && page.length < first) this.ended = "beginning";
       this.add(page);
-      if (after === undefined || page.length < size) return true;
+      if (after === undefined || page.length < size) break;
     }
+    this.looked = Math.max(this.looked, upTo);
+    return true;
   }
 
-  /** One page further back, or as many as it takes to find one that is wanted. */
-  async older(wanted: (event: EventView) => boolean = () => true): Promise<void> {
-    if (this.readingOlder) return;
+  /** One page further back, or as many as it takes to find one that is wanted; whether there was one. */
+  async older(wanted: (event: EventView) => boolean = () => true): Promise<boolean> {
+    if (this.readingOlder) return false;
     this.readingOlder = true;
     this.olderProblem = undefined;
+    let found = false;
     try {
-      for (let pages = 0; pages < MOST_PAGES && this.ended === "no"; pages++) {
+      for (let pages = 0; pages < MOST_PAGES && this.ended === "no" && !found; pages++) {
         const page = await this.page({ before: this.events.at(-1)?.seq, limit: this.sizes.page });
         if (page.length < this.sizes.page) this.ended = "beginning";
         this.add(page);
-        if (page.some(wanted)) break;
+        found = page.some(wanted);
       }
     } catch (error) {
       this.olderProblem = asProblem(error);
     }
     this.readingOlder = false;
+    return found;
   }
 
   private page(query: { after?: number; before?: number; limit: number }): Promise<EventView[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EventView } from "../api";
-import { actorsOf, byDay, fromAddress, groupOf, keeps, sifts, toAddress } from "./filter";
+import { actorsOf, byDay, dayOf, fromAddress, groupOf, isPast, keeps, sifts, toAddress } from "./filter";
 
 const event = (seq: number, kind: string, body: object = {}, more: object = {}): EventView => ({
   seq,
@@ -21,9 +21,9 @@ const filter = (address: string) => fromAddress(new URLSearchParams(address));
 
 describe("filters", () => {
   it("are the same there and back, and forget nonsense", () => {
-    const address = "?group=agents&actor=agent%2Fplay-1&brief=4&project=*&q=red";
+    const address = "?group=agents&actor=agent%2Fplay-1&door=mcp&day=2026-01-31&brief=4&project=*&q=red";
     expect(toAddress(filter(address))).toBe(address);
-    expect(toAddress(filter("?group=x&brief=-1"))).toBe("");
+    expect(toAddress(filter("?group=x&brief=-1&door=window&day=yesterday"))).toBe("");
   });
 
   it("put every kind somewhere", () => {
@@ -39,6 +39,13 @@ describe("filters", () => {
     expect(keeps(filter("?actor=agent/play-2"))(asked)).toBe(false);
     expect(keeps(filter("?actor=operator/"))(asked)).toBe(false);
     expect(keeps(filter("?q=blue"))(asked)).toBe(false);
+    expect(keeps(filter("?door=mcp"))(asked)).toBe(true);
+    expect(keeps(filter("?door=web"))(asked)).toBe(false);
+    const day = dayOf(asked);
+    expect(keeps(filter(`?day=${day}`))(asked)).toBe(true);
+    expect(keeps(filter("?day=2025-12-31"))(asked)).toBe(false);
+    expect(isPast(filter(`?day=${day}`), asked)).toBe(false);
+    expect(isPast(filter("?day=2026-06-01"), asked)).toBe(true);
   });
 
   it("of a brief alone sift nothing", () => {
