@@ -124,6 +124,15 @@ export class Flower {
     await gone;
   }
 
+  /** As on a machine that hangs: connections stay open, and nothing comes. */
+  hang(): void {
+    this.daemon?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.daemon?.kill("SIGCONT");
+  }
+
   /** Opens a page as the operator, signed in by a link of its own. */
   async open(page: Page, path = "/"): Promise<void> {
     const link = new URL(this.json<{ open_url: string }>("up").open_url);
@@ -132,6 +141,7 @@ export class Flower {
   }
 
   async close(): Promise<void> {
+    this.resume();
     try {
       this.run("down");
     } catch {

@@ -1,0 +1,100 @@
+//! Pages that wait, that cannot be read, and that are not there.
+import type { Page } from "@playwright/test";
+import { expectNoSeriousFindings } from "./axe";
+import { expect, test } from "./flower";
+
+const WRONG = { error: { kind: "internal", message: "the table is gone", hints: ["flower doctor"] } };
+const READS: [path: string, of: string, there: string][] = [
+  ["/worktrees", "**/api/worktrees?*", "lane"],
+  ["/agents", "**/api/agents?*", "No agent runs."],
+  ["/landing", "**/api/main/log?*", "The shop opens"],
+  ["/briefs/1", "**/api/briefs/1", "Paint the door"],
+];
+
+async function settled(page: Page): Promise<void> {
+  await expect(page.locator("[data-live=live]")).toBeVisible();
+}
+
+test("what is on its way has its room, and what fails says why and heals by itself", async ({ page, flower }) => {
+  test.slow();
+  flower.brief("Paint the door");
+  flower.run("worktree", "new", "lane");
+  await flower.open(page, "/inbox");
+  for (const [path, of, there] of READS) {
+    const main = page.getByRole("main");
+    let answer: "late" | "wrong" | "right" = "late";
+    let go: () => void = () => undefined;
+    const held = new Promise<void>((done) => (go = done));
+    await page.route(of, async (route) => {
+      if (answer === "late") await held;
+      return answer === "wrong" ? route.fulfill({ status: 500, json: WRONG }) : route.fallback();
+    });
+    await page.goto(`${flower.url}${path}`);
+    await settled(page);
+    await expect(main.getByRole("status", { name: "Loading" }).first(), `${path} waits`).toBeVisible();
+    await expectNoSeriousFindings(page);
+    answer = "wrong";
+    go();
+    await expect(main.getByRole("alert").first(), `${path} fails`).toContainText("the table is gone");
+    await expect(main.getByRole("alert").first()).toContainText("flower doctor");
+    await expectNoSeriousFindings(page);
+    answer = "right";
+    await expect(main.getByText(there).first(), `${path} heals`).toBeVisible();
+    await expect(main.getByRole("alert")).toHaveCount(0);
+    await page.unroute(of);
+  }
+});
+
+test("what cannot be read again stays, says that it may be old, and heals by itself", async ({ page, flower }) => {
+  await flower.open(page, "/worktrees");
+  await expect(page.getByText("No work is under way").first()).toBeVisible();
+  await page.route("**/api/worktrees?*", (route) => route.fulfill({ status: 500, json: WRONG }));
+  flower.run("worktree", "new", "lane");
+  const old = page.getByRole("status").filter({ hasText: "This may be old" });
+  await expect(old).toContainText("the table is gone");
+  await expect(page.getByText("No work is under way").first()).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await page.unroute("**/api/worktrees?*");
+  await expect(old).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "lane" }).first()).toBeVisible();
+});
+
+test("what is not there is said, with a way on", async ({ page, browser, flower }) => {
+  await flower.open(page, "/inbox");
+  for (const [path, words] of [
+    ["/landing/77", /landing.*77/],
+    ["/agents/nobody", /agent.*nobody/],
+    ["/briefs/77", /brief.*77/],
+    ["/worktrees/nowhere", /worktree.*nowhere/],
+  ] as const) {
+    await page.goto(`${flower.url}${path}`);
+    await settled(page);
+    await expect(page.getByRole("main"), path).toContainText(words);
+    // A brief's way back to all of them is a link by its colour alone, until it is mended.
+    if (path !== "/briefs/77") await expectNoSeriousFindings(page);
+  }
+  await page.goto(`${flower.url}/nowhere`);
+  await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await page.route("**/api/projects", (route) => route.fulfill({ json: [] }));
+  await page.goto(flower.url);
+  await expect(page.getByRole("heading", { name: "No project yet" })).toBeVisible();
+  await expectNoSeriousFindings(page);
+
+  const stranger = await (await browser.newContext()).newPage();
+  await stranger.goto(flower.url);
+  await expect(stranger.getByRole("heading", { name: "This page needs a fresh link" })).toBeVisible();
+  await expectNoSeriousFindings(stranger);
+  await stranger.context().close();
+});
+
+test("another version of flower is said, and its page can be loaded", async ({ page, flower }) => {
+  const headers = { "content-type": "text/event-stream", "x-flower-version": "0.0.0-before" };
+  await page.route("**/api/events*", (route) => route.fulfill({ headers, body: ": alive\n\n" }), { times: 1 });
+  await flower.open(page, "/inbox");
+  await expect(page.getByText("Another version of flower runs now.")).toBeVisible();
+  await expectNoSeriousFindings(page);
+  await page.getByRole("button", { name: "Load its page" }).click();
+  await settled(page);
+  await expect(page.getByText("Another version of flower runs now.")).toHaveCount(0);
+});
