@@ -128,13 +128,15 @@ impl App {
         let NewComment { file, line, text, .. } = new;
         let side = new.side.unwrap_or(Side::New);
         let (commit, quote) = self.line(&work, &file, line, side).await?;
-        if new.quote.is_some_and(|read| read != quote) {
+        // Of a file that is too large to be read, nobody knows.
+        if new.quote.is_some_and(|read| quote.as_ref().is_some_and(|quote| read != *quote)) {
             let message = format!("line {line} of `{file}` is another one by now");
             let next = format!("read the changes again, `flower diff {name}`, and say it where it belongs");
             return Err(Problem::new(ProblemKind::Conflict, message, next));
         }
         let (project, worktree) = (work.worktree.project.clone(), work.worktree.name.clone());
         let to = self.who_can_mend(&work.worktree, &file).await?;
+        let quote = quote.unwrap_or_default();
         let remark = Remark { project: project.clone(), worktree, file, line, side, commit, quote, text };
         let events = self.submit(caller, Command::Remark(Request { remark, to })).await?;
         let made = events.iter().find_map(|recorded| match recorded.event() {
@@ -191,13 +193,13 @@ impl App {
         Ok(Work { worktree, place, main })
     }
 
-    /// The commit that has it, and the line itself.
-    async fn line(&self, work: &Work, file: &str, line: u64, side: Side) -> Result<(String, String), Problem> {
+    /// The commit that has it, and the line itself unless the file is too large.
+    async fn line(&self, work: &Work, file: &str, line: u64, side: Side) -> Result<(String, Option<String>), Problem> {
         let (commit, content) = work.sides(None).await?.content(file, side).await?;
-        let Some(content) = content else { return Ok((commit, String::new())) };
+        let Some(content) = content else { return Ok((commit, None)) };
         let text = String::from_utf8_lossy(&content);
         let found = line.checked_sub(1).and_then(|before| text.lines().nth(usize::try_from(before).ok()?));
-        found.map(|quote| (commit, quote.to_owned())).ok_or_else(|| {
+        found.map(|quote| (commit, Some(quote.to_owned()))).ok_or_else(|| {
             let lines = text.lines().count();
             Problem::usage(format!("`{file}` has no line {line}"), format!("it has lines 1 to {lines}"))
         })
