@@ -3,6 +3,8 @@ import { onDestroy } from "svelte";
 import { beforeNavigate } from "$app/navigation";
 
 export class Pausing {
+  /** Somebody is still at it. */
+  waits = $state(false);
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   /** For a component of the page at `path`. */
@@ -18,21 +20,17 @@ export class Pausing {
     });
   }
 
-  /** Somebody is still at it. */
-  get waits(): boolean {
-    return this.timer !== undefined;
-  }
-
   readonly more = (): void => {
     clearTimeout(this.timer);
+    this.waits = true;
     this.timer = setTimeout(() => {
-      this.timer = undefined;
+      this.waits = false;
       this.settled();
     }, this.pause);
   };
 
   private forget(): void {
     clearTimeout(this.timer);
-    this.timer = undefined;
+    this.waits = false;
   }
 }
