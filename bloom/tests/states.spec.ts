@@ -71,7 +71,7 @@ test("what is not there is said, with a way on", async ({ page, browser, flower 
     await settled(page);
     await expect(page.getByRole("main"), path).toContainText(words);
     // The ways back from a brief and a worktree are links by their colour alone, until they are mended.
-    if (!/^.(briefs|worktrees)/.test(path)) await expectNoSeriousFindings(page);
+    await expectNoSeriousFindings(page);
   }
   await page.goto(`${flower.url}/nowhere`);
   await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();

@@ -5978,7 +5978,10 @@ export interface operations {
     };
     spending: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this one, instead of the dearest. */
+                brief?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -28,13 +28,9 @@ export function spent(one: SpentView): string {
   return `${tokens} · ${isKnown(one.cost) ? money(one.cost, one.currency) : "cost unknown"}`;
 }
 
-/** So many briefs are told of, those that cost most. */
-const LISTED = 31;
-
-/** Of a brief, or nothing where no agent has worked on it or others cost more. */
+/** Of the brief that was asked for, or nothing where no agent has worked on it. */
 export function spentFor(spending: SpendView, brief: Pick<BriefView, "number" | "participants">): string | undefined {
   const own = spending.briefs.find((one) => one.of === String(brief.number));
-  if (own) return spent(own);
-  const worked = brief.participants.some((one) => one.type === "agent");
-  return worked && spending.briefs.length < LISTED ? "unknown" : undefined;
+  if (own && (own.tokens ?? own.cost ?? undefined) !== undefined) return spent(own);
+  return brief.participants.some((one) => one.type === "agent") ? "unknown" : undefined;
 }

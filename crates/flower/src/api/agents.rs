@@ -158,8 +158,16 @@ pub(super) async fn decide_permission(
     app.decide_permission(&caller, number, b.allow, b.why).await.map(Json)
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SpendingQuery {
+    /// Only this one, instead of the dearest.
+    brief: Option<u64>,
+}
+
 /// What agents have used, as far as they say.
-#[utoipa::path(get, path = "/api/spending", tag = "agents", responses((status = 200, body = SpendView)))]
-pub(super) async fn spending(State(app): State<Arc<App>>) -> Answer<SpendView> {
-    app.spending().await.map(Json)
+#[utoipa::path(get, path = "/api/spending", tag = "agents", params(SpendingQuery),
+    responses((status = 200, body = SpendView)))]
+pub(super) async fn spending(State(app): State<Arc<App>>, Query(q): Query<SpendingQuery>) -> Answer<SpendView> {
+    app.spending(q.brief).await.map(Json)
 }

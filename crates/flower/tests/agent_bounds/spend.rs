@@ -46,6 +46,11 @@ fn what_it_cost_is_known_by_run_brief_and_day() {
     assert_eq!(of(first.brief).expect("known")["cost"], 0.75);
     assert_eq!(of(second.brief).expect("known")["tokens"], 50);
     assert_eq!(of(silent.brief), None);
+    let one = stage.flower.api("GET", &format!("/api/spending?brief={}", first.brief)).send().json();
+    assert_eq!(
+        one["briefs"],
+        json!([{ "of": first.brief.to_string(), "tokens": 1000, "cost": 0.75, "currency": "USD" }])
+    );
     assert_eq!(spending["per_day"], Value::Null);
     let page = stage.ok(&["agent", "spend"]);
     assert!(

@@ -65,10 +65,16 @@ impl App {
         Ok(None)
     }
 
-    pub async fn spending(&self) -> Result<SpendView, Problem> {
+    /// By day, and by brief: the dearest, or only the one that is asked for.
+    pub async fn spending(&self, brief: Option<u64>) -> Result<SpendView, Problem> {
         let limits = Config::load(&self.home)?.spend;
-        let read =
-            self.store.read(|conn| Ok((agents::spent_by_day(conn, LISTED)?, agents::spent_by_brief(conn, LISTED)?)));
+        let read = self.store.read(move |conn| {
+            let briefs = match brief {
+                Some(brief) => vec![(brief, agents::spent(conn, SpentOn::Brief(brief))?)],
+                None => agents::spent_by_brief(conn, LISTED)?,
+            };
+            Ok((agents::spent_by_day(conn, LISTED)?, briefs))
+        });
         let (days, briefs) = read.await?;
         let view = |of: String, spent: Spent| SpentView {
             of,
