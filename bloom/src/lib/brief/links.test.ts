@@ -36,8 +36,10 @@ it("a commit leads to the landing that took it, or to where it is being worked o
   expect(hrefOf(commit, landed)).toBe("/landing/4");
   // Committed since: not in what was queued before.
   expect(hrefOf(link("commit", sha, 8), landed)).toMatch(/commit=/);
-  expect(hrefOf(link("commit", sha, 8), { ...landed, participants: [{ ...somebody, active: false }] })).toBe(
-    "/landing/9",
-  );
+  // Nobody is at it any more: where it was made, if that is known.
+  const left = { ...landed, participants: [] };
+  expect(hrefOf(link("commit", sha, 8), left)).toBeUndefined();
+  const there = { ...left, links: [...landed.links, link("worktree", "b1-cart", 1)] };
+  expect(hrefOf(link("commit", sha, 8), there)).toMatch(/^\/worktrees\/b1-cart\?.*commit=/);
   expect(hrefOf(link("worktree", "lane", 1), nobody)).toBe("/worktrees/lane?project=yard");
 });

@@ -33,7 +33,7 @@ type Linked = Pick<BriefView, "links" | "projects" | "participants">;
 /** Where a link leads, if this page knows the place. */
 export function hrefOf(link: LinkView, brief: Linked): string | undefined {
   if (link.kind !== "commit") return linkHref(link.kind, link.target, homeOf(brief));
-  return landingAfter(link, brief) ?? inWorktree(link, brief) ?? newest(brief, "landing");
+  return landingAfter(link, brief) ?? inWorktree(link, brief);
 }
 
 /** What was committed before something was queued is in what was queued. */
@@ -43,18 +43,14 @@ function landingAfter(link: LinkView, brief: Linked): string | undefined {
   return first && linkHref(first.kind, first.target);
 }
 
-/** Somebody is at it still. */
+/** Not queued yet: it is where somebody is at it still, or was last. */
 function inWorktree(link: LinkView, brief: Linked): string | undefined {
-  const at = brief.participants.find((one) => one.active && one.worktree)?.worktree;
+  const linked = brief.links.filter((one) => one.kind === "worktree").sort((a, b) => b.at.localeCompare(a.at))[0];
+  const at = brief.participants.find((one) => one.active && one.worktree)?.worktree ?? linked?.target;
   // Only a whole one is known to be meant.
   return at && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(link.target)
     ? commitHref(at, homeOf(brief), link.target)
     : undefined;
-}
-
-function newest(brief: Linked, kind: string): string | undefined {
-  const last = brief.links.filter((one) => one.kind === kind).sort((a, b) => b.at.localeCompare(a.at))[0];
-  return last && linkHref(last.kind, last.target);
 }
 
 /** What each kind wants as its target. */
