@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 /// How often the page was changed since its pictures were taken, as far as git knows.
 pub(crate) fn changes_since() -> usize {
     let git = |args: &[&str]| {
-        let git = Program::new("git", seconds(20)).directory(&repository_root()).args(args);
+        let git = Program::new("git", seconds(20)).directory(repository_root()).args(args);
         git.output().unwrap_or_default()
     };
     let taken = git(&["log", "-1", "--format=%H", "--", "docs/pictures"]);
