@@ -3,6 +3,7 @@
 use super::extract::{Body, Path, Query, Who};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
+use crate::app::review::Saying;
 use crate::app::worktrees::{NewWorktree as Wanted, require_reach};
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{Approve, NewComment, NewWorktree, Restore};
@@ -10,6 +11,7 @@ use crate::view::{ArchiveView, CommandsView, CommentView, CommitView, EnterView,
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort};
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -154,7 +156,9 @@ pub(super) async fn comment(
     Query(which): Query<Which>,
     Body(b): Body<NewComment>,
 ) -> Answer<CommentView> {
-    app.comment(&caller, &which.into(), &name, b).await.map(Json)
+    let NewComment { file, line, side, text, quote } = b;
+    let saying = Saying { file, line, side: side.unwrap_or(Side::New), text, quote };
+    app.comment(&caller, &which.into(), &name, saying).await.map(Json)
 }
 
 /// Looks whether anything was committed inside.

@@ -8,7 +8,6 @@ use super::worktrees::place::Place;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::repository::Repository;
-use crate::request::NewComment;
 use crate::store::{agents, beside, dispatches, tables};
 use crate::view::{CommentView, CommitView};
 use flower_core::pattern::Pattern;
@@ -20,6 +19,17 @@ use flower_core::{Caller, Command, Event, Worktree};
 const MOST: u64 = 500;
 /// A file of which a line is quoted.
 const LARGEST: u64 = 8 << 20;
+
+/// What is said about a line.
+pub struct Saying {
+    pub file: String,
+    /// From 1.
+    pub line: u64,
+    pub side: Side,
+    pub text: String,
+    /// The line as it was read.
+    pub quote: Option<String>,
+}
 
 /// A worktree's branch beside MAIN.
 struct Work {
@@ -121,15 +131,14 @@ impl App {
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        new: NewComment,
+        saying: Saying,
     ) -> Result<CommentView, Problem> {
         super::require_steering(caller, "review a worktree")?;
         let work = self.work(choice, name).await?;
-        let NewComment { file, line, text, .. } = new;
-        let side = new.side.unwrap_or(Side::New);
+        let Saying { file, line, side, text, quote: read } = saying;
         let (commit, quote) = self.line(&work, &file, line, side).await?;
         // Of a file that is too large to be read, nobody knows.
-        if new.quote.is_some_and(|read| quote.as_ref().is_some_and(|quote| read != *quote)) {
+        if read.is_some_and(|read| quote.as_ref().is_some_and(|quote| read != *quote)) {
             let message = format!("line {line} of `{file}` is another one by now");
             let next = format!("read the changes again, `flower diff {name}`, and say it where it belongs");
             return Err(Problem::new(ProblemKind::Conflict, message, next));
