@@ -86,10 +86,10 @@ test("changes are read beside what the agent does", async ({ page, flower }) => 
 });
 
 test("new commits appear in the changes by themselves", async ({ page, flower }) => {
-  working(flower, "wait\nwrite src/later.txt more\ncommit Later\nquestion Good?\nhang");
+  working(flower, "question May I?\nwait\nwrite src/later.txt more\ncommit Later\nhang");
   await flower.open(page, "/worktrees/b1-greet");
   await expect(page.getByText("2 files")).toBeVisible();
-  flower.run("agent", "tell", "play-1", "go on");
+  flower.run("brief", "answer", "1", "1", "You may.");
   await expect(page.getByRole("region", { name: "src/later.txt" })).toBeVisible({ timeout: 20_000 });
 });
 
