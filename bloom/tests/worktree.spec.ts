@@ -242,7 +242,8 @@ test("a comment that was begun outlives tabs and reloads, and is never said abou
   await flower.open(page, "/worktrees/lane");
   const file = page.getByRole("region", { name: "src/app.txt" });
   const text = file.getByRole("textbox", { name: "Comment" });
-  await file.getByRole("button", { name: "Comment on line 2 of src/app.txt" }).last().click({ force: true });
+  await file.getByRole("cell", { name: "2", exact: true }).last().hover();
+  await file.getByRole("button", { name: "Comment on line 2 of src/app.txt" }).last().click();
   await text.fill("In English, please");
   await page.getByRole("link", { name: /Commits/ }).click();
   await expect(text).toHaveCount(0);
