@@ -193,7 +193,11 @@ export async function look(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: "light" });
   if (before) await page.setViewportSize(before);
-  // Colours of buttons change softly.
+  await still(page);
+}
+
+/** Colours of buttons change softly; until they have. */
+export async function still(page: Page): Promise<void> {
   await page.evaluate(() =>
     Promise.allSettled(
       document.getAnimations().map((one) => (one instanceof CSSTransition ? one.finished : undefined)),
