@@ -299,8 +299,13 @@ pub struct ProjectView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RemovedProject {
     pub removed: String,
-    /// Branches of flower's that stay in the repository, because nothing else keeps their work.
+    /// Branches and refs of flower's that stay in the repository, because their work is not in MAIN.
     pub branches_left: Vec<String>,
+    /// Removed worktrees whose files and commits are kept in `archive`.
+    #[serde(default)]
+    pub archives_left: Vec<String>,
+    #[serde(default)]
+    pub archive: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -41,6 +41,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(rest::begin_session))
         .routes(routes!(rest::list_projects, rest::register_project))
         .routes(routes!(rest::remove_project))
+        .routes(routes!(rest::preview_removal))
         .routes(routes!(worktrees::commands, worktrees::approve))
         .routes(routes!(worktrees::list_worktrees, worktrees::create_worktree))
         .routes(routes!(worktrees::show_worktree, worktrees::remove_worktree))

@@ -88,6 +88,17 @@ pub(super) async fn remove_project(
     app.remove_project(&caller, &name).await.map(Json)
 }
 
+/// What removing the project would leave behind, and where.
+#[utoipa::path(get, path = "/api/projects/{name}/removal", tag = "projects", params(("name" = String, Path)),
+    responses((status = 200, body = RemovedProject), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn preview_removal(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<RemovedProject> {
+    app.preview_removal(&caller, &name).await.map(Json)
+}
+
 #[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]
 pub(super) async fn inbox(State(app): State<Arc<App>>) -> Answer<Vec<InboxItem>> {
     app.inbox().await.map(Json)

@@ -129,22 +129,35 @@ impl App {
         Ok(project)
     }
 
-    /// Gives the repository back as it was. What is kept of its worktrees stays.
+    /// Gives the repository back as it was. Branches with work that is not in MAIN stay, and so does what is kept of its
+    /// worktrees.
     pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
         require_operator(caller, "remove a project")?;
-        let root = self.project(name).await?.root;
-        // One that is gone has nothing to be given back.
-        let repository = Repository::discover(Path::new(&root)).filter(|found| found.root == Path::new(&root));
+        let (root, repository) = self.repository_to_leave(name).await?;
+        let stays = self.what_stays(name, repository.as_ref()).await?;
         if let Some(repository) = &repository {
             self.pack_archives(name, repository).await?;
         }
         self.submit(caller, Command::RemoveProject { name: name.to_owned() }).await?;
-        let branches_left = match &repository {
-            Some(repository) => self.leave_repository(name, repository).await?,
-            None => Vec::new(),
-        };
-        self.repositories.release(Path::new(&root));
-        Ok(RemovedProject { removed: name.to_owned(), branches_left })
+        if let Some(repository) = &repository {
+            self.leave_repository(name, repository).await?;
+        }
+        self.repositories.release(&root);
+        Ok(stays)
+    }
+
+    /// What `remove_project` would leave behind now.
+    pub async fn preview_removal(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
+        require_operator(caller, "remove a project")?;
+        let (_, repository) = self.repository_to_leave(name).await?;
+        self.what_stays(name, repository.as_ref()).await
+    }
+
+    /// The project's root, and its repository unless that is gone: then nothing has to be given back.
+    async fn repository_to_leave(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
+        let root = PathBuf::from(self.project(name).await?.root);
+        let repository = Repository::discover(&root).filter(|found| found.root == root);
+        Ok((root, repository))
     }
 
     /// The project a caller means, if it is one: by name, else by directory.

@@ -3,10 +3,10 @@
 use super::output::Style;
 use crate::client::{Address, Client, escape};
 use crate::daemon::{Config, LOOPBACK, ensure_running};
-use crate::error::Problem;
+use crate::error::{Problem, ProblemKind};
 use crate::home::Home;
 use serde::Serialize;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 pub struct Context {
@@ -59,6 +59,23 @@ impl Context {
 
     fn token(&self) -> Result<String, Problem> {
         own_token().map_or_else(|| self.home.require_token(), Ok)
+    }
+
+    /// Whether there is a person to ask.
+    pub fn asks(&self) -> bool {
+        !self.json && !self.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Asks a yes-or-no question on the terminal. Any answer but yes refuses with `refusal` and `hint`.
+    pub fn require_yes(&self, question: &str, refusal: &str, hint: impl Into<String>) -> Result<(), Problem> {
+        eprint!("{question} [y/N] ");
+        let _ = std::io::stderr().flush();
+        let mut answer = String::new();
+        let read = std::io::stdin().read_line(&mut answer);
+        match answer.trim() {
+            "y" | "Y" | "yes" if read.is_ok() => Ok(()),
+            _ => Err(Problem::new(ProblemKind::Refused, refusal, hint)),
+        }
     }
 
     /// Which project is meant, as a query.

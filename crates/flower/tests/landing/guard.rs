@@ -417,6 +417,7 @@ fn rescue_makes_all_of_it_a_worktree_and_landings_go_on() {
         assert!(!tree(flower, name).join(".env").exists());
         // The landing that waited has gone on.
         becomes(flower, waiting, "landed");
+        retired(flower, "one");
         let main = main_now(flower);
         assert_eq!(differences(&before.1, &main.1).len(), 1, "{:?}", differences(&before.1, &main.1));
         assert_stable(flower, &main.0, "rescued");

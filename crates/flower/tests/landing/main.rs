@@ -7,6 +7,7 @@ mod checks;
 mod common;
 mod diff;
 mod gate;
+mod doctor;
 mod guard;
 mod index_lock;
 mod life;

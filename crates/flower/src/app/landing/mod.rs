@@ -27,7 +27,7 @@ use crate::view::{CheckView, LandingView};
 use flower_core::landing::{self, Priority, Source, State, Step};
 use flower_core::queue::{self, Standing};
 use flower_core::worktree::Seal;
-use flower_core::{Caller, Command, Landing, Main, Refusal};
+use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -112,7 +112,7 @@ const SHORT_REST: Duration = Duration::from_secs(2);
 const LONG_REST: Duration = Duration::from_secs(300);
 
 /// The ref that keeps what is to land, whatever becomes of its branch.
-pub(in crate::app) fn pin(number: u64) -> String {
+fn pin(number: u64) -> String {
     format!("refs/flower/landing/{number}")
 }
 
@@ -125,6 +125,11 @@ impl App {
     /// Queues what is committed in a worktree.
     pub async fn land_worktree(
         &self,
+/// All refs that a landing has while it is open.
+pub(in crate::app) fn pins(number: u64) -> [String; 2] {
+    [pin(number), candidate_pin(number)]
+}
+
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
@@ -234,6 +239,11 @@ impl App {
 
     /// Running landings that were cancelled or replaced.
     async fn stop_ended(&self) -> Result<(), Problem> {
+        for recorded in &queued {
+            if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
+                self.unpin(&self.landing(replaced.number).await?).await;
+            }
+        }
         let running: Vec<u64> = self.landings.stops.lock().expect("no panic while held").keys().copied().collect();
         for number in running {
             if !self.landing(number).await?.is_open() {
@@ -262,6 +272,7 @@ impl App {
 
     /// Lets in what the gate holds back, and with it the commands that it brings along.
     pub async fn approve_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
+        self.unpin(&landing).await;
         require_operator(caller, "let a landing in")?;
         self.landing(number).await?;
         self.submit(caller, Command::Landing { number, step: Step::Approve }).await?;

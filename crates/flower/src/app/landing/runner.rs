@@ -3,7 +3,7 @@
 use super::checks::{Job, Outcome};
 use super::gate::Opinion;
 use super::merge::{self, Merged, NotMerged};
-use super::{candidate_pin, pin};
+use super::{candidate_pin, pins};
 use crate::app::App;
 use crate::app::main_branch::{MainTurn, Moved, Since, Target, exists, served};
 use crate::app::settings::Settings;
@@ -390,7 +390,7 @@ impl App {
     /// Lets go of what was kept for a landing that has ended.
     pub(super) async fn unpin(&self, landing: &Landing) {
         let Ok(repository) = self.repository(&landing.project).await else { return };
-        let lines = [pin(landing.number), candidate_pin(landing.number)].map(|pin| format!("delete {pin}")).to_vec();
+        let lines = pins(landing.number).map(|pin| format!("delete {pin}")).to_vec();
         if let Err(problem) = crate::app::worktrees::refs::update_refs(&repository, lines).await {
             tracing::debug!("landing {}: {}", landing.number, problem.message);
         }

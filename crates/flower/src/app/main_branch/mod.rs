@@ -10,6 +10,7 @@ mod verify;
 mod watch;
 
 pub(in crate::app) use moving::{MainTurn, Moved, Since, Target};
+pub(in crate::app) use upstream::UPSTREAM;
 pub use watch::Watch;
 
 use super::App;
@@ -26,6 +27,9 @@ use std::fs;
 use std::time::Duration;
 
 /// A status of a very large checkout.
+/// Where everything stays that was found in MAIN and put elsewhere.
+pub(in crate::app) const SAVED: &str = "refs/flower/saved";
+
 const STATUS: Duration = Duration::from_secs(5 * 60);
 
 /// MAIN as it is in this moment.

@@ -2,7 +2,7 @@
 //! anything.
 
 use super::served::{self, RemoveOnDrop, scratch_index};
-use super::{MainTurn, Moved, Seen, Target};
+use super::{MainTurn, Moved, SAVED, Seen, Target};
 use crate::app::App;
 use crate::app::landing::{commit, is_ancestor};
 use crate::app::projects::ProjectChoice;
@@ -227,5 +227,5 @@ async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> 
 
 /// Where something that was found in MAIN stays.
 fn kept_ref(commit: &str) -> String {
-    format!("refs/flower/saved/{commit}")
+    format!("{SAVED}/{commit}")
 }

@@ -2,6 +2,7 @@
 //!
 //! Only files that are as the old commit has them change. What is anybody else's stays, be it edited, new or ignored.
 
+use super::SAVED;
 use crate::app::worktrees::disk;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
@@ -371,7 +372,7 @@ async fn keep_staged(repository: &Repository, from: &str, to: &str) -> Result<()
             return Ok(());
         }
     }
-    let keep = format!("refs/flower/saved/index-{tree}");
+    let keep = format!("{SAVED}/index-{tree}");
     git::in_main(repository).args(["update-ref", &keep, &tree]).run().await?;
     Ok(())
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// A remote that says nothing for so long is out of reach.
 const DEADLINE: Duration = Duration::from_secs(120);
 /// Where the remote's branch is kept.
-const UPSTREAM: &str = "refs/flower/upstream";
+pub(in crate::app) const UPSTREAM: &str = "refs/flower/upstream";
 
 impl App {
     /// Fetches MAIN's branch of its remote, and queues what is new there.

@@ -6,9 +6,12 @@ use super::remove::archive;
 use super::{disk, reclaim};
 use crate::app::App;
 use crate::app::doctor::{bad, mended, ok};
+use crate::app::landing::pins;
+use crate::app::main_branch::{SAVED, UPSTREAM};
 use crate::error::Problem;
+use crate::git;
 use crate::repository::Repository;
-use crate::store::worktrees;
+use crate::store::{landings, worktrees};
 use crate::view::Finding;
 use flower_core::Worktree;
 use flower_core::worktree::Stage;
@@ -88,7 +91,8 @@ impl App {
         strange.into_iter().map(mend).collect()
     }
 
-    /// Refs that keep commits for worktrees and archives that are no more.
+    /// Refs of worktrees, archives and landings that ended. A commit that no other ref reaches may be work: its ref moves
+    /// to `refs/flower/saved` instead of being deleted.
     async fn check_leftover_refs(
         &self,
         project: &str,
@@ -98,25 +102,34 @@ impl App {
         fix: bool,
     ) -> Result<Finding, Problem> {
         let of_project = |worktree: &&Worktree| worktree.project == project;
-        let mut prefixes: Vec<String> = live.iter().filter(of_project).map(|worktree| keep(&worktree.name)).collect();
+        let mut needed: Vec<String> = live.iter().filter(of_project).map(|worktree| keep(&worktree.name)).collect();
         let archived = kept.iter().chain(live).filter(of_project);
-        prefixes.extend(archived.map(|worktree| super::remove::archive_refs(worktree.number)));
-        let refs = refs_below(repository, "refs/flower/").await?;
-        let strange: Vec<String> = refs
-            .into_iter()
-            .map(|(name, _)| name)
-            .filter(|name| !prefixes.iter().any(|prefix| name.starts_with(prefix.as_str())))
-            .collect();
+        needed.extend(archived.map(|worktree| super::remove::archive_refs(worktree.number)));
+        // What `main restore`, `main rescue` and `main pull` keep.
+        needed.extend([SAVED, UPSTREAM].map(|folder| format!("{folder}/")));
+        let of = project.to_owned();
+        let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await?;
+        let pins: HashSet<String> = open.iter().flat_map(|landing| pins(landing.number)).collect();
+        let (mut strange, mut saved) = (Vec::new(), 0);
+        for (name, object) in refs_below(repository, "refs/flower/").await? {
+            saved += usize::from(name.starts_with(SAVED));
+            if !pins.contains(&name) && !needed.iter().any(|prefix| name.starts_with(prefix.as_str())) {
+                strange.push((name, object));
+            }
+        }
         if strange.is_empty() {
-            return Ok(ok("refs", format!("no ref is left over in {}", repository.root.display())));
+            let kept =
+                if saved == 0 { String::new() } else { format!("; {saved} below {SAVED} keep what was in MAIN") };
+            return Ok(ok("refs", format!("no ref is left over in {}{kept}", repository.root.display())));
         }
-        let evidence = strange.join(", ");
+        let evidence = strange.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         if !fix {
-            return Ok(bad("refs", evidence, "`flower doctor --fix` deletes them: nothing of flower's needs them"));
+            let fix = "`flower doctor --fix` deletes those whose commits another ref reaches, and moves the others to \
+                       refs/flower/saved";
+            return Ok(bad("refs", evidence, fix));
         }
-        let lines = strange.iter().map(|name| format!("delete {name}")).collect();
-        let done = update_refs(repository, lines).await;
-        Ok(mended("refs", evidence, done.map(|()| "deleted".into()).map_err(|problem| problem.message)))
+        let done = delete_or_save(repository, strange).await;
+        Ok(mended("refs", evidence, done.map_err(|problem| problem.message)))
     }
 
     /// git's own notes of worktrees of ours that are no more.
@@ -145,6 +158,42 @@ impl App {
         strange.iter().for_each(|path| reclaim(&self.home, path));
         mended("git worktrees", evidence, Ok("removed from git's list".into()))
     }
+}
+
+/// Deletes refs whose commits a branch, a tag or a saved ref reaches, and moves the others below [`SAVED`], in one
+/// transaction. Gives what was done in words.
+async fn delete_or_save(repository: &Repository, refs: Vec<(String, String)>) -> Result<String, Problem> {
+    let mut lines = Vec::new();
+    let mut saved = Vec::new();
+    for (name, object) in refs {
+        if !is_reachable_elsewhere(repository, &object).await? {
+            let keeper = format!("{SAVED}/{object}");
+            lines.push(format!("update {keeper} {object}"));
+            saved.push(keeper);
+        }
+        // Only if it still is what was looked at.
+        lines.push(format!("delete {name} {object}"));
+    }
+    lines.sort();
+    // Two refs of one commit are saved once.
+    lines.dedup();
+    saved.sort();
+    saved.dedup();
+    update_refs(repository, lines).await?;
+    Ok(match saved.as_slice() {
+        [] => "deleted; other refs reach all of their commits".to_owned(),
+        saved => format!("deleted; commits that nothing else reached are kept as {}", saved.join(", ")),
+    })
+}
+
+/// Whether a branch, a tag, a remote branch or a saved ref leads to this object.
+async fn is_reachable_elsewhere(repository: &Repository, object: &str) -> Result<bool, Problem> {
+    let contains = format!("--contains={object}");
+    let places = ["refs/heads", "refs/tags", "refs/remotes", SAVED];
+    let args = ["for-each-ref", "--count=1", "--format=%(refname)", &contains];
+    let output = git::in_main(repository).args(args).args(places).output().await?;
+    // git refuses the question for what is no commit, such as the tree of an index: then nothing is proved.
+    Ok(output.code == 0 && !output.stdout.is_empty())
 }
 
 fn below(dir: &Path) -> Vec<PathBuf> {

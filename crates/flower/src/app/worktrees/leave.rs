@@ -2,13 +2,15 @@
 //! needs anything that flower had put into the repository.
 
 use super::refs::{refs_below, tip, update_refs};
-use super::remove::{archive, archive_refs};
+use super::remove::{archive, archive_refs, is_in_main};
 use super::setup::forget_exclude;
 use crate::app::App;
+use crate::app::main_branch::SAVED;
 use crate::error::Problem;
 use crate::git;
 use crate::repository::Repository;
 use crate::store::worktrees;
+use crate::view::RemovedProject;
 use flower_core::Worktree;
 use std::path::{Path, PathBuf};
 
@@ -45,35 +47,67 @@ impl App {
         Ok(())
     }
 
-    /// Takes everything of flower's out of the repository. Branches whose work is in no archive stay, as does what was saved of
-    /// MAIN; they are named.
-    pub(in crate::app) async fn leave_repository(
+    /// What stays behind when the project is removed, and where.
+    pub(in crate::app) async fn what_stays(
         &self,
         project: &str,
-        repository: &Repository,
-    ) -> Result<Vec<String>, Problem> {
-        let ours = refs_below(repository, "refs/flower/").await?.into_iter().map(|(name, _)| name);
-        // What somebody did in MAIN by hand is nobody else's.
-        let (saved, ours): (Vec<String>, Vec<String>) = ours.partition(|name| name.starts_with("refs/flower/saved/"));
-        let mut lines: Vec<String> = ours.iter().map(|name| format!("delete {name}")).collect();
-        for worktree in self.archived(project).await? {
-            let Some(kept) = &worktree.archive else { continue };
-            let branch = format!("refs/heads/{}", worktree.branch);
-            if tip(repository, &branch).await?.as_deref() == Some(kept.tip.as_str()) {
-                lines.push(format!("delete {branch} {}", kept.tip));
-            }
+        repository: Option<&Repository>,
+    ) -> Result<RemovedProject, Problem> {
+        let archived = self.archived(project).await?;
+        let mut branches_left = Vec::new();
+        if let Some(repository) = repository {
+            let in_main = self.branches_in_main(project, repository, &archived).await?;
+            let branches = refs_below(repository, "refs/heads/flower/").await?.into_iter();
+            branches_left
+                .extend(branches.filter(|branch| !in_main.contains(branch)).map(|(name, _)| short_name(&name)));
+            branches_left.extend(refs_below(repository, SAVED).await?.into_iter().map(|(name, _)| name));
         }
-        lines.sort();
-        lines.dedup();
+        Ok(RemovedProject {
+            removed: project.to_owned(),
+            branches_left,
+            archives_left: archived.iter().map(|worktree| worktree.name.clone()).collect(),
+            archive: self.home.archive().to_string_lossy().into_owned(),
+        })
+    }
+
+    /// Takes everything of flower's out of the repository, but for branches with work that is not in MAIN and what was
+    /// saved of MAIN: an archive in FLOWER_HOME ends after a month, or with FLOWER_HOME.
+    pub(in crate::app) async fn leave_repository(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+        let ours = refs_below(repository, "refs/flower/").await?.into_iter().map(|(name, _)| name);
+        let ours = ours.filter(|name| !name.starts_with(SAVED));
+        let mut lines: Vec<String> = ours.map(|name| format!("delete {name}")).collect();
+        let archived = self.archived(project).await?;
+        let in_main = self.branches_in_main(project, repository, &archived).await?;
+        lines.extend(in_main.iter().map(|(branch, tip)| format!("delete {branch} {tip}")));
         update_refs(repository, lines).await?;
         crate::app::main_branch::hook::take_down(repository)
             .map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         // git makes it with the first worktree.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
-        let left = refs_below(repository, "refs/heads/flower/").await?;
-        let left = left.into_iter().map(|(name, _)| name.trim_start_matches("refs/heads/").to_owned());
-        Ok(left.chain(saved).collect())
+        Ok(())
+    }
+
+    /// Branches of removed worktrees that stand where they stood then, and whose work is in MAIN by now.
+    async fn branches_in_main(
+        &self,
+        project: &str,
+        repository: &Repository,
+        archived: &[Worktree],
+    ) -> Result<Vec<(String, String)>, Problem> {
+        let Ok(facts) = self.facts_of(project).await else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for worktree in archived {
+            let Some(kept) = &worktree.archive else { continue };
+            let branch = (format!("refs/heads/{}", worktree.branch), kept.tip.clone());
+            if found.contains(&branch) || tip(repository, &branch.0).await?.as_ref() != Some(&kept.tip) {
+                continue;
+            }
+            if is_in_main(repository, &facts.main_tip, &kept.tip).await? {
+                found.push(branch);
+            }
+        }
+        Ok(found)
     }
 
     async fn archived(&self, project: &str) -> Result<Vec<Worktree>, Problem> {
@@ -81,4 +115,8 @@ impl App {
         let removed = self.store.read(move |conn| worktrees::removed(conn, Some(&of))).await?;
         Ok(removed.into_iter().filter(|worktree| worktree.archive.is_some()).collect())
     }
+}
+
+fn short_name(branch: &str) -> String {
+    branch.trim_start_matches("refs/heads/").to_owned()
 }

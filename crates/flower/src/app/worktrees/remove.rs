@@ -197,12 +197,9 @@ impl App {
     /// A branch goes only when all that is on it is proved to be in MAIN.
     async fn delete_if_in_main(&self, place: &Place, project: &str, branch: &str) -> Result<bool, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(false) };
-        let repository = &place.repository;
-        let is_ancestor = ["merge-base", "--is-ancestor", branch, &facts.main_tip];
-        let in_main = git::in_main(repository).args(is_ancestor).succeeds().await?
-            || changes_nothing(repository, &facts.main_tip, branch).await?;
+        let in_main = is_in_main(&place.repository, &facts.main_tip, branch).await?;
         if in_main {
-            git::in_main(repository).args(["update-ref", "-d", &place.full_branch(), branch]).run().await?;
+            git::in_main(&place.repository).args(["update-ref", "-d", &place.full_branch(), branch]).run().await?;
         }
         Ok(in_main)
     }
@@ -220,6 +217,13 @@ impl App {
         super::reclaim(&self.home, &archive(&self.home, number));
         Ok(())
     }
+}
+
+/// Whether MAIN has all of a branch, as commits or as what they change.
+pub(super) async fn is_in_main(repository: &Repository, main: &str, branch: &str) -> Result<bool, Problem> {
+    let is_ancestor = ["merge-base", "--is-ancestor", branch, main];
+    Ok(git::in_main(repository).args(is_ancestor).succeeds().await?
+        || changes_nothing(repository, main, branch).await?)
 }
 
 /// Merging the branch would leave MAIN as it is.

@@ -18,7 +18,11 @@ pub(crate) struct ProjectArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Give a repository back as it was; briefs, their trace and what is kept of worktrees stay
+    /// Remove a repository from flower; no work is lost
+    ///
+    /// flower's hook, configuration and refs leave the repository. Briefs and their trace stay; branches whose commits are
+    /// not in MAIN stay in the repository, and removed worktrees stay in FLOWER_HOME/archive for 30 days. On a terminal it
+    /// shows what stays, and asks.
     Remove {
         name: String,
     },
@@ -35,11 +39,30 @@ pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Prob
 
 async fn remove(context: &Context, name: &str) -> Result<(), Problem> {
     let client = context.client().await?;
-    let removed: RemovedProject = client.delete(&format!("/api/projects/{}", escape(name))).await?;
+    let address = format!("/api/projects/{}", escape(name));
+    if context.asks() {
+        let stays: RemovedProject = client.get(&format!("{address}/removal")).await?;
+        eprint!("{}", left(&stays));
+        let hint = format!("to remove it: `flower project remove {name} --yes`");
+        context.require_yes(&format!("remove project `{name}` from flower?"), "nothing was removed", hint)?;
+    }
+    let removed: RemovedProject = client.delete(&address).await?;
     context.answer(&removed, |removed| {
-        let left = removed.branches_left.iter().map(|branch| format!("  {branch} stays: its work is nowhere else\n"));
-        format!("{name} is served no longer, and as it was before\n{}", left.collect::<String>())
+        format!("{name} is removed; flower's hook and refs are out of the repository\n{}", left(removed))
     })
+}
+
+/// What stays, and where, in lines.
+fn left(stays: &RemovedProject) -> String {
+    let branches = stays
+        .branches_left
+        .iter()
+        .map(|branch| format!("  {branch} stays in the repository: its commits are not in MAIN\n"));
+    let archives = match stays.archives_left.as_slice() {
+        [] => String::new(),
+        names => format!("  removed worktrees ({}) stay in {} for 30 days\n", names.join(", "), stays.archive),
+    };
+    branches.collect::<String>() + &archives
 }
 
 async fn list(context: &Context) -> Result<(), Problem> {

@@ -8,7 +8,7 @@ use crate::error::{Problem, ProblemKind};
 use crate::home::random_hex;
 use crate::request::LandSettings;
 use crate::view::{CommandsView, LandingView, ProposalView};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 
@@ -24,7 +24,6 @@ pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> 
     if proposal.exists {
         return remind(context, client, project).await;
     }
-    let asks = !context.json && !context.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if context.yes {
         if !context.json {
             show(&proposal.text, &proposal.found);
@@ -32,7 +31,7 @@ pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> 
         return land(context, client, &address, proposal.text).await;
     }
     show(&proposal.text, &proposal.found);
-    if asks {
+    if context.asks() {
         return ask(context, client, &address, proposal.text).await;
     }
     eprintln!("to land it: `flower init --yes`; or write your own and land that");

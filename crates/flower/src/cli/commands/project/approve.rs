@@ -6,7 +6,7 @@ use crate::client::{Client, escape};
 use crate::error::Problem;
 use crate::request::Approve;
 use crate::view::{CommandsView, StatusView};
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 /// Read the commands that flower.toml brings along, and let them run
 ///
@@ -63,12 +63,5 @@ fn require_yes(context: &Context, found: &CommandsView) -> Result<(), Problem> {
     if context.json || !std::io::stdin().is_terminal() {
         return Err(Problem::usage("nobody is there to ask whether they may run", hint));
     }
-    eprint!("let them run in every new worktree? [y/N] ");
-    let _ = std::io::stderr().flush();
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    if read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Ok(());
-    }
-    Err(Problem::new(crate::error::ProblemKind::Refused, "not approved", hint))
+    context.require_yes("let them run in every new worktree?", "not approved", hint)
 }
