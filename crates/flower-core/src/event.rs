@@ -168,11 +168,22 @@ events! {
         briefs: Vec<u64>,
         priority: Priority,
         of: Option<u64>,
+        /// Of a revert: the reason that the operator gave.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+        /// Of a revert: whether a `fix` is dispatched once it has landed. Otherwise the briefs are parked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fix: bool,
     }
     /// It was merged with MAIN's tip, away from MAIN, and its checks begin.
     LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
     LandingHeld = "landing_held" { number: u64, why: Vec<String>, paths: Vec<String> }
-    LandingApproved = "landing_approved" { number: u64 }
+    LandingApproved = "landing_approved" {
+        number: u64,
+        /// The checks that it removes or changes in `flower.toml` need not pass.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        waive: bool,
+    }
     LandingRequeued = "landing_requeued" { number: u64, why: String }
     ChecksRan = "checks_ran" { number: u64, attempt: u64, checks: Vec<Check> }
     CheckFlaked = "check_flaked" { number: u64, check: String }

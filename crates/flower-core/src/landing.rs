@@ -5,12 +5,14 @@ use crate::brief::status::follow;
 use crate::brief::{Brief, Status};
 use crate::event::{
     CheckFlaked, ChecksRan, DependencyMet, Draft, Landed, LandingApproved, LandingCancelled, LandingChecking,
-    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, RolledBack, Stream,
+    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, MainSettled, RolledBack, StatusChanged, Stream,
 };
 use crate::link::LinkKind;
+use crate::main_branch::Settlement;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
+use crate::worktree;
 use crate::world::World;
 use crate::{Event, event};
 use serde::{Deserialize, Serialize};
@@ -87,12 +89,21 @@ pub struct Landing {
     pub priority: Priority,
     /// The landing that this one takes back.
     pub of: Option<u64>,
+    /// Of a revert: why it was asked for.
+    #[serde(default)]
+    pub why: Option<String>,
+    /// Of a revert: whether a `fix` follows.
+    #[serde(default)]
+    pub fix: bool,
     pub state: State,
     /// In words: why it waits, or how it ended.
     pub reason: Option<String>,
     /// Of one that was rejected.
     pub verdict: Option<Verdict>,
     pub approved: bool,
+    /// The operator lets it in without the checks that it removes or changes in `flower.toml`.
+    #[serde(default)]
+    pub waived: bool,
     /// MAIN's tip that it was merged with, and the result.
     pub onto: Option<String>,
     pub merge_commit: Option<String>,
@@ -119,10 +130,13 @@ impl Landing {
             briefs: new.briefs.clone(),
             priority: new.priority,
             of: new.of,
+            why: new.why.clone(),
+            fix: new.fix,
             state: State::Queued,
             reason: None,
             verdict: None,
             approved: false,
+            waived: false,
             onto: None,
             merge_commit: None,
             checks: Vec::new(),
@@ -148,8 +162,9 @@ impl Landing {
                 self.reason = Some(held.why.join("; "));
                 self.paths.clone_from(&held.paths);
             }
-            Event::LandingApproved(_) => {
+            Event::LandingApproved(approved) => {
                 self.approved = true;
+                self.waived |= approved.waive;
                 self.state = State::Queued;
                 self.reason = None;
             }
@@ -218,7 +233,16 @@ pub struct Request {
     pub title: String,
     pub briefs: Vec<u64>,
     pub priority: Priority,
-    pub of: Option<u64>,
+    pub reverts: Option<Revert>,
+}
+
+/// What a revert takes back, and what follows for the briefs of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revert {
+    pub of: u64,
+    pub why: String,
+    /// Dispatches a `fix`. Otherwise the briefs are parked.
+    pub fix: bool,
 }
 
 /// What happened to a landing on its way.
@@ -233,7 +257,10 @@ pub enum Step {
         why: Vec<String>,
         paths: Vec<String>,
     },
-    Approve,
+    Approve {
+        /// Without the checks that it removes or changes in `flower.toml`.
+        waive: bool,
+    },
     /// From the beginning again, as when MAIN has moved meanwhile.
     Requeue {
         why: String,
@@ -251,6 +278,8 @@ pub enum Step {
         onto: String,
         merge_commit: String,
         note: Option<String>,
+        /// The digest of the commands in the `flower.toml` that it brought, which its approval covers.
+        commands: Option<String>,
     },
     Reject {
         verdict: Verdict,
@@ -267,6 +296,8 @@ pub enum Step {
 pub const MOST_OPEN: usize = 1_000;
 const WHY_CHARS: usize = 2_000;
 const TITLE_CHARS: usize = 250;
+/// Of the reason that a brief's trace gives for going back.
+const BACK_CHARS: usize = 500;
 
 pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
     world.require_project(&request.project)?;
@@ -285,7 +316,10 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     if let Some(same) = open.iter().find(|landing| landing.commit == request.commit) {
         return Err(Refusal::LandingOpen { number: same.number, state: same.state });
     }
-    if let Some(of) = request.of {
+    let mut why = None;
+    if let Some(Revert { of, why: given, .. }) = &request.reverts {
+        let of = *of;
+        why = Some(text::line("reason", given, WHY_CHARS)?);
         let reverted = world.landing(of)?;
         if reverted.project != request.project {
             return Err(Refusal::NoLanding { number: of, newest: world.last_landing });
@@ -307,7 +341,9 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
         title: text::line("title", &request.title, TITLE_CHARS)?,
         briefs: briefs.clone(),
         priority: request.priority,
-        of: request.of,
+        of: request.reverts.as_ref().map(|revert| revert.of),
+        why,
+        fix: request.reverts.as_ref().is_some_and(|revert| revert.fix),
     };
     let first = briefs.first().copied();
     let mut drafts = Vec::new();
@@ -347,10 +383,10 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
             }
             _ => Err(wanted("queued or checking")),
         },
-        Step::Approve => match landing.state {
+        Step::Approve { waive } => match landing.state {
             // Said before it was asked for; it counts all the same.
-            State::Queued if landing.approved => Ok(Vec::new()),
-            State::Approval | State::Queued => Ok(vec![draft(landing, LandingApproved { number })]),
+            State::Queued if landing.approved && (landing.waived || !waive) => Ok(Vec::new()),
+            State::Approval | State::Queued => Ok(vec![draft(landing, LandingApproved { number, waive: *waive })]),
             _ => Err(wanted("waiting for approval")),
         },
         Step::Requeue { why } => match landing.state {
@@ -365,14 +401,20 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
             _ => Err(wanted("checking")),
         },
         Step::Flaked { check } => Ok(vec![draft(landing, CheckFlaked { number, check: check.clone() })]),
-        Step::Land { onto, merge_commit, note } => {
+        Step::Land { onto, merge_commit, note, commands } => {
             if landing.state == State::Landed && landing.merge_commit.as_ref() == Some(merge_commit) {
                 return Ok(Vec::new());
             }
             if !landing.is_open() {
                 return Err(wanted("checking"));
             }
-            Ok(landed(world, landing, onto, merge_commit, note.as_deref()))
+            let mut drafts = landed(world, landing, onto, merge_commit, note.as_deref());
+            drafts.extend(settled(world, landing, merge_commit));
+            // Approving a landing approves the commands that it brings.
+            if let (true, Some(sha256)) = (landing.approved, commands) {
+                drafts.extend(worktree::approve(world, &landing.project, sha256)?);
+            }
+            Ok(drafts)
         }
         Step::Reject { verdict, why, paths, landed_there } => {
             if !landing.is_open() {
@@ -415,7 +457,7 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
         drafts.push(draft(reverted, RolledBack { number: reverted.number, by: number }));
         for brief in reverted.briefs.iter().filter_map(|number| world.briefs.get(number)) {
             if brief.status == Status::Landed {
-                drafts.push(follow(brief, Status::InProgress, format!("landing {number} took it back")));
+                drafts.extend(sent_back(brief, landing));
             }
         }
         return drafts;
@@ -450,6 +492,37 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
     drafts
 }
 
+/// What a revert does to a brief that had landed: it is in progress again, and parked unless a `fix` follows.
+fn sent_back(brief: &Brief, revert: &Landing) -> Vec<Draft> {
+    let reason = revert.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
+    let why = text::cut(&format!("landing {} reverted it{reason}", revert.number), BACK_CHARS);
+    let mut drafts = vec![follow(brief, Status::InProgress, why.clone())];
+    if !revert.fix {
+        let parked = StatusChanged { from: Status::InProgress, to: Status::Parked, why: Some(why) };
+        drafts.push(Draft::brief(brief.number, parked));
+    }
+    drafts
+}
+
+/// Landing what was found in MAIN ends the alarm about it.
+fn settled(world: &World, landing: &Landing, merge_commit: &str) -> Option<Draft> {
+    let raised = world.mains.get(&landing.project).is_some_and(|main| main.alarm.is_some());
+    if landing.source != Source::Adopted || !raised {
+        return None;
+    }
+    let (how, tip) = (Settlement::Adopted, merge_commit.to_owned());
+    let event = MainSettled { project: landing.project.clone(), how, tip, worktree: None }.into();
+    Some(Draft { stream: Stream::Project(landing.project.clone()), brief: None, event })
+}
+
+/// The newest landing of a brief in this project, if MAIN does not have it any more because it was reverted: the next one
+/// needs the operator.
+pub fn reverted_before<'a>(landings: &'a [Landing], project: &str) -> Option<&'a Landing> {
+    let ended = landings.iter().filter(|landing| landing.project == project && landing.of.is_none());
+    let ended = ended.filter(|landing| matches!(landing.state, State::Landed | State::RolledBack));
+    ended.max_by_key(|landing| landing.number).filter(|landing| landing.state == State::RolledBack)
+}
+
 /// A brief that spans projects is landed once it is in all of them.
 fn in_every_project(world: &World, brief: &Brief, landing: &Landing) -> bool {
     let mut others = brief.projects.iter().filter(|project| **project != landing.project);
@@ -465,7 +538,7 @@ fn with_briefs_back(world: &World, landing: &Landing, first: Draft, why: &str) -
     let mut drafts = vec![first];
     for brief in landing.briefs.iter().filter_map(|number| world.briefs.get(number)) {
         if brief.status == Status::InReview {
-            drafts.push(follow(brief, Status::InProgress, text::cut(why, 500)));
+            drafts.push(follow(brief, Status::InProgress, text::cut(why, BACK_CHARS)));
         }
     }
     drafts

@@ -171,6 +171,8 @@ mod tests {
             briefs: brief.into_iter().collect(),
             priority,
             of: None,
+            why: None,
+            fix: false,
         });
         Landing::queued(&queued, "now", "me").unwrap()
     }

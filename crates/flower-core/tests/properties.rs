@@ -8,8 +8,8 @@ use flower_core::event::{KINDS, SCHEMA};
 use flower_core::landing::State;
 use flower_core::worktree::Stage;
 use flower_core::{
-    Agent, Brief, BriefKind, Caller, Command, Draft, Event, Lease, LinkKind, Pattern, Refusal, Role, Status, World,
-    agent, decide,
+    Agent, Brief, BriefKind, Caller, Command, Draft, Event, Landing, Lease, LinkKind, Pattern, Refusal, Role, Status,
+    World, agent, decide,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -235,17 +235,31 @@ fn check_transition(before: &World, after: &World) {
         assert!((old.spec_version..=old.spec_version + 1).contains(&new.spec_version), "brief {number}");
         assert!(old.accepted_version <= new.accepted_version, "brief {number} went back to an older spec");
         if old.status.is_closed() {
-            let back = old.status == Status::Landed && new.status == Status::InProgress;
-            let rolled_back = after.landings.iter().any(|(number, landing)| {
-                landing.state == State::RolledBack && before.landings[number].state == State::Landed
-            });
-            assert!(old.status == new.status || (back && rolled_back), "brief {number} was closed and came back");
+            let back = old.status == Status::Landed && is_sent_back(before, after, new);
+            assert!(old.status == new.status || back, "brief {number} was closed and came back");
         }
         assert!(old.questions <= new.questions);
         let names = |brief: &Brief| brief.participants.iter().map(|p| (p.name.clone(), p.sort)).collect::<Vec<_>>();
         assert!(names(new).starts_with(&names(old)), "nobody leaves brief {number}");
         assert_eq!(old.created_at, new.created_at);
     }
+}
+
+/// A landing of the brief was just reverted: it is in progress where a fix was asked for, and parked otherwise.
+fn is_sent_back(before: &World, after: &World, brief: &Brief) -> bool {
+    let landed_now = |landing: &&Landing| {
+        landing.state == State::Landed && before.landings.get(&landing.number).is_some_and(Landing::is_open)
+    };
+    after.landings.values().filter(landed_now).any(|revert| {
+        let reverted = revert.of.and_then(|of| after.landings.get(&of));
+        let of_brief = reverted
+            .is_some_and(|landing| landing.state == State::RolledBack && landing.briefs.contains(&brief.number));
+        of_brief
+            && match revert.fix {
+                true => brief.status == Status::InProgress,
+                false => (brief.status, brief.parked_from) == (Status::Parked, Some(Status::InProgress)),
+            }
+    })
 }
 
 /// An end is an end, and a claim goes with its holder: to whoever looks into it, or to whoever is next.

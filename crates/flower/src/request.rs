@@ -178,6 +178,16 @@ pub struct Why {
     pub why: Option<String>,
 }
 
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RevertRequest {
+    /// The reason, which the briefs of the landing keep.
+    pub why: String,
+    /// Dispatch a `fix`, which may start an agent. Otherwise the briefs are parked.
+    #[serde(default)]
+    pub fix: bool,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rescue {

@@ -327,13 +327,23 @@ fn landings() -> impl Strategy<Value = Command> {
 
 fn landing_request() -> impl Strategy<Value = Command> {
     let briefs = prop::collection::vec(1..4u64, 0..3);
-    let of = prop_oneof![1 => Just(None), 1 => (1..4u64).prop_map(Some)];
-    (project(), select(Source::ALL), maybe(3, 1..4u64), 0..9u64, briefs, select(Priority::ALL), of).prop_map(
-        |(project, source, worktree_number, n, briefs, priority, of)| {
+    let revert = (1..4u64, any::<bool>()).prop_map(|(of, fix)| Some(landing::Revert { of, why: "broken".into(), fix }));
+    let reverts = prop_oneof![1 => Just(None), 1 => revert];
+    (project(), select(Source::ALL), maybe(3, 1..4u64), 0..9u64, briefs, select(Priority::ALL), reverts).prop_map(
+        |(project, source, worktree_number, n, briefs, priority, reverts)| {
             let worktree = worktree_number.map(|number| format!("lane-{number}"));
             let (commit, title) = (commit(n), "A change".to_owned());
-            let request =
-                landing::Request { project, source, worktree, worktree_number, commit, title, briefs, priority, of };
+            let request = landing::Request {
+                project,
+                source,
+                worktree,
+                worktree_number,
+                commit,
+                title,
+                briefs,
+                priority,
+                reverts,
+            };
             Command::QueueLanding(request)
         },
     )
@@ -346,12 +356,15 @@ fn landing_step() -> impl Strategy<Value = landing::Step> {
     prop_oneof![
         6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
         2 => Just(Step::Hold { why: vec!["it changes CI".into()], paths: vec![".github/ci.yml".into()] }),
-        2 => Just(Step::Approve),
+        2 => any::<bool>().prop_map(|waive| Step::Approve { waive }),
         3 => line().prop_map(|why| Step::Requeue { why }),
         2 => any::<bool>().prop_map(move |ok| Step::ChecksRan { attempt: 1, checks: vec![check(ok)] }),
         1 => Just(Step::Flaked { check: "test".into() }),
         6 => (0..9u64, maybe(1, line()))
-            .prop_map(|(n, note)| Step::Land { onto: commit(n), merge_commit: commit(n + 10), note }),
+            .prop_map(|(n, note)| {
+                let commands = note.is_some().then(|| commit(n));
+                Step::Land { onto: commit(n), merge_commit: commit(n + 10), note, commands }
+            }),
         2 => (select(Verdict::ALL), line()).prop_map(|(verdict, why)| {
             Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
         }),

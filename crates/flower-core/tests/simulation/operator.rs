@@ -143,7 +143,7 @@ impl Sim {
         if let Some(number) = open {
             let (onto, merge_commit) = (commit(0), commit(1_000 + number));
             let step = if self.chance.percent(65) {
-                landing::Step::Land { onto, merge_commit, note: None }
+                landing::Step::Land { onto, merge_commit, note: None, commands: None }
             } else {
                 let (verdict, why) = (Verdict::Checks, "red".to_owned());
                 landing::Step::Reject { verdict, why, paths: Vec::new(), landed_there: Vec::new() }
@@ -157,9 +157,9 @@ impl Sim {
         let worktree = self.world.dispatches.values().rev().find(|d| d.brief == brief).and_then(|d| d.worktree.clone());
         let (commit, title) = (commit(self.world.last_landing + 1), "A change".to_owned());
         let (project, source, priority) = ("web".to_owned(), Source::Worktree, Priority::Normal);
-        let (briefs, worktree_number, of) = (vec![brief], None, None);
+        let (briefs, worktree_number, reverts) = (vec![brief], None, None);
         let request =
-            landing::Request { project, source, worktree, worktree_number, commit, title, briefs, priority, of };
+            landing::Request { project, source, worktree, worktree_number, commit, title, briefs, priority, reverts };
         self.asks(&Command::QueueLanding(request));
     }
 

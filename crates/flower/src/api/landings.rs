@@ -6,11 +6,11 @@ use crate::app::App;
 use crate::app::landing::LandWish;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemEnvelope};
-use crate::request::{Land, LandSettings, Rescue, Why};
+use crate::request::{Land, LandSettings, Rescue, RevertRequest, Why};
 use crate::view::{HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView};
 use axum::Json;
 use axum::extract::State;
-use flower_core::landing::Priority;
+use flower_core::landing::{Priority, Revert};
 use flower_core::review::Side;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -72,26 +72,37 @@ pub(super) async fn cancel_landing(
     spawned(async move { app.cancel_landing(&caller, number, b.why).await }).await
 }
 
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ApproveQuery {
+    /// Let it in without the checks that it removes or changes in `flower.toml`.
+    #[serde(default)]
+    waive: bool,
+}
+
 /// Lets in what the gate holds back, and the commands that it brings along.
-#[utoipa::path(post, path = "/api/landings/{number}/approve", tag = "landings", params(("number" = u64, Path)),
+#[utoipa::path(post, path = "/api/landings/{number}/approve", tag = "landings", params(("number" = u64, Path), ApproveQuery),
     responses((status = 200, body = LandingView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn approve_landing(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(number): Path<u64>,
+    Query(q): Query<ApproveQuery>,
 ) -> Answer<LandingView> {
-    app.approve_landing(&caller, number).await.map(Json)
+    app.approve_landing(&caller, number, q.waive).await.map(Json)
 }
 
-/// Queues the reverse of it.
+/// Queues the reverse of it. Once that has landed its briefs are parked, or a `fix` is dispatched.
 #[utoipa::path(post, path = "/api/landings/{number}/revert", tag = "landings", params(("number" = u64, Path)),
-    responses((status = 200, body = LandingView), (status = "4XX", body = ProblemEnvelope)))]
+    request_body = RevertRequest, responses((status = 200, body = LandingView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn revert_landing(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(number): Path<u64>,
+    Body(b): Body<RevertRequest>,
 ) -> Answer<LandingView> {
-    spawned(async move { app.revert_landing(&caller, number).await }).await
+    let revert = Revert { of: number, why: b.why, fix: b.fix };
+    spawned(async move { app.revert_landing(&caller, revert).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]

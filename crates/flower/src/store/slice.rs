@@ -95,8 +95,8 @@ pub fn load(
             slice.projects()?;
             slice.open_landings(&request.project)?;
             slice.world.last_landing = landings::last(slice.conn)?;
-            if let Some(of) = request.of {
-                slice.landing(of)?;
+            if let Some(revert) = &request.reverts {
+                slice.landing(revert.of)?;
             }
             let target = (slice.world.last_landing + 1).to_string();
             for brief in &request.briefs {
@@ -108,12 +108,12 @@ pub fn load(
             slice.landing(*number)?;
             if let landing::Step::Land { merge_commit, .. } = step {
                 slice.whoever_waits(*number, merge_commit)?;
+                slice.main_of(*number)?;
             }
         }
         Command::Main { project, .. } => {
             slice.projects()?;
-            let main = landings::main(slice.conn, project)?;
-            slice.world.mains.extend(main.map(|main| (project.clone(), main)));
+            slice.main(project)?;
         }
         Command::ApproveCommands { project, .. } => {
             slice.projects()?;
@@ -323,6 +323,22 @@ impl Slice<'_> {
         let live = worktrees::live(self.conn, Some(project))?;
         self.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
         Ok(())
+    }
+
+    fn main(&mut self, project: &str) -> Result<(), StoreError> {
+        let main = landings::main(self.conn, project)?;
+        self.world.mains.extend(main.map(|main| (project.to_owned(), main)));
+        Ok(())
+    }
+
+    /// What a landing settles when it lands: MAIN's alarm, and the approval of its commands.
+    fn main_of(&mut self, landing: u64) -> Result<(), StoreError> {
+        let Some(project) = self.world.landings.get(&landing).map(|landing| landing.project.clone()) else {
+            return Ok(());
+        };
+        self.projects()?;
+        self.main(&project)?;
+        self.approval(&project)
     }
 
     /// With its briefs, and whatever a refusal would name.

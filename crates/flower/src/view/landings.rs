@@ -35,6 +35,9 @@ pub struct LandingView {
     pub paths: Vec<String>,
     /// The landing that this one takes back.
     pub reverts: Option<u64>,
+    /// Of a revert: the reason that was given for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// Those that are tested together with it.
     pub batch: Option<u64>,
     pub by: String,

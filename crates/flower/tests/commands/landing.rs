@@ -142,13 +142,13 @@ fn a_worktree_lands_is_found_again_and_is_taken_back() {
     assert_has(&proof, MAIN);
     assert_eq!((&proof["ok"], &proof["landings"], &proof["problems"]), (&json!(true), &json!(1), &json!([])));
 
-    let reverted = flower.json(&["revert", "1", "--wait"]);
+    let reverted = flower.json(&["revert", "1", "--why", "too dark", "--wait"]);
     assert_has(&reverted, LANDING);
     assert_eq!((&reverted["state"], &reverted["reverts"]), (&json!("landed"), &json!(1)));
     assert!(!flower.repo.join("dark.css").exists());
     assert_eq!(state(&flower, "1"), "rolled_back");
     assert!(flower.ok(&["main", "log"]).contains("1 taken back"));
-    says(&flower.fails(&["revert", "1"], 1)["message"], "rolled_back");
+    says(&flower.fails(&["revert", "1", "--why", "x"], 1)["message"], "rolled_back");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_frozen_queue_holds_everything_until_it_thaws() {
     assert_eq!(flower.fails(&["queue", "log", "1"], 1)["kind"], "refused", "no check has run");
 
     // Whoever waits is told; whoever cancels says why.
-    let waits = waiting(&flower, &["revert", "1"]);
+    let waits = waiting(&flower, &["revert", "1", "--why", "x"]);
     assert_eq!(ended(waits).code, 1, "it has not landed");
     let cancelled = flower.json(&["queue", "cancel", "2", "not today"]);
     assert_eq!((&cancelled["state"], &cancelled["reason"]), (&json!("cancelled"), &json!("not today")));
@@ -270,7 +270,7 @@ fn mistakes_are_told_apart() {
         &["queue", "log", "7"],
         &["queue", "cancel", "7"],
         &["queue", "approve", "7"],
-        &["revert", "7"],
+        &["revert", "7", "--why", "x"],
         &["land", "nowhere"],
         &["diff", "nowhere"],
         &["land", "one", "--brief", "7"],
@@ -281,6 +281,7 @@ fn mistakes_are_told_apart() {
     let error = flower.fails(&["land", "one", "--priority", "hihg"], 2);
     assert_eq!(error["kind"], "usage");
     says(&error["message"], "did you mean `high`?");
+    says(&flower.fails(&["revert", "1"], 2)["hints"][0], "flower revert 1 --why TEXT");
     for args in [&["queue", "--limit", "0"][..], &["queue", "show", "x"], &["land", ""], &["land"], &["main", "sing"]] {
         assert_eq!(flower.fails(args, 2)["kind"], "usage", "{args:?}");
     }

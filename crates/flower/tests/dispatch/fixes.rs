@@ -81,17 +81,53 @@ fn what_conflicts_with_main_is_to_be_mended() {
 }
 
 #[test]
-fn what_is_taken_back_out_of_main_is_to_be_mended() {
+fn a_revert_parks_the_brief_and_starts_nothing() {
     let flower = serving(&[]);
     let work = at_work(&flower, "Back");
     work.commit(&flower, "x", "x");
     let landing = work.lands(&flower);
     landing_becomes(&flower, landing, "landed");
     becomes(&flower, work.dispatch, "landed");
-    flower.ok(&["revert", &landing.to_string()]);
+    flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--wait"]);
+    let brief = show_brief(&flower, work.brief);
+    assert_eq!(brief["status"], "parked", "{brief}");
+    look_again(&flower);
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 1, "no agent was asked for");
+    let trace = flower.json(&["brief", "trace", &work.brief.to_string()]).to_string();
+    assert!(trace.contains("it breaks the login"), "{trace}");
+    // Taken up again, it is still nobody's to mend unless it is dispatched.
+    flower.ok(&["brief", "status", &work.brief.to_string(), "in_progress"]);
+    look_again(&flower);
+    kill_and_start(&flower);
+    assert_eq!(dispatches_of(&flower, work.brief).len(), 1, "no agent was asked for");
+}
+
+#[test]
+fn a_fix_is_not_given_to_a_profile_whose_dispatch_was_cancelled() {
+    let flower = serving(&[("flower.toml", "[checks]\ntest = { run = \"false\" }\n[land]\nretries = 0\n")]);
+    let brief = planned(&flower, "By hand after all");
+    let claude = dispatched(&flower, brief, &json!({ "agent": "claude" }));
+    flower.ok(&["dispatch", "cancel", &claude.to_string()]);
+    let work = claimed(&flower, dispatched(&flower, brief, &json!({})), 900);
+    work.commit(&flower, "x", "x");
+    landing_becomes(&flower, work.lands(&flower), "rejected");
+    let fix = nth_dispatch(&flower, brief, 2);
+    assert_eq!((&fix["kind"], &fix["agent"]), (&json!("fix"), &Value::Null), "{fix}");
+}
+
+#[test]
+fn what_is_taken_back_out_of_main_is_to_be_mended_where_that_is_asked_for() {
+    let flower = serving(&[]);
+    let work = at_work(&flower, "Back");
+    work.commit(&flower, "x", "x");
+    let landing = work.lands(&flower);
+    landing_becomes(&flower, landing, "landed");
+    becomes(&flower, work.dispatch, "landed");
+    flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--fix"]);
     let fix = nth_dispatch(&flower, work.brief, 1);
     assert_eq!((&fix["kind"], &fix["of"], &fix["worktree"]), (&json!("fix"), &json!(landing), &json!(work.worktree)));
     says(&fix["evidence"], &format!("Landing {landing} was taken back out of MAIN"));
+    says(&fix["evidence"], "The operator's reason: it breaks the login");
     assert_eq!(show_brief(&flower, work.brief)["status"], "in_progress");
     look_again(&flower);
     assert_eq!(dispatches_of(&flower, work.brief).len(), 2);
@@ -100,7 +136,12 @@ fn what_is_taken_back_out_of_main_is_to_be_mended() {
     assert_eq!(mending.worktree, work.worktree);
     let way = fix["evidence"].as_str().expect("evidence").split('`').find(|part| part.starts_with("git revert "));
     mending.inside(&flower, &format!("git merge --quiet origin/main; {} --no-edit; cat x", way.expect("a way back")));
-    landing_becomes(&flower, mending.lands(&flower), "landed");
+    // The operator took it out, so the operator lets it in again.
+    let again = mending.lands(&flower);
+    let held = landing_becomes(&flower, again, "approval");
+    says(&held["reason"], &format!("landing {landing} of brief {} was reverted", work.brief));
+    flower.ok(&["queue", "approve", &again.to_string()]);
+    landing_becomes(&flower, again, "landed");
     assert_eq!(std::fs::read_to_string(flower.repo.join("x")).unwrap(), "x\n");
 }
 

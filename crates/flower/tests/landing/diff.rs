@@ -32,7 +32,7 @@ fn a_landing_shows_what_it_changes_while_it_waits_and_after_its_worktree_is_gone
     lands(&flower, "later");
     assert_eq!(diff(&flower, waits), shown, "what came later is no part of it");
     // The reverse has no worktree at all.
-    let reverse = number(&flower.json(&["revert", &waits.to_string()]));
+    let reverse = number(&flower.json(&["revert", &waits.to_string(), "--why", "x"]));
     becomes(&flower, reverse, "landed");
     assert!(diff(&flower, reverse).contains("-TWO\n+two\n"), "{}", diff(&flower, reverse));
     says(&flower.fails(&["queue", "diff", "99"], 3)["message"], "no landing 99");

@@ -227,22 +227,29 @@ fn revert_takes_a_landing_back() {
     change(&flower, "two", "two", "work\n");
     lands(&flower, "two");
     let id = number(&landed).to_string();
-    let reverted = settlement(&flower.run(&["revert", &id, "--wait", "--json"]));
+    let reverted = settlement(&flower.run(&["revert", &id, "--why", "it broke the page", "--wait", "--json"]));
     assert_eq!((&reverted["state"], &reverted["source"]), (&json!("landed"), &json!("revert")), "{reverted:#}");
     assert_eq!(reverted["reverts"], landed["id"]);
     assert_eq!(reverted["checks"][0]["ok"], true, "it is checked, too: {reverted:#}");
     assert_eq!(landing(&flower, number(&landed))["state"], "rolled_back");
-    assert_eq!(status(&flower, brief), "in_progress");
+    assert_eq!(status(&flower, brief), "parked");
     assert_eq!(events(&flower, "rolled_back")[0]["body"]["by"], reverted["id"]);
     fs::remove_file(flower.repo.join("two")).unwrap();
     assert_eq!(differences(&before.1, &files(&flower.repo)), [""; 0]);
     flower.git(&flower.repo, &["checkout", "--quiet", "two"]);
     assert_main_is_whole(&flower);
-    assert_eq!(flower.fails(&["revert", &id], 1)["kind"], "refused", "once is enough");
+    assert_eq!(flower.fails(&["revert", &id, "--why", "x"], 1)["kind"], "refused", "once is enough");
     let verified = flower.json(&["main", "verify"]);
     assert_eq!((&verified["ok"], &verified["landings"]), (&json!(true), &json!(3)), "{verified:#}");
     // And that can be taken back in its turn.
-    let again = settlement(&flower.run(&["revert", &number(&reverted).to_string(), "--wait", "--json"]));
+    let again = settlement(&flower.run(&[
+        "revert",
+        &number(&reverted).to_string(),
+        "--why",
+        "it was right",
+        "--wait",
+        "--json",
+    ]));
     assert_eq!(again["state"], "landed", "{again:#}");
     assert_eq!(fs::read_to_string(flower.repo.join("kept")).unwrap(), "changed\n");
     assert!(!flower.repo.join("gone").exists() && flower.repo.join("one").exists());
@@ -256,7 +263,7 @@ fn what_changed_since_is_not_taken_back_blindly() {
     change(&flower, "two", "a", "3\n");
     lands(&flower, "two");
     let before = main_now(&flower);
-    let error = flower.fails(&["revert", &first], 4);
+    let error = flower.fails(&["revert", &first, "--why", "x"], 4);
     says(&error["message"], "a changed since");
     assert_main_is(&flower, &before, "in conflict");
 }

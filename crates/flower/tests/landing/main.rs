@@ -1,6 +1,7 @@
 //! Landing with a real git, a real daemon and a real jail: what reaches MAIN, what does not, and what becomes of MAIN when
 //! somebody else is at it.
 
+mod adoption;
 mod bad_input;
 mod checks;
 #[path = "../common/mod.rs"]

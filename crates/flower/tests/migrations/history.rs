@@ -252,13 +252,13 @@ impl History<'_> {
                 title,
                 briefs,
                 priority,
-                of,
+                reverts: of.map(|of| landing::Revert { of, why: "it broke the page".into(), fix: true }),
             };
             self.does(Command::QueueLanding(request));
             let mut step = |step| self.does(Command::Landing { number, step });
             let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
             step(Step::Hold { why: vec!["it changes CI".into()], paths: vec!["ci.yml".into()] });
-            step(Step::Approve);
+            step(Step::Approve { waive: false });
             step(begin());
             step(Step::Requeue { why: "MAIN has moved meanwhile".into() });
             step(begin());
@@ -271,7 +271,7 @@ impl History<'_> {
                     Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
                 }
                 3 => Step::Cancel { why: None },
-                _ => Step::Land { onto: commit(0), merge_commit: commit(number + 10), note: None },
+                _ => Step::Land { onto: commit(0), merge_commit: commit(number + 10), note: None, commands: None },
             });
         }
         self.does(Command::NoteSync { number: 1, onto: commit(0), why_not: None });

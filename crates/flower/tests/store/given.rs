@@ -91,7 +91,7 @@ pub fn landing(project: &str, worktree: Option<&str>, briefs: &[u64]) -> Command
         title: "A change".to_owned(),
         briefs: briefs.to_vec(),
         priority: Priority::Normal,
-        of: None,
+        reverts: None,
     })
 }
 

@@ -199,14 +199,19 @@ impl App {
             return self.give_up(brief, of, fixes).await;
         }
         let undone = match landing.state {
-            State::RolledBack => self.undone(landing).await?,
+            State::RolledBack => match self.undone(landing).await? {
+                // A fix follows an operator's revert only where the operator asked for one.
+                Some(undone) if !undone.revert.fix => return Ok(()),
+                undone => undone,
+            },
             _ => None,
         };
+        let worked = known.iter().filter(|dispatch| dispatch.state != dispatch::State::Cancelled);
         let request = dispatch::Request {
             brief,
             kind: Some(DispatchKind::Fix),
-            // Whoever did it mends it.
-            profile: known.iter().rev().find_map(|dispatch| dispatch.profile.clone()),
+            // The profile that did the work mends it; one whose dispatch was cancelled did none.
+            profile: worked.rev().find_map(|dispatch| dispatch.profile.clone()),
             of: Some(of),
             evidence: Some(self.evidence(landing, undone.as_ref())),
             ..dispatch::Request::default()
@@ -215,12 +220,12 @@ impl App {
         Ok(())
     }
 
-    /// The commit that took a landing back out of MAIN, and MAIN's branch.
-    async fn undone(&self, landing: &Landing) -> Result<Option<(String, String)>, Problem> {
+    /// The landing that took another back out of MAIN, and MAIN's branch.
+    async fn undone(&self, landing: &Landing) -> Result<Option<Undone>, Problem> {
         let (of, project) = (landing.number, landing.project.clone());
         let read = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
         let (undoing, main) = read.await?;
-        Ok(undoing.zip(main).map(|(undoing, main)| (undoing.commit, main.branch)))
+        Ok(undoing.zip(main).map(|(revert, main)| Undone { revert, branch: main.branch }))
     }
 
     /// Asked once: while the question is open nothing more happens.
@@ -239,7 +244,7 @@ impl App {
     }
 
     /// What went wrong, as far as flower can tell.
-    fn evidence(&self, landing: &Landing, undone: Option<&(String, String)>) -> String {
+    fn evidence(&self, landing: &Landing, undone: Option<&Undone>) -> String {
         let number = landing.number;
         let reason = landing.reason.as_deref().unwrap_or("it went wrong");
         let mut text = match (landing.state, landing.verdict) {
@@ -250,7 +255,11 @@ impl App {
             }
             _ => format!("Landing {number} was rejected: {reason}\n"),
         };
-        if let Some((commit, branch)) = undone {
+        if let Some(Undone { revert, branch }) = undone {
+            if let Some(why) = &revert.why {
+                text.push_str(&format!("The operator's reason: {why}\n"));
+            }
+            let commit = &revert.commit;
             text.push_str(&format!(
                 "Its commits are in MAIN's history still, so merging them again brings nothing back; this does: \
                  `git merge origin/{branch}`, then `git revert {commit}`.\n"
@@ -280,4 +289,10 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// What took a landing back out.
+struct Undone {
+    revert: Landing,
+    branch: String,
 }

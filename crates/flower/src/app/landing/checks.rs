@@ -30,6 +30,7 @@ pub(in crate::app) struct VerifiedCommit {
     commit: String,
     landing: u64,
     note: Option<String>,
+    commands: Option<String>,
 }
 
 impl VerifiedCommit {
@@ -43,6 +44,11 @@ impl VerifiedCommit {
 
     pub(in crate::app) fn note(&self) -> Option<String> {
         self.note.clone()
+    }
+
+    /// The digest of the commands that its `flower.toml` brings along, if any.
+    pub(in crate::app) fn commands(&self) -> Option<String> {
+        self.commands.clone()
     }
 }
 
@@ -68,8 +74,10 @@ impl App {
     pub(super) async fn check(&self, job: &Job<'_>, mut stop: watch::Receiver<bool>) -> Result<Outcome, Problem> {
         let number = job.landing.number;
         let commit = job.commits.last().cloned().unwrap_or_default();
-        if job.settings.checks.0.is_empty() {
-            return Ok(Outcome::Green(VerifiedCommit { commit, landing: number, note: Some(UNCHECKED.to_owned()) }));
+        let commands = (!job.settings.commands().is_empty()).then(|| job.settings.commands_sha256());
+        if job.checks.is_empty() {
+            let note = Some(UNCHECKED.to_owned());
+            return Ok(Outcome::Green(VerifiedCommit { commit, landing: number, note, commands }));
         }
         self.require_jail().await?;
         let mut attempt = 0;
@@ -99,7 +107,7 @@ impl App {
             }
         }
         failpoint::here("landing.checked");
-        Ok(Outcome::Green(VerifiedCommit { commit, landing: number, note: None }))
+        Ok(Outcome::Green(VerifiedCommit { commit, landing: number, note: None, commands }))
     }
 
     /// All of them, one after the other, until one fails.

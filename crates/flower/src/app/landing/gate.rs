@@ -10,9 +10,9 @@ use crate::app::worktrees::limits::MOST_FILES;
 use crate::error::Problem;
 use crate::git;
 use crate::repository::Repository;
-use crate::store::dispatches;
+use crate::store::{dispatches, landings};
 use flower_core::Landing;
-use flower_core::landing::Source;
+use flower_core::landing::{Source, reverted_before};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -85,7 +85,15 @@ impl App {
         self.look_at_changes(repository, landing, merged, &mut opinion).await?;
         look_at_merges(repository, found, &mut opinion).await?;
         self.look_at_leases(repository, landing, &mut opinion).await?;
-        if settings.land.approve == Approve::Operator {
+        self.look_at_reverts(landing, &mut opinion).await?;
+        for difference in settings.differences(&facts.settings) {
+            opinion.hold(difference, None);
+        }
+        if let Some(SettingsProblem { why, in_force: None }) = &facts.settings_problem {
+            opinion.hold(format!("{why}, and no earlier version of it is valid"), None);
+        }
+        // What was in force before decides, so that no landing frees itself from it.
+        if [settings, &facts.settings].iter().any(|settings| settings.land.approve == Approve::Operator) {
             opinion.hold("every landing waits for the operator (`[land] approve`)", None);
         }
         let commands = settings.commands();
@@ -98,6 +106,17 @@ impl App {
     /// Commits that touch what another agent had reserved when they were made.
     async fn look_at_leases(
         &self,
+    /// Briefs that were reverted: the operator took them out of MAIN, so the operator lets them in again.
+    async fn look_at_reverts(&self, landing: &Landing, opinion: &mut Opinion) -> Result<(), Problem> {
+        for &brief in &landing.briefs {
+            let known = self.store.read(move |conn| landings::of_brief(conn, brief)).await?;
+            if let Some(reverted) = reverted_before(&known, &landing.project) {
+                opinion.hold(format!("landing {} of brief {brief} was reverted", reverted.number), None);
+            }
+        }
+        Ok(())
+    }
+
         repository: &Repository,
         landing: &Landing,
         opinion: &mut Opinion,

@@ -24,7 +24,7 @@ use crate::git;
 use crate::repository::Repository;
 use crate::store::{briefs, landings, worktrees};
 use crate::view::{CheckView, LandingView};
-use flower_core::landing::{self, Priority, Source, State, Step};
+use flower_core::landing::{self, Priority, Revert, Source, State, Step};
 use flower_core::queue::{self, Standing};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
@@ -186,14 +186,16 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
             title,
             briefs: all,
             priority: wish.priority,
-            of: None,
+            reverts: None,
         };
         self.enqueue(caller, request).await
     }
 
-    /// Queues the reverse of something that has landed.
-    pub async fn revert_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
-        require_steering(caller, "take a landing back")?;
+    /// Queues the reverse of something that has landed. Once that has landed, the briefs are parked, or a `fix` is
+    /// dispatched.
+    pub async fn revert_landing(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
+        require_steering(caller, "revert a landing")?;
+        let number = revert.of;
         let landing = self.landing(number).await?;
         if landing.state != State::Landed {
             let (state, wanted) = (landing.state, "landed");
@@ -211,7 +213,7 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
             title: flower_core::text::cut(&format!("Revert \"{}\"", landing.title), 200),
             briefs: Vec::new(),
             priority: Priority::High,
-            of: Some(number),
+            reverts: Some(revert),
         };
         self.enqueue(caller, request).await
     }
@@ -271,11 +273,11 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
     }
 
     /// Lets in what the gate holds back, and with it the commands that it brings along.
-    pub async fn approve_landing(&self, caller: &Caller, number: u64) -> Result<LandingView, Problem> {
-        self.unpin(&landing).await;
+    /// With `waive`, also without the checks that it removes or changes in `flower.toml`.
+    pub async fn approve_landing(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
         require_operator(caller, "let a landing in")?;
         self.landing(number).await?;
-        self.submit(caller, Command::Landing { number, step: Step::Approve }).await?;
+        self.submit(caller, Command::Landing { number, step: Step::Approve { waive } }).await?;
         self.landings.wake();
         self.landing_view(number).await
     }
@@ -387,6 +389,7 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
             queued_at: landing.queued_at,
             ended_at: landing.ended_at,
         }
+            why: landing.why,
     }
 
     /// The output of one check, from a byte on; of the newest run, which may be at it.

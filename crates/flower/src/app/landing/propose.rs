@@ -71,7 +71,7 @@ impl App {
             title: "Add flower.toml".to_owned(),
             briefs: Vec::new(),
             priority: Priority::High,
-            of: None,
+            reverts: None,
         };
         self.enqueue(caller, request).await
     }

@@ -286,24 +286,10 @@ impl App {
             return Ok(End::Again);
         }
         let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_owned());
-        let step = Step::Land { onto, merge_commit: merge_commit.clone(), note: verified.note() };
+        let step = Step::Land { onto, merge_commit, note: verified.note(), commands: verified.commands() };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.recorded");
         self.close_journal(&turn.project);
-        if landing.source == Source::Adopted {
-            let step = flower_core::main_branch::Step::Settle {
-                how: flower_core::main_branch::Settlement::Adopted,
-                tip: merge_commit,
-                worktree: None,
-            };
-            self.submit(&Caller::system(), Command::Main { project: turn.project.clone(), step }).await?;
-        }
-        // Whoever let it in has read its commands.
-        if landing.approved && !settings.commands().is_empty() {
-            let approve =
-                Command::ApproveCommands { project: turn.project.clone(), sha256: settings.commands_sha256() };
-            self.submit(&Caller::system(), approve).await?;
-        }
         Ok(End::Landed)
     }
 

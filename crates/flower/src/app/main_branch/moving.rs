@@ -58,6 +58,8 @@ struct Journal {
     new: String,
     landing: Option<u64>,
     note: Option<String>,
+    #[serde(default)]
+    commands: Option<String>,
     /// What MAIN was before, if not what its branch said: the tip that the log had.
     onto: String,
 }
@@ -79,16 +81,17 @@ impl App {
         target: &Target<'_>,
         changes: &[Change],
     ) -> Result<Moved, Problem> {
-        let (new, landing, note) = match target {
-            Target::Verified(verified) => (verified.commit(), Some(verified.landing()), verified.note()),
-            Target::Recorded(main) => (main.tip.as_str(), None, None),
+        let (new, verified) = match target {
+            Target::Verified(verified) => (verified.commit(), Some(verified)),
+            Target::Recorded(main) => (main.tip.as_str(), None),
         };
         let journal = Journal {
             branch: main.branch.clone(),
             old: old.to_owned(),
             new: new.to_owned(),
-            landing,
-            note,
+            landing: verified.map(|verified| verified.landing()),
+            note: verified.and_then(|verified| verified.note()),
+            commands: verified.and_then(|verified| verified.commands()),
             onto: main.tip.clone(),
         };
         if self.is_moving(&turn.project) {
@@ -165,7 +168,8 @@ impl App {
             let staged = Staged::prepare(&turn.repository, &journal.old, &journal.new, &changes).await;
             served::bring(&self.home, &turn.repository, staged, (&journal.old, &journal.new), &changes).await?;
             if let Some(number) = journal.landing {
-                let step = Step::Land { onto: journal.onto, merge_commit: journal.new, note: journal.note };
+                let Journal { onto, new: merge_commit, note, commands, .. } = journal;
+                let step = Step::Land { onto, merge_commit, note, commands };
                 self.submit(&Caller::system(), Command::Landing { number, step }).await?;
             }
         }

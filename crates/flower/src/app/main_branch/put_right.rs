@@ -58,7 +58,7 @@ impl App {
             title: flower_core::text::cut(&format!("Adopt: {subject}"), 200),
             briefs: Vec::new(),
             priority: Priority::High,
-            of: None,
+            reverts: None,
         };
         drop(turn);
         self.enqueue(caller, request).await

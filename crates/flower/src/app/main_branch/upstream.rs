@@ -56,7 +56,7 @@ impl App {
             title: format!("Merge {remote}/{}", main.branch),
             briefs: Vec::new(),
             priority: Priority::High,
-            of: None,
+            reverts: None,
         };
         self.enqueue(caller, request).await
     }

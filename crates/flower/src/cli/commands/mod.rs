@@ -127,7 +127,7 @@ pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
             Command::Comment(args) => comment::run(&context, args).await,
             Command::Land(args) => land::run(&context, args).await,
             Command::Queue(args) => queue::run(&context, args).await,
-            Command::Revert(args) => revert::run(&context, &args).await,
+            Command::Revert(args) => revert::run(&context, args).await,
             Command::Freeze(args) => freeze::run(&context, args).await,
             Command::Thaw(args) => thaw::run(&context, &args).await,
             Command::Halt(args) => halt::run(&context, args).await,

@@ -3,26 +3,63 @@
 use crate::cli::landing::{conclude, follow_hint, page};
 use crate::cli::{Context, wait};
 use crate::error::Problem;
+use crate::request::RevertRequest;
 use crate::view::LandingView;
+use std::io::Write;
 
-/// Take back what a landing brought, by a landing of its own
+/// Revert a landing, by a landing of its own
 ///
-/// The reverse of it goes through the queue and the checks like everything else, before what waits there.
+/// The reverse goes through the queue and the checks like every landing, before those that wait there. Once it has landed,
+/// the briefs of the reverted landing are parked, with the reason in their trace; `--fix` sends them back to work instead.
+/// Landing one of these briefs again needs your approval.
 #[derive(clap::Args)]
 pub(crate) struct RevertArgs {
     /// The landing
     #[arg(value_name = "L")]
     number: u64,
+    /// The reason; asked for on a terminal
+    #[arg(long, value_name = "TEXT")]
+    why: Option<String>,
+    /// Park the briefs (the default): no agent starts
+    #[arg(long, conflicts_with = "fix")]
+    park: bool,
+    /// Dispatch a fix with the reason, which starts the agent that did the work or your default agent
+    #[arg(long)]
+    fix: bool,
     /// Stay until it has landed, or will not
     #[arg(long)]
     wait: bool,
 }
 
-pub(crate) async fn run(context: &Context, args: &RevertArgs) -> Result<(), Problem> {
+pub(crate) async fn run(context: &Context, args: RevertArgs) -> Result<(), Problem> {
+    let why = match args.why {
+        Some(why) => why,
+        None => ask_why(context, args.number)?,
+    };
     let client = context.client().await?;
-    let landing: LandingView = client.post(&format!("/api/landings/{}/revert", args.number), &()).await?;
+    let body = RevertRequest { why, fix: args.fix };
+    let landing: LandingView = client.post(&format!("/api/landings/{}/revert", args.number), &body).await?;
     if args.wait {
         return conclude(context, &wait::until_settled(context, &client, landing.id).await?);
     }
-    context.answer(&landing, |l| page(l, context.style) + &context.style.dim(&follow_hint(l)))
+    let follows = match args.fix {
+        true => "once it has landed, a fix is dispatched for the reverted briefs",
+        false => "once it has landed, the reverted briefs are parked",
+    };
+    context.answer(&landing, |l| {
+        page(l, context.style) + &context.style.dim(&format!("  {follows}\n")) + &context.style.dim(&follow_hint(l))
+    })
+}
+
+fn ask_why(context: &Context, number: u64) -> Result<String, Problem> {
+    let hint = format!("say it: `flower revert {number} --why TEXT`");
+    if context.asks() {
+        eprint!("why is landing {number} reverted? ");
+        let _ = std::io::stderr().flush();
+        let mut why = String::new();
+        if std::io::stdin().read_line(&mut why).is_ok() && !why.trim().is_empty() {
+            return Ok(why.trim().to_owned());
+        }
+    }
+    Err(Problem::usage("a revert needs a reason", hint))
 }
