@@ -6,9 +6,11 @@
 //! trusted, and therefore runs where that agent runs.
 
 mod guard;
+mod named_paths;
 mod process;
 
 pub use guard::programs;
+pub use named_paths::{NamedPath, named_paths};
 pub use process::{GitError, Output};
 
 use crate::repository::Repository;

@@ -41,6 +41,35 @@ fn row_30_no_hook_of_a_tracked_folder_runs_at_a_landing() {
     });
 }
 
+#[test]
+fn what_mains_git_is_told_to_read_needs_the_operator() {
+    as_each_user_unserved(|flower| {
+        flower.git(&flower.repo, &["config", "core.hooksPath", "tools/hooks"]);
+        flower.git(&flower.repo, &["config", "core.attributesFile", "conf/attributes"]);
+        flower.git(&flower.repo, &["config", "include.path", "../conf/git"]);
+        serve(flower, &[GREEN]);
+        let own = [
+            ("tools/hooks/post-index-change", "core.hookspath"),
+            ("conf/attributes", "core.attributesfile"),
+            ("conf/git", "include.path"),
+        ];
+        let programs = [".cargo/config.toml", "rust-toolchain.toml", ".yarnrc.yml", ".pnpmfile.cjs", "mise.toml"];
+        let named = own.map(|(path, key)| (path, format!("git's setting `{key}` of MAIN names")));
+        let listed = programs.map(|path| (path, "which programs the build tools run".to_owned()));
+        for (at, (path, why)) in named.into_iter().chain(listed).enumerate() {
+            let name = format!("w{at}");
+            change(flower, &name, path, "x\n");
+            let held = land(flower, &name);
+            assert_eq!(held["state"], "approval", "{path}: {held:#}");
+            says(&held["reason"], &why);
+            says(&held["paths"], path);
+            flower.ok(&["queue", "cancel", &number(&held).to_string()]);
+        }
+        change(flower, "plain", "tools/other", "x\n");
+        lands(flower, "plain");
+    });
+}
+
 /// A worktree with these commits is turned down at the gate for this reason, and MAIN is the same to the last file.
 fn assert_refused(flower: &Flower, name: &str, what: &str, words: &str) {
     let before = main_now(flower);
@@ -85,11 +114,39 @@ fn links(name: &str, seal: &str) {
             ("by its whole name", &absolute),
             ("out of MAIN and in again", "ln -s ../repo/.env leak"),
             ("into git's own folder", "ln -s .git/config leak"),
+            (
+                "past a link to a folder, with a file that only looks like it",
+                "mkdir -p real s; echo x > real/x; echo x > s/.env; ln -s ../real s/d; ln -s d/../.env s/leak; git add -f s/.env",
+            ),
+            (
+                "out of MAIN past a link to a folder",
+                "mkdir -p real s/t s/home; echo x > real/x; echo x > s/home/token; ln -s ../../real s/t/d;
+                 ln -s d/../../home/token s/t/leak",
+            ),
         ];
         new(flower, name, &[seal]);
         for (what, script) in links {
             inside_ok(flower, name, &format!("{script}; git add --all; git commit -qm leak"));
             assert_refused(flower, name, &format!("{name}, {what}"), "which MAIN does not have");
+            inside_ok(flower, name, "git reset -q --hard HEAD~1");
+        }
+        // One that is in MAIN already, and harmless, is not turned by a change of another.
+        inside_ok(
+            flower,
+            name,
+            "mkdir -p deep/er s; echo x > deep/er/x; echo x > deep/f; ln -s ../deep/er s/d; ln -s d/../f s/ok;
+             git add --all; git commit -qm links",
+        );
+        let kept = land_with(flower, name, &["--title", "harmless links"]);
+        assert_eq!(kept["state"], "landed", "{kept:#}");
+        retired(flower, name);
+        new(flower, name, &[seal]);
+        for (what, script) in [
+            ("a link that another turns", "rm s/d; ln -s ../src s/d"),
+            ("a link whose target goes", "git rm -q deep/f"),
+        ] {
+            inside_ok(flower, name, &format!("{script}; git add --all; git commit -qm turn"));
+            assert_refused(flower, name, &format!("{name}, {what}"), "the link `s/ok` leads to");
             inside_ok(flower, name, "git reset -q --hard HEAD~1");
         }
         // A link to something that everybody has is none of that.
@@ -117,6 +174,11 @@ const HOSTILE: &[(&str, &str, &str)] = &[
     ("a link .Git", "entry=\"120000 blob $blob\t.Git\"", "git's own folder"),
     ("a folder ..", "inner=$(printf '100644 blob %s\\ta\\n' $blob | git mktree); entry=\"040000 tree $inner\t..\"", "out of the repository"),
     ("a twin in case", "entry=\"100644 blob $blob\treadme.MD\"", "upper and lower case"),
+    (
+        "a twin in composed characters",
+        "tree=$( (git ls-tree HEAD; printf '100644 blob %s\\tcaf\\303\\251\\n100644 blob %s\\tcafe\\314\\201\\n' $blob $blob) | git mktree)",
+        "upper and lower case or composed characters",
+    ),
     (
         "two folders that are twins",
         "inner=$(printf '100644 blob %s\\ta\\n' $blob | git mktree)

@@ -1,5 +1,6 @@
 //! The gate: what is never let in, and what needs the operator.
 
+use super::links;
 use super::merge::Merged;
 use super::names;
 use super::objects::{self, Found};
@@ -8,7 +9,7 @@ use crate::app::main_branch::served::{self, Change};
 use crate::app::settings::{Approve, Settings};
 use crate::app::worktrees::limits::MOST_FILES;
 use crate::error::Problem;
-use crate::git;
+use crate::git::{self, NamedPath};
 use crate::repository::Repository;
 use crate::store::{dispatches, landings};
 use flower_core::Landing;
@@ -163,19 +164,15 @@ impl App {
         merged: &Merged,
         opinion: &mut Opinion,
     ) -> Result<(), Problem> {
-        let mut links = Vec::new();
+        let git_reads = git::named_paths(repository).await?;
         for change in &merged.changes {
             let path = change.path.as_os_str();
             if let Some(why) = names::hostile(path) {
                 opinion.refuse(why, Some(path));
             }
-            match change.mode.as_str() {
-                "160000" => {
-                    let why = format!("`{}` is a submodule, which a landing does not add or move", change.name());
-                    opinion.refuse(why, Some(path));
-                }
-                "120000" => links.push(change),
-                _ => {}
+            if change.mode == "160000" {
+                let why = format!("`{}` is a submodule, which a landing does not add or move", change.name());
+                opinion.refuse(why, Some(path));
             }
             // What the operator brings in himself is his own.
             let by_others = matches!(landing.source, Source::Worktree | Source::Adopted);
@@ -183,62 +180,33 @@ impl App {
                 opinion.hold(format!("it changes {what}"), Some(path));
             }
         }
-        look_at_links(repository, merged, &links, opinion).await?;
+        look_at_links(repository, &facts.main_tip, merged, opinion).await?;
         look_at_twins(repository, merged, opinion).await
+            let named = git_reads.iter().find(|named| by_others && Path::new(path).starts_with(&named.path));
+            if let Some(NamedPath { key, .. }) = named {
+                opinion.hold(format!("it changes what git's setting `{key}` of MAIN names"), Some(path));
+            }
     }
 }
 
-/// A link must lead to something that MAIN has: not out of it, and not to what is ignored in it, such as `.env`.
+/// A link must lead to something that MAIN has: not out of it, and not to what is ignored in it, such as `.env`. A link that
+/// stays as it is can be turned by another one, or by a folder or file that goes.
 async fn look_at_links(
     repository: &Repository,
     merged: &Merged,
-    links: &[&Change],
     opinion: &mut Opinion,
+    onto: &str,
 ) -> Result<(), Problem> {
-    if links.is_empty() {
+    let turns = |change: &Change| change.mode == "120000" || matches!(change.kind, 'D' | 'T');
+    if !merged.changes.iter().any(turns) {
         return Ok(());
     }
-    let ids: String = links.iter().map(|link| format!("{}\n", link.blob)).collect();
-    let output = git::in_main(repository).args(["cat-file", "--batch"]).input(ids).run().await?;
-    let mut rest = output.stdout.as_slice();
-    for link in links {
-        let Some(end) = rest.iter().position(|&byte| byte == b'\n') else { break };
-        let size: usize =
-            String::from_utf8_lossy(&rest[..end]).rsplit(' ').next().and_then(|s| s.parse().ok()).unwrap_or(0);
-        let target = OsStr::from_bytes(rest.get(end + 1..end + 1 + size).unwrap_or_default());
-        let leads_to = resolved(Path::new(&link.path), Path::new(target));
-        let known = match &leads_to {
-            // The top of the repository itself.
-            Some(path) if path.as_os_str().is_empty() => true,
-            Some(path) => {
-                let object = format!("{}:{}", merged.tree, path.to_string_lossy());
-                git::in_main(repository).args(["cat-file", "-e", &object]).output().await?.code == 0
-            }
-            None => false,
-        };
-        if !known {
-            let why = format!("the link `{}` leads to `{}`, which MAIN does not have", link.name(), target.display());
-            opinion.refuse(why, Some(&link.path));
-        }
-        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    for astray in links::astray(repository, onto, &merged.tree).await? {
+        let (link, target) = (astray.link.display(), astray.target.display());
+        let why = format!("the link `{link}` leads to `{target}`, which MAIN does not have");
+        opinion.refuse(why, Some(astray.link.as_os_str()));
     }
     Ok(())
-}
-
-/// Where a link leads, as a path inside of the repository, by its words alone.
-fn resolved(link: &Path, target: &Path) -> Option<PathBuf> {
-    let mut at: Vec<OsString> = link.parent()?.iter().map(OsStr::to_owned).collect();
-    for part in target.components() {
-        match part {
-            Component::Normal(name) => at.push(name.to_owned()),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                at.pop()?;
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(at.iter().collect())
 }
 
 /// Two names that some file systems take for one.
@@ -249,7 +217,7 @@ async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut O
     }
     let args = ["ls-tree", "-r", "-t", "-z", "--name-only", "--full-tree", &merged.tree];
     let output = git::in_main(repository).args(args).run().await?;
-    let fold = |path: &[u8]| String::from_utf8_lossy(path).to_lowercase();
+    let fold = |path: &[u8]| names::fold(&String::from_utf8_lossy(path));
     let mut twins: HashMap<String, u32> = HashMap::new();
     for path in output.items() {
         *twins.entry(fold(path)).or_default() += 1;
@@ -258,7 +226,10 @@ async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut O
         // Its folders can be twins as well as itself.
         for above in Path::new(&change.path).ancestors().filter(|above| !above.as_os_str().is_empty()) {
             if twins.get(&fold(above.as_os_str().as_bytes())).is_some_and(|&count| count > 1) {
-                let why = format!("`{}` differs from another name by upper and lower case only", above.display());
+                let why = format!(
+                    "`{}` differs from another name by upper and lower case or composed characters only",
+                    above.display()
+                );
                 opinion.refuse(why, Some(above.as_os_str()));
             }
         }
@@ -297,20 +268,4 @@ fn short(commit: &str) -> &str {
 /// The bytes of a path that git gave.
 pub(super) fn path_of(item: &[u8]) -> OsString {
     OsString::from_vec(item.to_vec())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn links_are_followed_by_their_words() {
-        let leads = |link: &str, target: &str| resolved(Path::new(link), Path::new(target));
-        assert_eq!(leads("a/b", "../c"), Some("c".into()));
-        assert_eq!(leads("a/b", "./c/../d"), Some("a/d".into()));
-        assert_eq!(leads("b", "."), Some("".into()));
-        for (link, target) in [("b", ".."), ("a/b", "../../c"), ("b", "/etc/passwd"), ("a/b", "x/../../../y")] {
-            assert_eq!(leads(link, target), None, "{link} -> {target}");
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use unicode_normalization::UnicodeNormalization;
 
 /// Why a path is never let in. `.git` in any spelling that some file system takes for it leads into a repository's own
 /// folder; control characters and bad UTF-8 deceive whoever reads a list.
@@ -27,6 +28,11 @@ pub(super) fn hostile(path: &OsStr) -> Option<String> {
     })
 }
 
+/// The name that paths share which some file systems take for one: without upper case, and with composed characters.
+pub(in crate::app) fn fold(path: &str) -> String {
+    path.nfc().flat_map(char::to_lowercase).nfc().collect()
+}
+
 /// Turns the direction of reading, or is nothing at all.
 fn is_deceiving(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
@@ -45,9 +51,22 @@ pub(super) fn delicate(path: &OsStr) -> Option<&'static str> {
     if matches!(*name, ".gitattributes" | ".gitmodules" | ".lfsconfig") {
         return Some("git's filters and submodules");
     }
-    let hook_files = ["lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".pre-commit-config.yaml", ".envrc"];
-    if below(&[".husky", ".githooks", ".git-hooks", "hooks.d"]) || hook_files.contains(name) {
+    let hook_files = [
+        ".pre-commit-config.yaml",
+        ".pre-commit-config.yml",
+        ".envrc",
+        ".overcommit.yml",
+        ".lintstagedrc",
+        ".simple-git-hooks.json",
+        ".simple-git-hooks.js",
+        ".simple-git-hooks.cjs",
+    ];
+    let lefthook = name.trim_start_matches('.').starts_with("lefthook");
+    if below(&[".husky", ".githooks", ".git-hooks", "hooks.d", ".lefthook"]) || lefthook || hook_files.contains(name) {
         return Some("hooks");
+    }
+    if let Some(what) = names_programs(name, folders) {
+        return Some(what);
     }
     let ci_files = [
         ".gitlab-ci.yml",
@@ -92,6 +111,9 @@ pub(super) fn delicate(path: &OsStr) -> Option<&'static str> {
         "opencode.jsonc",
         "agents.override.md",
         "skill.md",
+        "qwen.md",
+        ".goosehints",
+        "warp.md",
     ];
     let agent_folders = [
         ".claude",
@@ -106,14 +128,47 @@ pub(super) fn delicate(path: &OsStr) -> Option<&'static str> {
         ".aider",
         ".continue",
         ".kiro",
+        ".qwen",
+        ".goose",
     ];
     if below(&agent_folders) || agent_files.contains(name) || name.starts_with(".aider") {
         return Some("instructions for agents");
     }
-    if below(&[".vscode", ".devcontainer", ".idea"]) {
+    let editor_files =
+        [".devcontainer.json", ".dir-locals.el", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".gdbinit", ".lldbinit"];
+    if below(&[".vscode", ".devcontainer", ".idea", ".zed"]) || editor_files.contains(name) {
         return Some("what editors run");
     }
     None
+}
+
+/// Files in which build tools and package managers are told which programs to run, before any script of the project.
+fn names_programs(name: &str, folders: &[&str]) -> Option<&'static str> {
+    let files = [
+        "rust-toolchain",
+        "rust-toolchain.toml",
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".pnpmfile.cjs",
+        ".pnpmfile.mjs",
+        ".pnp.cjs",
+        ".pnp.loader.mjs",
+        "bunfig.toml",
+        "mise.toml",
+        ".mise.toml",
+        "mise.local.toml",
+        ".tool-versions",
+        ".bazelrc",
+        ".pip.conf",
+        ".sdkmanrc",
+    ];
+    // `.cargo/config.toml`, Yarn's own releases and plugins, the wrappers of Maven and Gradle, mise's tasks.
+    let config = folders.last() == Some(&".cargo") && name.starts_with("config");
+    let wrapper =
+        folders.ends_with(&["gradle", "wrapper"]) || matches!(name, "gradlew" | "mvnw" | "gradlew.bat" | "mvnw.cmd");
+    let below = [".yarn", ".mvn", ".mise", ".bundle"].iter().any(|folder| folders.contains(folder));
+    (files.contains(&name) || config || wrapper || below).then_some("which programs the build tools run")
 }
 
 #[cfg(test)]
@@ -147,6 +202,13 @@ mod tests {
     }
 
     #[test]
+    fn one_name_in_two_forms_is_folded_alike() {
+        assert_eq!(fold("Caf\u{e9}"), fold("cafe\u{301}"));
+        assert_eq!(fold("README.md"), fold("readme.MD"));
+        assert_ne!(fold("cafe"), fold("caf\u{e9}"));
+    }
+
+    #[test]
     fn what_decides_what_runs_needs_a_person() {
         for path in [
             "flower.toml",
@@ -165,10 +227,32 @@ mod tests {
             "Jenkinsfile",
             ".ci/run",
             ".vscode/tasks.json",
+            ".cargo/config.toml",
+            "crates/x/.cargo/config",
+            "rust-toolchain.toml",
+            ".yarnrc.yml",
+            ".yarn/releases/yarn-4.cjs",
+            ".pnpmfile.cjs",
+            "mise.toml",
+            ".zed/tasks.json",
+            "lefthook-local.yml",
+            ".overcommit.yml",
+            "QWEN.md",
+            ".goosehints",
+            "gradle/wrapper/gradle-wrapper.properties",
+            ".mvn/extensions.xml",
         ] {
             assert!(delicate(OsStr::new(path)).is_some(), "{path}");
         }
-        for path in ["src/flower.toml.rs", "README.md", "src/ci.rs", "hooks/useState.ts", "docs/agents.txt"] {
+        for path in [
+            "src/flower.toml.rs",
+            "README.md",
+            "src/ci.rs",
+            "hooks/useState.ts",
+            "docs/agents.txt",
+            "src/config.toml",
+            "yarn/x",
+        ] {
             assert_eq!(delicate(OsStr::new(path)), None, "{path}");
         }
     }

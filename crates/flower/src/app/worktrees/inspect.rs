@@ -2,6 +2,7 @@
 
 use super::limits::{LARGEST_FILE, MOST_FILES, MOST_UNPACKED};
 use super::unfit::{Unfit, plain};
+use crate::app::landing::names::fold;
 use crate::git::{self, Git, GitError};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,7 @@ impl Listing {
             let above = path.match_indices('/').map(|(at, _)| &path[..at]);
             let fresh = above.filter(|folder| folders.insert((*folder).to_owned()));
             for name in fresh.chain([path]).collect::<Vec<_>>() {
-                let first = seen.entry(name.to_lowercase()).or_insert_with(|| name.to_owned());
+                let first = seen.entry(fold(name)).or_insert_with(|| name.to_owned());
                 if first != name {
                     listing.twins.insert(name.to_owned(), first.clone());
                 }

@@ -19,7 +19,7 @@ pub(in crate::app) enum Unfit {
     Files,
     #[error("its files would fill more than {} GB that MAIN does not", in_gb(MOST_UNPACKED))]
     Unpacked,
-    #[error("`{0}` and `{1}` differ only in upper and lower case")]
+    #[error("`{0}` and `{1}` differ only in upper and lower case or in composed characters")]
     Twins(String, String),
     #[error("the address of a submodule would run a program: `{0}`")]
     Submodule(String),
