@@ -61,6 +61,21 @@ impl App {
             next: format!("flower queue approve {}", landing.number),
             ..blank()
         });
+        let mut settings = Vec::new();
+        for (project, main) in &mains {
+            if let Some(problem) = self.settings_problem(project, &main.tip).await {
+                settings.push(InboxItem {
+                    kind: "alarm".to_owned(),
+                    title: format!("flower.toml of {project}"),
+                    text: problem.in_words(),
+                    by: flower(),
+                    at: main.since.clone(),
+                    next: format!("flower main --project {project}"),
+                    project: Some(project.clone()),
+                    ..blank()
+                });
+            }
+        }
         let alarms = mains.into_iter().filter_map(|(project, main)| {
             let alarm = main.alarm?;
             Some(InboxItem {
@@ -116,8 +131,14 @@ impl App {
             })
         });
         let agents = permissions.chain(given_up);
-        let mut items: Vec<InboxItem> =
-            questions.chain(approvals).chain(held).chain(alarms).chain(messages).chain(agents).collect();
+        let mut items: Vec<InboxItem> = questions
+            .chain(approvals)
+            .chain(held)
+            .chain(alarms)
+            .chain(settings)
+            .chain(messages)
+            .chain(agents)
+            .collect();
         items.sort_by(|a, b| a.at.cmp(&b.at));
         Ok(items)
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::time::Duration;
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
     pub project: ProjectSettings,
     pub worktree: WorktreeSettings,
@@ -20,7 +20,7 @@ pub struct Settings {
 #[derive(Clone, Debug, Default)]
 pub struct Checks(pub Vec<(String, CheckSettings)>);
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSettings {
     pub run: String,
@@ -30,7 +30,7 @@ pub struct CheckSettings {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct LandSettings {
     /// Whether every landing waits for the operator, or only those that change something delicate.
     pub approve: Approve,
@@ -51,7 +51,7 @@ pub enum Queue {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct AgentSettings {
     /// The profile that serves what names none.
     pub default: Option<String>,
@@ -147,14 +147,14 @@ impl<'de> Deserialize<'de> for Checks {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct ProjectSettings {
     /// MAIN's branch, where it is neither `main` nor `master`.
     pub main: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct WorktreeSettings {
     /// Files and folders of MAIN that every worktree sees, read-only.
     pub playbooks: Vec<String>,
@@ -173,12 +173,48 @@ pub struct WorktreeSettings {
 impl Settings {
     pub fn parse(text: &str) -> Result<Settings, Problem> {
         toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
             Problem::new(
                 ProblemKind::Refused,
-                format!("flower.toml cannot be read: {}", error.to_string().trim_end().replace('\n', "; ")),
-                "mend it on MAIN's branch and try again",
+                format!("flower.toml cannot be read: {}{at}", in_words(error.message())),
+                "correct it in a worktree and land that; docs/guide.md lists every key",
             )
         })
+    }
+
+    /// Checks of `before` that these settings remove or change, as they were.
+    pub fn dropped_checks(&self, before: &Settings) -> Vec<(String, CheckSettings)> {
+        let stays = |(name, check): &&(String, CheckSettings)| self.check(name) != Some(check);
+        before.checks.0.iter().filter(stays).cloned().collect()
+    }
+
+    /// What differs from `before` in the checks and in what needs the operator, in words.
+    pub fn differences(&self, before: &Settings) -> Vec<String> {
+        let mut words = Vec::new();
+        for (name, check) in &before.checks.0 {
+            match self.check(name) {
+                None => words.push(format!("it removes the check `{name}` (`{}`)", check.run)),
+                Some(now) if now.run != check.run => {
+                    words.push(format!("it changes the check `{name}` from `{}` to `{}`", check.run, now.run));
+                }
+                Some(now) if now != check => {
+                    let (from, to) = (check.timeout.as_secs(), now.timeout.as_secs());
+                    words.push(format!("it changes the time limit of the check `{name}` from {from} s to {to} s"));
+                }
+                Some(_) => {}
+            }
+        }
+        let added = self.checks.0.iter().filter(|(name, _)| before.check(name).is_none());
+        words.extend(added.map(|(name, check)| format!("it adds the check `{name}` (`{}`)", check.run)));
+        if before.land.approve == Approve::Operator && self.land.approve == Approve::Auto {
+            words.push("it lets landings in without the operator (`[land] approve`)".to_owned());
+        }
+        words
+    }
+
+    fn check(&self, name: &str) -> Option<&CheckSettings> {
+        self.checks.0.iter().find(|(known, _)| known == name).map(|(_, check)| check)
     }
 
     /// Every command that the file brings along, and everything by which it opens a jail further than usual.
@@ -201,9 +237,63 @@ impl Settings {
     }
 }
 
+/// A parser's message, with the nearest known name where a name is unknown: a misspelt section must not go unnoticed,
+/// because its checks would not run.
+fn in_words(message: &str) -> String {
+    let Some(names) = message.strip_prefix("unknown field ") else { return message.replace('\n', "; ") };
+    let mut names = names.split('`').skip(1).step_by(2);
+    let unknown = names.next().unwrap_or_default();
+    let known: Vec<&str> = names.collect();
+    let distance = |name: &&str| strsim::osa_distance(name, &unknown.to_lowercase());
+    match known.iter().min_by_key(|name| distance(name)) {
+        Some(nearest) if distance(nearest) <= 1 + unknown.len() / 3 => {
+            format!("`{unknown}` is not known; did you mean `{nearest}`?")
+        }
+        _ => format!("`{unknown}` is not known; known here: {}", known.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_misspelt_section_or_key_is_refused_and_the_nearest_one_named() {
+        for (text, says) in [
+            ("[cheks]\ntest = { run = \"x\" }", "`cheks` is not known; did you mean `checks`? in line 1"),
+            ("[land]\npush = true\nhistroy = \"squash\"", "`histroy` is not known; did you mean `history`? in line 3"),
+            ("[land]\naprove = \"operator\"", "did you mean `approve`?"),
+            ("[worktree]\nnetwrok = \"closed\"", "did you mean `network`?"),
+            ("[project]\nbranch = \"x\"", "`branch` is not known; known here: main"),
+            ("[agents]\nmaxx = 2", "did you mean `max`?"),
+            ("[checks]\nt = { run = \"x\", timout = \"1m\" }", "did you mean `timeout`?"),
+            ("colour = 1", "`colour` is not known; known here: project, worktree, checks, land, agents"),
+        ] {
+            let message = Settings::parse(text).unwrap_err().message;
+            assert!(message.contains(says), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn differences_name_each_check() {
+        let before =
+            "[checks]\na = { run = \"x\" }\nb = { run = \"y\" }\nc = { run = \"z\" }\n[land]\napprove = \"operator\"";
+        let after = "[checks]\nb = { run = \"true\" }\nc = { run = \"z\", timeout = \"1s\" }\nd = { run = \"w\" }";
+        let (before, after) = (Settings::parse(before).unwrap(), Settings::parse(after).unwrap());
+        assert_eq!(
+            after.differences(&before),
+            [
+                "it removes the check `a` (`x`)",
+                "it changes the check `b` from `y` to `true`",
+                "it changes the time limit of the check `c` from 600 s to 1 s",
+                "it adds the check `d` (`w`)",
+                "it lets landings in without the operator (`[land] approve`)",
+            ]
+        );
+        let dropped: Vec<String> = after.dropped_checks(&before).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(dropped, ["a", "b", "c"]);
+        assert!(before.differences(&before).is_empty() && before.dropped_checks(&before).is_empty());
+    }
 
     #[test]
     fn checks_run_in_the_order_of_the_file() {

@@ -76,7 +76,7 @@ fn a_check_that_deletes_everything_it_can_deletes_only_its_own_tree() {
     let (repo, home) = (flower.repo.display(), flower.home.display());
     let text = format!(
         "[checks]\nwreck = {{ run = \"rm -rf -- * .[!.]* {repo} {home} 2>/dev/null; test ! -e README.md\" }}\n\
-         after = {{ run = \"test ! -e README.md\" }}\n"
+         after = {{ run = \"test -e README.md\" }}\n"
     );
     serve(&flower, &[("flower.toml", &text), ("a/b/c", "c\n")]);
     let before = files(&flower.repo);
@@ -88,6 +88,28 @@ fn a_check_that_deletes_everything_it_can_deletes_only_its_own_tree() {
     retired(&flower, "one");
     change(&flower, "two", "y", "y\n");
     lands(&flower, "two");
+}
+
+#[test]
+fn every_check_sees_exactly_the_commit() {
+    as_each_user_unserved(|flower| {
+        let text = "[checks]\ntest = { run = \"sh ./test.sh\" }\nscan = { run = \"! grep -rn EVIL src && test ! -e $HOME/left && \
+                    test ! -e /tmp/left && test ! -e left && git diff --exit-code && test -z \\\"$(git stash list)\\\"\" }\n[land]\nretries = 0\n";
+        serve(flower, &[("flower.toml", text), ("test.sh", "exit 0\n"), ("src/a", "a\n")]);
+        new(flower, "one", &[]);
+        let hide = "rm -f src/b; touch left $HOME/left /tmp/left; git update-index --assume-unchanged src/b; exit 0\n";
+        put(flower, &tree(flower, "one").join("test.sh"), hide);
+        put(flower, &tree(flower, "one").join("src/b"), "EVIL\n");
+        commit_inside(flower, "one", "hides it");
+        let landing = land(flower, "one");
+        assert_eq!(landing["state"], "rejected", "{landing:#}");
+        says(&landing["reason"], "the check `scan` failed");
+        assert!(!flower.repo.join("src/b").exists());
+        // What the first check leaves behind is nothing to the second.
+        put(flower, &tree(flower, "one").join("src/b"), "good\n");
+        commit_inside(flower, "one", "good");
+        lands(flower, "one");
+    });
 }
 
 #[test]

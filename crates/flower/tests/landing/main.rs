@@ -7,12 +7,13 @@ mod checks;
 #[path = "../common/mod.rs"]
 mod common;
 mod diff;
-mod gate;
 mod doctor;
+mod gate;
 mod guard;
 mod index_lock;
 mod life;
 mod served;
+mod settings;
 mod upstream;
 
 use common::work::*;

@@ -17,6 +17,7 @@ fn a_full_disk_leaves_nothing_half_made_and_loses_nothing() {
         }
         flower.git(&flower.repo, &["add", "."]);
         flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "large"]);
+        record_main(&flower);
         new(&flower, "before", &[]);
         inside_ok(&flower, "before", "echo kept > kept");
         // Room for events, not for another checkout of two megabytes.

@@ -48,12 +48,31 @@ fn private(flower: &Flower, name: &str) -> PathBuf {
     flower.home.join("seals/repo").join(name).join("private.git")
 }
 
-/// A commit in MAIN.
+/// A commit in MAIN that flower takes for its tip.
 fn commit_in_main(flower: &Flower, path: &str, content: &str) -> String {
     put(flower, &flower.repo.join(path), content);
     flower.git(&flower.repo, &["add", "--force", path]);
     flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", path]);
+    record_main(flower);
     git(flower, &flower.repo, &["rev-parse", "HEAD"])
+}
+
+/// Lets flower take MAIN as it is for its tip: by registering it anew, or by adopting it where worktrees are alive.
+fn record_main(flower: &Flower) {
+    // What flower has not looked at yet it takes as it finds it.
+    if flower.json(&["project"]) == serde_json::json!([]) {
+        return;
+    }
+    if flower.json(&["worktree"]) == serde_json::json!([]) {
+        flower.ok(&["project", "remove", "repo"]);
+        flower.ok(&["init"]);
+        return;
+    }
+    let landing = flower.json(&["main", "adopt"])["landing"]["id"].to_string();
+    flower.run(&["queue", "approve", &landing]);
+    common::eventually("MAIN is adopted", || {
+        (flower.json(&["queue", "show", &landing])["state"] == "landed").then_some(())
+    });
 }
 
 fn remove(flower: &Flower, name: &str) {

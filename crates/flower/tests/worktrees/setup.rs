@@ -169,7 +169,9 @@ fn what_opens_the_jail_further_waits_for_approval() {
         new(flower, "one", &[]);
         assert_eq!(inside_ok(flower, "one", &format!("cat {}", read.display())), "precious");
         // Another file than the one that was approved.
+        remove(flower, "one");
         commit_in_main(flower, "flower.toml", "[worktree]\nread = [\"/etc/hostname\", \"/root\"]\n");
+        flower.ok(&["worktree", "restore", "one"]);
         let refused = flower.run(&["worktree", "shell", "one", "--", "true"]);
         assert_eq!(refused.code, 1, "{refused:?}");
     });
@@ -204,6 +206,8 @@ fn setup_commands_wait_for_approval_and_again_when_they_change() {
             &flower.repo,
             &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "--message", "other commands"],
         );
+        ["without", "one", "two"].iter().for_each(|name| remove(flower, name));
+        record_main(flower);
         assert_eq!(flower.fails(&["worktree", "new", "three"], 1)["kind"], "refused");
         // An approval is for what was read.
         let body = json!({ "sha256": approved["sha256"] });
@@ -278,6 +282,7 @@ fn submodules_are_filled_from_mains_own_clones() {
         flower
             .git(&flower.repo, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", url, "vendor/lib"]);
         flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "submodule"]);
+        record_main(flower);
         for (name, seal) in [("one", "--sealed"), ("two", "--linked")] {
             new(flower, name, &[seal]);
             assert_eq!(inside_ok(flower, name, "cat vendor/lib/lib.c; git status --porcelain"), "int x;", "{seal}");
@@ -321,11 +326,11 @@ fn attributes_without_lfs_are_no_reason_to_refuse() {
 }
 
 #[test]
-fn a_broken_flower_toml_is_said_and_nothing_is_made() {
+fn with_a_broken_flower_toml_a_worktree_is_there_to_correct_it_in_without_a_network() {
     with_settings("[worktree\n", |flower| {
-        let before = traces(flower);
-        let error = flower.fails(&["worktree", "new", "one"], 1);
-        says(&error["message"], "flower.toml cannot be read");
-        assert_eq!(traces(flower), before);
+        says(&flower.json(&["main"])["notes"], "flower.toml cannot be read");
+        new(flower, "one", &[]);
+        let interfaces = inside_ok(flower, "one", "cut -d: -f1 /proc/net/dev | tail -n +3 | tr -d ' '");
+        assert_eq!(interfaces, "lo");
     });
 }

@@ -15,7 +15,7 @@ fn a_clean_worktree_gets_what_main_has() {
         assert_eq!(sync(&flower, "one")["merged"], true, "nothing to do");
         inside_ok(&flower, "one", "echo mine > mine; git add mine; git commit -qm mine");
         let tip = commit_in_main(&flower, "theirs", "theirs");
-        assert_eq!(show(&flower, "one")["behind"], 1);
+        assert_eq!(show(&flower, "one")["behind"], 2);
         let synced = sync(&flower, "one");
         assert_eq!((&synced["merged"], &synced["reason"]), (&json!(true), &Value::Null), "{seal}: {synced}");
         assert_eq!(synced["worktree"]["behind"], 0, "{seal}: {synced}");

@@ -68,6 +68,23 @@ pub(super) struct Job<'a> {
     pub(super) commits: &'a [String],
     pub(super) facts: &'a Facts,
     pub(super) settings: &'a Settings,
+    /// What runs, in order.
+    pub(super) checks: &'a [(String, CheckSettings)],
+}
+
+/// In front of the name of a check that MAIN has and the landing removes or changes.
+const BEFORE: &str = "before-";
+
+/// The checks of the merged `flower.toml`, then those of MAIN that it removes or changes: a landing cannot lower the bar
+/// for itself.
+pub(super) fn planned(settings: &Settings, dropped: Vec<(String, CheckSettings)>) -> Vec<(String, CheckSettings)> {
+    let before = dropped.into_iter().map(|(name, check)| (format!("{BEFORE}{name}"), check));
+    settings.checks.0.iter().cloned().chain(before).collect()
+}
+
+/// Whether the name is that of a check which MAIN has and the landing removes or changes.
+pub(super) fn is_dropped(name: &str, settings: &Settings) -> bool {
+    name.starts_with(BEFORE) && settings.checks.0.iter().all(|(known, _)| known != name)
 }
 
 impl App {
@@ -113,13 +130,14 @@ impl App {
     /// All of them, one after the other, until one fails.
     async fn run_checks(&self, job: &Job<'_>, commit: &str, attempt: u64) -> Result<Vec<Check>, Problem> {
         let (number, project) = (job.landing.number, &job.landing.project);
-        let candidate = self.candidate(job.repository, project, number, commit, job.facts, job.settings).await?;
-        failpoint::here("landing.candidate");
         let folder = self.landing_folder(number);
         let io = |error: io::Error| self.home.problem(&folder, &error);
         disk::make_private(&folder).map_err(io)?;
         let mut ran = Vec::new();
-        for (name, check) in &job.settings.checks.0 {
+        for (name, check) in job.checks {
+            // A fresh one for each: what one check changes or leaves behind must not decide about the next.
+            let candidate = self.candidate(job.repository, project, number, commit, job.facts, job.settings).await?;
+            failpoint::here("landing.candidate");
             let log = log_name(attempt, name);
             let began = Instant::now();
             self.stirs.stir(Stirs::LANDINGS);

@@ -7,6 +7,7 @@ use super::objects::{self, Found};
 use crate::app::App;
 use crate::app::main_branch::served::{self, Change};
 use crate::app::settings::{Approve, Settings};
+use crate::app::worktrees::facts::{Facts, SettingsProblem};
 use crate::app::worktrees::limits::MOST_FILES;
 use crate::error::Problem;
 use crate::git::{self, NamedPath};
@@ -17,7 +18,7 @@ use flower_core::landing::{Source, reverted_before};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 /// More files than this need the operator.
 const MANY_FILES: usize = 10_000;
@@ -62,6 +63,7 @@ impl App {
         landing: &Landing,
         merged: &Merged,
         settings: &Settings,
+        facts: &Facts,
         found: &Found,
     ) -> Result<Opinion, Problem> {
         let mut opinion = Opinion::default();
@@ -83,7 +85,7 @@ impl App {
             let megabytes = objects::LARGE >> 20;
             opinion.hold(format!("{} of its files are larger than {megabytes} MB", found.large), None);
         }
-        self.look_at_changes(repository, landing, merged, &mut opinion).await?;
+        self.look_at_changes(repository, landing, merged, facts, &mut opinion).await?;
         look_at_merges(repository, found, &mut opinion).await?;
         self.look_at_leases(repository, landing, &mut opinion).await?;
         self.look_at_reverts(landing, &mut opinion).await?;
@@ -104,9 +106,6 @@ impl App {
         Ok(opinion)
     }
 
-    /// Commits that touch what another agent had reserved when they were made.
-    async fn look_at_leases(
-        &self,
     /// Briefs that were reverted: the operator took them out of MAIN, so the operator lets them in again.
     async fn look_at_reverts(&self, landing: &Landing, opinion: &mut Opinion) -> Result<(), Problem> {
         for &brief in &landing.briefs {
@@ -118,6 +117,9 @@ impl App {
         Ok(())
     }
 
+    /// Commits that touch what another agent had reserved when they were made.
+    async fn look_at_leases(
+        &self,
         repository: &Repository,
         landing: &Landing,
         opinion: &mut Opinion,
@@ -162,6 +164,7 @@ impl App {
         repository: &Repository,
         landing: &Landing,
         merged: &Merged,
+        facts: &Facts,
         opinion: &mut Opinion,
     ) -> Result<(), Problem> {
         let git_reads = git::named_paths(repository).await?;
@@ -179,13 +182,13 @@ impl App {
             if let Some(what) = names::delicate(path).filter(|_| by_others || landing.source == Source::Settings) {
                 opinion.hold(format!("it changes {what}"), Some(path));
             }
-        }
-        look_at_links(repository, &facts.main_tip, merged, opinion).await?;
-        look_at_twins(repository, merged, opinion).await
             let named = git_reads.iter().find(|named| by_others && Path::new(path).starts_with(&named.path));
             if let Some(NamedPath { key, .. }) = named {
                 opinion.hold(format!("it changes what git's setting `{key}` of MAIN names"), Some(path));
             }
+        }
+        look_at_links(repository, &facts.main_tip, merged, opinion).await?;
+        look_at_twins(repository, merged, opinion).await
     }
 }
 
@@ -193,9 +196,9 @@ impl App {
 /// stays as it is can be turned by another one, or by a folder or file that goes.
 async fn look_at_links(
     repository: &Repository,
+    onto: &str,
     merged: &Merged,
     opinion: &mut Opinion,
-    onto: &str,
 ) -> Result<(), Problem> {
     let turns = |change: &Change| change.mode == "120000" || matches!(change.kind, 'D' | 'T');
     if !merged.changes.iter().any(turns) {

@@ -18,6 +18,7 @@ pub(in crate::app) use merge::{commit, conflicts_with, is_ancestor};
 use super::App;
 use super::main_branch::Watch;
 use super::projects::ProjectChoice;
+use super::worktrees::facts::SettingsProblem;
 use super::worktrees::refs::tip;
 use super::{require_operator, require_steering};
 use crate::error::{Problem, ProblemKind};
@@ -54,6 +55,8 @@ pub struct Landings {
     stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
     /// Projects in which something went wrong that another try at once would not mend.
     resting: Mutex<HashMap<String, Rest>>,
+    /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
+    pub(in crate::app) settings: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
     /// What follows a landing happens one after the other; what worktrees were told last.
     following: AsyncMutex<HashMap<u64, after::Note>>,
     pub(in crate::app) watch: Watch,
@@ -122,15 +125,15 @@ fn candidate_pin(number: u64) -> String {
     format!("{}-candidate", pin(number))
 }
 
-impl App {
-    /// Queues what is committed in a worktree.
-    pub async fn land_worktree(
-        &self,
 /// All refs that a landing has while it is open.
 pub(in crate::app) fn pins(number: u64) -> [String; 2] {
     [pin(number), candidate_pin(number)]
 }
 
+impl App {
+    /// Queues what is committed in a worktree.
+    pub async fn land_worktree(
+        &self,
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
@@ -236,17 +239,17 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
         git::in_main(&repository).args(["update-ref", &pin(number), &commit]).run().await?;
         // One that this one replaces may be running.
         self.stop_ended().await?;
+        for recorded in &queued {
+            if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
+                self.unpin(&self.landing(replaced.number).await?).await;
+            }
+        }
         self.landings.wake();
         self.landing_view(number).await
     }
 
     /// Running landings that were cancelled or replaced.
     async fn stop_ended(&self) -> Result<(), Problem> {
-        for recorded in &queued {
-            if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
-                self.unpin(&self.landing(replaced.number).await?).await;
-            }
-        }
         let running: Vec<u64> = self.landings.stops.lock().expect("no panic while held").keys().copied().collect();
         for number in running {
             if !self.landing(number).await?.is_open() {
@@ -269,6 +272,7 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
         self.submit(caller, Command::Landing { number, step: Step::Cancel { why } }).await?;
         drop(held);
         self.landings.stop(number);
+        self.unpin(&landing).await;
         self.landings.wake();
         self.landing_view(number).await
     }
@@ -385,12 +389,12 @@ pub(in crate::app) fn pins(number: u64) -> [String; 2] {
             flaky: landing.flaky,
             paths: landing.paths,
             reverts: landing.of,
+            why: landing.why,
             batch: None,
             by: landing.by,
             queued_at: landing.queued_at,
             ended_at: landing.ended_at,
         }
-            why: landing.why,
     }
 
     /// The output of one check, from a byte on; of the newest run, which may be at it.

@@ -1,6 +1,6 @@
 //! Works the queue: takes what the policy says is next, and brings it to MAIN or back with a reason.
 
-use super::checks::{Job, Outcome};
+use super::checks::{self, Job, Outcome};
 use super::gate::Opinion;
 use super::merge::{self, Merged, NotMerged};
 use super::{candidate_pin, pins};
@@ -184,7 +184,7 @@ impl App {
                 return self.reject(&landing, Verdict::Gate, problem.message, vec!["flower.toml".into()], vec![]).await;
             }
         };
-        let opinion = self.gate(&repository, &landing, &merged, &settings, &found).await?;
+        let opinion = self.gate(&repository, &landing, &merged, &settings, &facts, &found).await?;
         failpoint::here("landing.gated");
         if let Some(end) = self.heed(&landing, &opinion).await? {
             return Ok(end);
@@ -197,14 +197,22 @@ impl App {
         };
         let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
         // Nothing else leads to it yet, and somebody may tidy up while it is checked.
-        if !settings.checks.0.is_empty() {
+        let dropped = if landing.waived { Vec::new() } else { settings.dropped_checks(&facts.settings) };
+        if !settings.checks.0.is_empty() || !dropped.is_empty() {
             git::in_main(&repository).args(["update-ref", &candidate_pin(number), &candidate]).run().await?;
         }
         let step = Step::Begin { onto: onto.clone(), merge_commit: candidate };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.begun");
-        let job =
-            Job { repository: &repository, landing: &landing, commits: &commits, facts: &facts, settings: &settings };
+        let checks = checks::planned(&settings, dropped);
+        let job = Job {
+            repository: &repository,
+            landing: &landing,
+            commits: &commits,
+            facts: &facts,
+            settings: &settings,
+            checks: &checks,
+        };
         let verified = match self.check(&job, stop.clone()).await? {
             Outcome::Green(verified) => verified,
             Outcome::Stopped => return Ok(End::Put("it was stopped".to_owned())),
@@ -214,15 +222,21 @@ impl App {
                     127 => "was not found (127)".to_owned(),
                     code => format!("failed ({code})"),
                 };
-                let why = format!(
+                let mut why = format!(
                     "the check `{}` {how}, on the merge with MAIN; `flower queue log {number} {0}`",
                     check.name
                 );
+                if checks::is_dropped(&check.name, &settings) {
+                    why.push_str(
+                        "; MAIN has it now, and the landing removes or changes it: if it must go although it fails, land \
+                         again and `flower queue approve L --waive-checks`",
+                    );
+                }
                 return self.reject(&landing, Verdict::Checks, why, Vec::new(), Vec::new()).await;
             }
         };
         let turn = self.main_turn(&landing.project).await?;
-        self.finish(&turn, &landing, &main, &old, &Target::Verified(&verified), &merged, &settings).await
+        self.finish(&turn, &landing, &main, &old, &Target::Verified(&verified), &merged, checks.is_empty()).await
     }
 
     /// With the turn: the last look, the move, and the record of it.
@@ -235,14 +249,14 @@ impl App {
         old: &str,
         target: &Target<'_>,
         merged: &Merged,
-        settings: &Settings,
+        unchecked: bool,
     ) -> Result<End, Problem> {
         let number = landing.number;
         // Cancelled, frozen, alarmed, edited: all of it may have happened during the checks.
         if self.landing(number).await?.state != State::Checking {
             return Ok(End::Settled);
         }
-        let (now, tip) = match settings.checks.0.is_empty() {
+        let (now, tip) = match unchecked {
             // Then the first look is as good as another, as long as MAIN is the branch that is checked out: git moves only what is
             // where it was, and of files only those that nobody has edited.
             true => {

@@ -15,6 +15,7 @@ pub use watch::Watch;
 
 use super::App;
 use super::projects::ProjectChoice;
+use super::worktrees::facts::SettingsProblem;
 use super::worktrees::refs::tip;
 use crate::error::Problem;
 use crate::git;
@@ -26,10 +27,10 @@ use flower_core::{Caller, Command, Main};
 use std::fs;
 use std::time::Duration;
 
-/// A status of a very large checkout.
 /// Where everything stays that was found in MAIN and put elsewhere.
 pub(in crate::app) const SAVED: &str = "refs/flower/saved";
 
+/// A status of a very large checkout.
 const STATUS: Duration = Duration::from_secs(5 * 60);
 
 /// MAIN as it is in this moment.
@@ -96,8 +97,7 @@ pub(in crate::app) fn way_out(what: Alarm) -> &'static str {
 impl App {
     /// MAIN as the log has it. One that nobody has looked at yet is recorded as it is now.
     pub(in crate::app) async fn main_of(&self, project: &str) -> Result<Main, Problem> {
-        let of = project.to_owned();
-        if let Some(main) = self.store.read(move |conn| landings::main(conn, &of)).await? {
+        if let Some(main) = self.recorded_main(project).await? {
             return Ok(main);
         }
         let facts = self.facts_of(project).await?;
@@ -108,9 +108,27 @@ impl App {
         if let Err(problem) = hook::put_up(&self.repository(project).await?, &branch) {
             tracing::warn!("{project}: {}", problem.message);
         }
+        self.recorded_main(project).await?.ok_or_else(|| Problem::bug("MAIN was recorded and is not there"))
+    }
+
+    /// MAIN as the log has it, if it was looked at before.
+    pub(in crate::app) async fn recorded_main(&self, project: &str) -> Result<Option<Main>, Problem> {
         let of = project.to_owned();
-        let main = self.store.read(move |conn| landings::main(conn, &of)).await?;
-        main.ok_or_else(|| Problem::bug("MAIN was recorded and is not there"))
+        Ok(self.store.read(move |conn| landings::main(conn, &of)).await?)
+    }
+
+    /// What is wrong with MAIN's `flower.toml`, found out once for each tip.
+    pub(in crate::app) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
+        if let Some((known, problem)) = self.landings.settings.lock().expect("no panic while held").get(project)
+            && known == tip
+        {
+            return problem.clone();
+        }
+        // A repository that cannot be read is told of elsewhere.
+        let problem = self.facts_of(project).await.ok()?.settings_problem;
+        let mut known = self.landings.settings.lock().expect("no panic while held");
+        known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
+        problem
     }
 
     /// Looks at MAIN now, and raises or ends an alarm.
@@ -148,10 +166,14 @@ impl App {
     async fn view_main(&self, turn: &MainTurn, main: Main, seen: Seen) -> Result<MainView, Problem> {
         let state = self.state_of(&turn.project, &main);
         let protection = self.protection().await;
-        let settings = self.facts_of(&turn.project).await.map(|facts| facts.settings).ok();
         let mut notes = Vec::new();
-        if settings.as_ref().is_some_and(|settings| settings.checks.0.is_empty()) {
-            notes.push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned());
+        if let Ok(facts) = self.facts_of(&turn.project).await {
+            match facts.settings_problem {
+                Some(problem) => notes.push(problem.in_words()),
+                None if facts.settings.checks.0.is_empty() => notes
+                    .push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned()),
+                None => {}
+            }
         }
         let fence = hook::state(&turn.repository);
         notes.extend(fence.note());

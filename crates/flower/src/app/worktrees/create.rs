@@ -44,7 +44,8 @@ impl App {
         }
         let turn = self.worktrees.turn(&repository.root);
         let holding = turn.lock().await;
-        let facts = Facts::gather(&repository, new.from.as_deref(), &worktree::branch(&name)).await?;
+        let main = self.recorded_main(&project).await?;
+        let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
         self.require_makeable(&repository, &facts, &new, &project, &name).await?;
         let request = worktree::Request {
             project,

@@ -3,13 +3,16 @@
 use crate::app::settings::Settings;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
+use crate::jail::Network;
 use crate::repository::Repository;
+use flower_core::Main;
 use std::fs;
 
 #[derive(Clone, Debug)]
 pub(in crate::app) struct Facts {
     /// MAIN's branch; the one it is on if none is called `main` or `master`.
     pub(in crate::app) main_branch: String,
+    /// The recorded tip, once MAIN is recorded.
     pub(in crate::app) main_tip: String,
     /// The commit to begin at, and how it was named.
     pub(in crate::app) base: String,
@@ -19,24 +22,33 @@ pub(in crate::app) struct Facts {
     /// Where the worktree's branch stands, if it is there already.
     pub(in crate::app) branch: Option<String>,
     pub(in crate::app) settings: Settings,
+    /// What is wrong with the `flower.toml` of MAIN's tip, where an earlier version is in force.
+    pub(in crate::app) settings_problem: Option<SettingsProblem>,
     pub(in crate::app) attributes: String,
     pub(in crate::app) submodules: String,
 }
 
 impl Facts {
-    /// Of `from`, or of MAIN's branch if nothing is said.
-    pub(super) async fn gather(repository: &Repository, from: Option<&str>, branch: &str) -> Result<Facts, Problem> {
-        let head = head_branch(repository);
-        let names: Vec<&str> = ["main", "master"].into_iter().chain(head.as_deref()).collect();
-        let mut wanted: Vec<String> = names.iter().map(|name| format!("refs/heads/{name}")).collect();
-        wanted.push("HEAD".to_owned());
+    /// Of `from`, or of MAIN if that is `None`. Where MAIN is recorded, the recorded tip counts, not where its branch may
+    /// have been moved by hand: that commit has passed no check.
+    pub(super) async fn gather(
+        repository: &Repository,
+        main: Option<&Main>,
+        from: Option<&str>,
+        branch: &str,
+    ) -> Result<Facts, Problem> {
+        let names = match main {
+            Some(main) => vec![(main.tip.clone(), main.branch.clone())],
+            None => likely_mains(repository),
+        };
         let mut questions = Questions::default();
-        let settings: Vec<_> = wanted.iter().map(|name| questions.content(name, "flower.toml")).collect();
-        let mains: Vec<_> = wanted.iter().map(|name| questions.commit(name)).collect();
+        let settings: Vec<_> = names.iter().map(|(name, _)| questions.content(name, "flower.toml")).collect();
+        let mains: Vec<_> = names.iter().map(|(name, _)| questions.commit(name)).collect();
         let blocked = questions.commit("refs/heads/flower");
         let own = questions.commit(&format!("refs/heads/{branch}"));
         let given = from.map(|from| flower_core::text::line("base", from, 250)).transpose()?;
-        let bases: Vec<Base> = wanted.iter().chain(&given).map(|name| questions.base(name)).collect();
+        let bases: Vec<Base> =
+            names.iter().map(|(name, _)| name).chain(&given).map(|name| questions.base(name)).collect();
         let no_such = |from: &str| {
             Problem::new(
                 ProblemKind::NotFound,
@@ -51,20 +63,16 @@ impl Facts {
         };
 
         let Some(found) = mains.iter().position(|&main| answers.get(main).is_some()) else {
-            return Err(Problem::new(
-                ProblemKind::Refused,
-                format!("{} has no commits yet", repository.root.display()),
-                "make the first one: `git add -A`, then `git commit -m \"first\"`",
-            ));
+            return Err(no_main(repository, main));
         };
-        let settings = Settings::parse(&answers.text(settings[found]))?;
-        let mut main = wanted[found].clone();
+        let mut main_branch = names[found].1.clone();
         let mut main_tip = answers.get(mains[found]).unwrap_or_default().to_owned();
-        let mut seen = answers.base(if given.is_some() { &bases[wanted.len()] } else { &bases[found] });
-        if let Some(named) = &settings.project.main {
-            main = format!("refs/heads/{}", flower_core::text::line("branch", named, 250)?);
+        let in_force = InForce::of(repository, &main_tip, &answers.text(settings[found])).await?;
+        let mut seen = answers.base(if given.is_some() { &bases[names.len()] } else { &bases[found] });
+        if let (None, Some(named)) = (main, &in_force.settings.project.main) {
+            main_branch = flower_core::text::line("branch", named, 250)?;
             let mut questions = Questions::default();
-            let base = questions.base(&main);
+            let base = questions.base(&format!("refs/heads/{main_branch}"));
             let answers = questions.ask(repository).await?;
             let Some(tip) = answers.get(base.commit) else {
                 return Err(Problem::new(
@@ -78,21 +86,103 @@ impl Facts {
                 seen = answers.base(&base);
             }
         }
-        let from = given.unwrap_or_else(|| main.trim_start_matches("refs/heads/").to_owned());
+        let from = given.unwrap_or_else(|| main_branch.clone());
         let Some((commit, attributes, submodules)) = seen else {
             return Err(no_such(&from));
         };
         Ok(Facts {
-            main_branch: main.trim_start_matches("refs/heads/").to_owned(),
+            main_branch,
             main_tip,
             base: commit,
             from,
             blocked: answers.get(blocked).is_some(),
             branch: answers.get(own).map(str::to_owned),
-            settings,
+            settings: in_force.settings,
+            settings_problem: in_force.problem,
             attributes,
             submodules,
         })
+    }
+}
+
+/// Refs that may be MAIN of a repository that has not been looked at yet, each with the name of its branch.
+fn likely_mains(repository: &Repository) -> Vec<(String, String)> {
+    let head = head_branch(repository);
+    let names: Vec<&str> = ["main", "master"].into_iter().chain(head.as_deref()).collect();
+    let mut mains: Vec<_> = names.iter().map(|name| (format!("refs/heads/{name}"), (*name).to_owned())).collect();
+    mains.push(("HEAD".to_owned(), "HEAD".to_owned()));
+    mains
+}
+
+fn no_main(repository: &Repository, main: Option<&Main>) -> Problem {
+    let root = repository.root.display();
+    match main {
+        None => Problem::new(
+            ProblemKind::Refused,
+            format!("{root} has no commits yet"),
+            "make the first one: `git add -A`, then `git commit -m \"first\"`",
+        ),
+        Some(main) => Problem::new(
+            ProblemKind::Refused,
+            format!("{root} does not have the commit {} that MAIN stood at", main.tip),
+            "bring it back, for instance with `git fetch`; `flower log export` lists every landing",
+        ),
+    }
+}
+
+/// The settings that count, and what is wrong with those of MAIN's tip if they are older ones.
+struct InForce {
+    settings: Settings,
+    problem: Option<SettingsProblem>,
+}
+
+/// A `flower.toml` in MAIN that cannot be read: it came by another way than a landing, or from an older flower.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::app) struct SettingsProblem {
+    pub(in crate::app) why: String,
+    /// The commit whose version is in force; without one there are no checks, and nothing lands unasked.
+    pub(in crate::app) in_force: Option<String>,
+}
+
+impl SettingsProblem {
+    pub(in crate::app) fn in_words(&self) -> String {
+        let next = "correct it in a worktree and land that; it waits for your approval";
+        match &self.in_force {
+            Some(commit) => {
+                let commit = commit.get(..12).unwrap_or(commit);
+                format!("{}; the version of {commit} stays in force; {next}", self.why)
+            }
+            None => format!("{}; no earlier version is valid, so every landing waits for you; {next}", self.why),
+        }
+    }
+}
+
+impl InForce {
+    /// The newest valid version on MAIN's first-parent history.
+    async fn of(repository: &Repository, tip: &str, text: &str) -> Result<InForce, Problem> {
+        /// Versions that are tried.
+        const MOST_VERSIONS: &str = "--max-count=20";
+        let why = match Settings::parse(text) {
+            Ok(settings) => return Ok(InForce { settings, problem: None }),
+            Err(problem) => problem.message,
+        };
+        let args =
+            ["log", "--first-parent", MOST_VERSIONS, "--format=%H", "--end-of-options", tip, "--", "flower.toml"];
+        let commits = git::in_main(repository).args(args).line().await?;
+        for commit in commits.lines() {
+            let mut questions = Questions::default();
+            let question = questions.content(commit, "flower.toml");
+            // One that deleted the file is no version of it.
+            let Some((_, content)) = questions.ask(repository).await?.0.swap_remove(question) else { continue };
+            if let Ok(settings) = Settings::parse(&String::from_utf8_lossy(&content)) {
+                let problem = Some(SettingsProblem { why, in_force: Some(commit.to_owned()) });
+                return Ok(InForce { settings, problem });
+            }
+        }
+        // What the file was to keep away from the network is not known, so nothing reaches it.
+        let mut settings = Settings::default();
+        settings.worktree.network = Some(Network::Closed);
+        Ok(InForce { settings, problem: Some(SettingsProblem { why, in_force: None }) })
     }
 }
 

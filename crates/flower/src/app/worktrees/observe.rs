@@ -80,7 +80,8 @@ impl App {
 
     pub(in crate::app) async fn facts_of(&self, project: &str) -> Result<Facts, Problem> {
         let repository = self.repository(project).await?;
-        Facts::gather(&repository, None, "flower/none").await
+        let main = self.recorded_main(project).await?;
+        Facts::gather(&repository, main.as_ref(), None, "flower/none").await
     }
 
     async fn look_at(&self, worktree: Worktree, facts: Option<&Facts>) -> Result<WorktreeView, Problem> {
