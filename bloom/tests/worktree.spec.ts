@@ -173,7 +173,7 @@ test("a worktree is brought up to date, an agent is started in it, and it lands"
   await page.getByRole("radio", { name: /^sh / }).check();
   await expectNoSeriousFindings(page);
   await look(page, "worktree-spawn");
-  await page.getByRole("button", { name: "Start it" }).click();
+  await page.getByRole("button", { name: "Start sh" }).click();
   await expect(page.getByRole("group", { name: "Terminal of sh-1" })).toBeVisible();
   await page.getByRole("button", { name: "Land", exact: true }).click();
   await page.getByRole("button", { name: "Queue it" }).click();
