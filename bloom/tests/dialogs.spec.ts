@@ -115,6 +115,39 @@ test("every dialog is opened, left with Escape, and gives the focus back", async
   await expect(status).toBeFocused();
 });
 
+test("what is typed as soon as a dialog opens goes into its first field", async ({ page, flower }) => {
+  flower.dispatched("Greet", "hang");
+  flower.run("worktree", "new", "lane", "--lane");
+  const opens: [path: string, key: string, dialog: string | RegExp, field: string][] = [
+    ["/landing", "f", "Freeze MAIN?", "Why"],
+    ["/landing", "h", "Halt everything?", "Why"],
+    ["/worktrees/lane", "l", "Land lane", "Title"],
+    ["/worktrees", "n", "New worktree", "Name"],
+    ["/settings", "t", "New token", "Name of the agent"],
+  ];
+  await flower.open(page);
+  for (const [path, key, name, field] of opens) {
+    await page.goto(`${flower.url}${path}`);
+    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+    const dialog = page.getByRole("dialog", { name });
+    await expect(async () => {
+      await page.keyboard.press(key);
+      await expect(dialog).toBeVisible({ timeout: 1_000 });
+    }).toPass();
+    await page.keyboard.type("Release day");
+    await expect(dialog.getByRole("textbox", { name: field })).toHaveValue("Release day");
+    await page.keyboard.press("Escape");
+  }
+  await page.goto(`${flower.url}/agents/play-1`);
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(page.getByRole("textbox", { name: "Why, if you like" })).toBeFocused();
+  await page.keyboard.press("Escape");
+  // Profiles are read once the dialog is open.
+  await page.goto(`${flower.url}/worktrees/lane`);
+  await page.getByRole("button", { name: "Start an agent" }).click();
+  await expect(page.getByRole("dialog").getByRole("radio").first()).toBeFocused();
+});
+
 test("the palette is left step by step, and what it opens comes after it", async ({ page, flower }) => {
   await flower.open(page, "/briefs");
   const from = page.getByRole("searchbox", { name: "Search briefs" });

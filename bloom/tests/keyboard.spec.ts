@@ -85,6 +85,8 @@ test("from an idea to MAIN by keyboard alone: written, accepted, dispatched, rea
   await expect(page).toHaveURL(/\/landing\/1$/);
   await expect(page.getByRole("region", { name: "CLAUDE.md" })).toContainText("Be kind.");
   await press(page, "a");
+  await tabTo(page, /^Approve landing 1/);
+  await press(page, "Enter");
   await expect(page.getByText("landed", { exact: true }).first()).toBeVisible();
   expect(flower.git("show", "main:CLAUDE.md")).toBe("Be kind.\n");
 

@@ -163,19 +163,95 @@ test("MAIN is frozen with a reason and thawed, in both windows", async ({ page, 
   for (const window of [page, other]) await expect(window.getByText("MAIN stable")).toBeVisible();
 });
 
-test("a landing is taken back out, and its history says so", async ({ page, flower }) => {
+test("a landing without a brief is reverted with a reason, and its history says so", async ({ page, flower }) => {
   committed(flower, "lane", "src/y.txt", "fine");
   flower.run("land", "lane", "--wait");
   await flower.open(page, "/landing/1");
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await page.getByRole("button", { name: "Revert landing 1" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Queue the reverse" }).click();
+  const dialog = page.getByRole("dialog", { name: "Revert landing 1?" });
+  await expect(dialog.getByRole("radio")).toHaveCount(0);
+  await dialog.getByRole("textbox", { name: "Why" }).fill("It is slow");
+  await dialog.getByRole("button", { name: "Revert", exact: true }).click();
   await expect(page).toHaveURL(/\/landing\/2$/);
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await page.goto(`${flower.url}/landing`);
   await expect(page.getByText("taken back out", { exact: true })).toBeVisible();
   await expectNoSeriousFindings(page);
   await look(page, "landing-history");
+});
+
+/** A brief whose work is in MAIN as landing 1. */
+async function landed(flower: Flower): Promise<number> {
+  const number = flower.dispatched("Greet", "write src/hello.txt hi\ncommit greet\nhand-back done");
+  const state = () => flower.json<{ status: string }>("brief", "show", String(number)).status;
+  await expect.poll(state, { timeout: 30_000 }).toBe("landed");
+  return number;
+}
+
+test("a revert needs a reason, parks its brief, and starts no agent", async ({ page, flower }) => {
+  const number = await landed(flower);
+  await flower.open(page, "/landing/1");
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  const sent: unknown[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sent.push(request.postDataJSON());
+  });
+  await page.keyboard.press("r");
+  const dialog = page.getByRole("dialog", { name: "Revert landing 1?" });
+  const why = dialog.getByRole("textbox", { name: "Why" });
+  const park = dialog.getByRole("button", { name: "Revert and park" });
+  await expect(why).toBeFocused();
+  await expect(dialog.getByRole("radio", { name: /^Park the brief/ })).toBeChecked();
+  await expect(dialog).toContainText("Landing this brief again will need your approval.");
+  await page.keyboard.press("Enter");
+  await page.keyboard.type("   ");
+  await page.keyboard.press("Enter");
+  await expect(park).toBeDisabled();
+  await expectNoSeriousFindings(page);
+  await look(page, "landing-revert");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  expect(sent).toEqual([]);
+
+  await page.getByRole("button", { name: "Revert landing 1" }).click();
+  await why.fill("The greeting is rude");
+  // By keyboard: to the choice and back to the one that starts nothing.
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("ArrowDown");
+  await expect(dialog.getByRole("button", { name: "Revert and start a fix" })).toBeEnabled();
+  await look(page, "landing-revert-fix");
+  await page.keyboard.press("ArrowUp");
+  await expect(park).toBeEnabled();
+  await park.click();
+  await expect(page).toHaveURL(/\/landing\/2$/);
+  expect(sent).toEqual([{ why: "The greeting is rude", fix: false }]);
+  await expect(page.getByText("landed", { exact: true })).toBeVisible();
+  const brief = () => flower.json<{ status: string }>("brief", "show", String(number)).status;
+  await expect.poll(brief).toBe("parked");
+  // Whatever flower would start by itself is asked for once a brief has moved; another brief's work comes after it.
+  flower.dispatched("Shelves", "hang");
+  await expect.poll(() => flower.json<{ name: string }[]>("agent").map((agent) => agent.name)).toEqual(["play-2"]);
+  expect(flower.json<unknown[]>("dispatch", "list", "--brief", String(number), "--all")).toHaveLength(1);
+  await page.goto(`${flower.url}/briefs/${number}`);
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("The greeting is rude");
+});
+
+test("a revert with a fix says that an agent starts, and starts it with the reason", async ({ page, flower }) => {
+  const number = await landed(flower);
+  await flower.open(page, "/landing/1");
+  await page.getByRole("button", { name: "Revert landing 1" }).click();
+  const dialog = page.getByRole("dialog", { name: "Revert landing 1?" });
+  await dialog.getByRole("textbox", { name: "Why" }).fill("The greeting is rude");
+  await dialog.getByRole("radio", { name: /an agent starts at once/ }).check();
+  await dialog.getByRole("button", { name: "Revert and start a fix" }).click();
+  await expect(page).toHaveURL(/\/landing\/2$/);
+  const fixes = () =>
+    flower
+      .json<{ kind: string; evidence: string }[]>("dispatch", "list", "--brief", String(number), "--all")
+      .filter((one) => one.kind === "fix");
+  await expect.poll(fixes, { timeout: 30_000 }).toHaveLength(1);
+  expect(fixes()[0]?.evidence).toContain("The greeting is rude");
 });
 
 test("what is at MAIN's remote is pulled in through the checks, and MAIN is pushed to it", async ({ page, flower }) => {

@@ -231,9 +231,12 @@ test("everything of MAIN and of a landing is done with keys, and what cannot be 
   await page.goto(`${flower.url}/landing/1`);
   await expect(page.getByRole("region", { name: "CLAUDE.md" })).toBeVisible();
   await listed(page, ["Approve landing 1", "Cancel landing 1", "Next file", "Before beside after, or not"]);
+  await asks("a", "Approve landing 1?");
+  expect(flower.json<{ state: string }>("queue", "show", "1").state).toBe("approval");
   await page.keyboard.press("a");
+  await page.getByRole("dialog").getByRole("button", { name: "Approve landing 1" }).click();
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
-  await asks("r", "Take landing 1 back out?");
+  await asks("r", "Revert landing 1?");
 });
 
 test("what the arrows have chosen stays chosen when more is found", async ({ page, flower }) => {

@@ -2682,6 +2682,15 @@ export interface components {
              */
             number?: number | null;
         };
+        RevertRequest: {
+            /** @description What was wrong with it. */
+            why: string;
+            /**
+             * @description Puts its briefs back to work with a `fix`, which starts an agent; otherwise they are parked.
+             * @default false
+             */
+            fix: boolean;
+        };
         /**
          * @description What a token lets its owner do; [`crate::policy`] has the table.
          * @enum {string}
@@ -3131,6 +3140,7 @@ export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
 export type ResourceView = components['schemas']['ResourceView'];
 export type Restore = components['schemas']['Restore'];
+export type RevertRequest = components['schemas']['RevertRequest'];
 export type Role = components['schemas']['Role'];
 export type RunningCheck = components['schemas']['RunningCheck'];
 export type ScratchpadView = components['schemas']['ScratchpadView'];
@@ -4888,7 +4898,11 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevertRequest"];
+            };
+        };
         responses: {
             200: {
                 headers: {
