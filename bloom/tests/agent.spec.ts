@@ -69,11 +69,29 @@ test("an agent is stopped only when that is confirmed, and its page stays", asyn
   await expect(page.getByText("I will greet them.")).toBeVisible();
 });
 
-test("a fresh one goes on from a hand-over note", async ({ page, flower }) => {
+test("an agent is replaced by a fresh one only when that is confirmed", async ({ page, flower }) => {
   busy(flower, "once wait\nhang");
   await flower.open(page, "/agents/play-1");
   await expect(page.getByText("I will greet them.")).toBeVisible();
-  await page.getByRole("button", { name: "Refresh" }).click();
+  const button = page.getByRole("button", { name: "Hand over to a fresh agent…" });
+  await button.click();
+  const dialog = page.getByRole("dialog", { name: "Hand play-1 over to a fresh agent?" });
+  await expect(dialog).toContainText("a fresh play starts in its place");
+  await expect(dialog).toContainText("same brief #1");
+  await expectNoSeriousFindings(page);
+  await look(page, "agent-hand-over");
+  await page.keyboard.press("Escape");
+  await expect(dialog).toBeHidden();
+  await expect(button).toBeFocused();
+  const refreshes = () => flower.json<{ refreshes: number }>("agent", "show", "play-1").refreshes;
+  expect(refreshes()).toBe(0);
+  expect(flower.run("trace")).not.toContain("agent_refreshed");
+
+  // The palette asks too.
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox", { name: "Search and commands" }).fill("fresh agent");
+  await page.keyboard.press("Enter");
+  await dialog.getByRole("button", { name: "Start a fresh play" }).click();
   await expect(page.getByText("1 refresh", { exact: true })).toBeVisible({ timeout: 30_000 });
 });
 

@@ -315,8 +315,10 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await page.keyboard.press("l");
   await expect(page.getByRole("dialog", { name: /Add a link/ })).toBeVisible();
   await page.keyboard.press("Escape");
-  await page.keyboard.press("u");
-  await expect(page.getByRole("switch", { name: /Auto-dispatch/ })).toBeChecked();
+  await page.keyboard.press("o");
+  const turnOn = page.getByRole("dialog", { name: `Turn on design-loop for #${number}?` });
+  await turnOn.getByRole("button", { name: "Turn on design-loop" }).press("Enter");
+  await expect(page.getByRole("switch", { name: /Design-loop/ })).toBeChecked();
   await page.keyboard.press("t");
   await expect(page.getByRole("combobox", { name: "Kind" })).toBeFocused();
   await page.getByRole("button", { name: "Edit" }).focus();

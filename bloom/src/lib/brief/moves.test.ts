@@ -26,6 +26,19 @@ describe("moves", () => {
     expect(moves(brief("in_review")).every((move) => move.sure)).toBe(true);
   });
 
+  it("asks before it is taken up where flower may start an agent by itself, and says so", () => {
+    const up = (more: Partial<BriefView>) => moves(brief("parked", more))[0];
+    expect(up({ parked_from: "in_progress" })).toMatchObject({ sure: "Take it up again" });
+    expect(up({ parked_from: "in_progress" })?.starts).toContain("rejected or reverted");
+    expect(up({ parked_from: "planned", auto_dispatch: true })?.sure).toContain("start an agent");
+    expect(up({ parked_from: "planned" })?.sure).toBeUndefined();
+    expect(up({ parked_from: "in_review", auto_dispatch: true })?.sure).toBeUndefined();
+    for (const status of ["planned", "in_review"] as Status[]) {
+      const back = moves(brief(status)).find((move) => move.to === "in_progress");
+      expect(back?.sure && back.starts).toBeTruthy();
+    }
+  });
+
   it("have keys of their own", () => {
     for (const status of ["draft", "planned", "in_progress", "in_review", "parked"] as Status[]) {
       const keys = moves(brief(status)).map((move) => move.key);

@@ -10,7 +10,11 @@ export interface Move {
   key: string;
   /** What the button says that is asked about once more, with room for a reason. */
   sure?: string;
+  /** Which agent flower may start by itself after it. Such a move is always asked about. */
+  starts?: string;
 }
+
+const STARTS_FIX = "If its last landing was rejected or reverted, an agent starts at once to fix it.";
 
 const PARK: Move = { to: "parked", label: "Park", hint: "keep it for later, as it is", key: "p", sure: "Park it" };
 const CANCEL: Move = {
@@ -26,6 +30,7 @@ const BACK: Move = {
   hint: "something is still to do",
   key: "w",
   sure: "Send it back",
+  starts: STARTS_FIX,
 };
 /** What changed code is landed instead. */
 const DONE: Move = {
@@ -36,13 +41,22 @@ const DONE: Move = {
   sure: "It is done",
 };
 
-export function moves(brief: Pick<BriefView, "status" | "links" | "parked_from">): Move[] {
+type Movable = Pick<BriefView, "status" | "links" | "parked_from" | "auto_dispatch" | "design_loop">;
+
+export function moves(brief: Movable): Move[] {
   switch (brief.status) {
     case "draft":
       return [PARK, CANCEL];
     case "planned":
       return [
-        { to: "in_progress", label: "Begin by hand", hint: "somebody works on it without a dispatch", key: "b" },
+        {
+          to: "in_progress",
+          label: "Begin by hand",
+          hint: "you work on it without a dispatch",
+          key: "b",
+          sure: "Begin by hand",
+          starts: STARTS_FIX,
+        },
         PARK,
         CANCEL,
       ];
@@ -54,13 +68,22 @@ export function moves(brief: Pick<BriefView, "status" | "links" | "parked_from">
       ];
     case "in_review":
       return [...(changedCode(brief) ? [] : [DONE]), BACK, PARK, CANCEL];
-    case "parked": {
-      const before = brief.parked_from ?? "draft";
-      return [{ to: before, label: "Take up again", hint: `as ${spaced(before)}, where it was`, key: "u" }, CANCEL];
-    }
+    case "parked":
+      return [unpark(brief), CANCEL];
     default:
       return [];
   }
+}
+
+function unpark(brief: Movable): Move {
+  const before = brief.parked_from ?? "draft";
+  const move = { to: before, label: "Take up again", hint: `as ${spaced(before)}, where it was`, key: "u" };
+  if (before === "in_progress") return { ...move, sure: "Take it up again", starts: STARTS_FIX };
+  const byItself = brief.auto_dispatch || brief.design_loop;
+  if (!byItself || (before !== "planned" && before !== "draft")) return move;
+  const option = brief.auto_dispatch ? "Auto-dispatch" : "Design-loop";
+  const starts = `${option} is on: the default agent starts on it as soon as everything it depends on is in MAIN.`;
+  return { ...move, sure: "Take up and start an agent", starts };
 }
 
 function changedCode(brief: Pick<BriefView, "links">): boolean {

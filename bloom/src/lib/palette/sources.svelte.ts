@@ -5,6 +5,7 @@ import { api, ask } from "../api";
 import { here } from "../here.svelte";
 import { keys } from "../keys.svelte";
 import { any, kinds, Resource, stirs } from "../live.svelte";
+import { thawMain } from "../thaw";
 import { logExport } from "../trace/export.svelte";
 import { latest } from "./help";
 import { spaced } from "../words";
@@ -119,11 +120,7 @@ function orders(): Entry[] {
     icon: "thaw",
     about: "landings go on",
     also: "unfreeze resume queue",
-    run: () =>
-      void ask(api.POST("/api/main/thaw", inProject())).then(
-        () => toasts.say("MAIN is thawed"),
-        (error: unknown) => toasts.fail(error),
-      ),
+    run: () => void thawMain(project),
   };
   const halt: Entry = {
     id: "halt",
