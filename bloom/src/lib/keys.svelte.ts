@@ -53,11 +53,10 @@ class Keys {
   }
 }
 
-/** Whether somebody types into it. */
+/** Whether it takes what is typed. A field of a dialog that was just closed keeps the focus for a moment, and takes nothing. */
 export function isTyping(target: EventTarget | null): target is HTMLElement {
-  return (
-    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
-  );
+  if (!(target instanceof HTMLElement) || target.closest("dialog:not([open])")) return false;
+  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }
 
 export const keys = new Keys();

@@ -3,7 +3,13 @@ import { keys, type Deed } from "./keys.svelte";
 
 class Element {
   isContentEditable = false;
-  constructor(readonly tagName = "DIV") {}
+  constructor(
+    readonly tagName = "DIV",
+    readonly closed = false,
+  ) {}
+  closest() {
+    return this.closed ? this : null;
+  }
 }
 vi.stubGlobal("HTMLElement", Element);
 const dialog = { open: false };
@@ -71,6 +77,13 @@ describe("keys", () => {
     dialog.open = true;
     press("j");
     expect(done).toEqual([]);
+  });
+
+  it("mean the page once a dialog is closed, although its field has the focus still", () => {
+    const done: string[] = [];
+    offer(deed("j", "j", done));
+    press("j", { target: new Element("INPUT", true) as unknown as EventTarget });
+    expect(done).toEqual(["j"]);
   });
 
   it("open the palette from everywhere", () => {
