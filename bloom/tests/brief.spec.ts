@@ -109,7 +109,10 @@ test("a result is sent back with a reason, or is done where it changed no code",
   await expect(trace).toContainText("in review → in progress · the sums are wrong");
   await expect(page.getByRole("dialog")).toBeHidden();
   // A brief is taken up where it was.
-  for (const [keys, sure] of [["sp", "Park it"], ["su"], ["sr"], ["sd", "It is done"]] as [string, string?][]) {
+  for (const [keys, sure] of [["sp", "Park it"], ["su", "Take it up again"], ["sr"], ["sd", "It is done"]] as [
+    string,
+    string?,
+  ][]) {
     for (const key of keys) await page.keyboard.press(key);
     if (sure) await page.getByRole("button", { name: sure }).click();
     await expect(page.getByRole("dialog")).toBeHidden();
