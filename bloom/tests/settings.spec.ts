@@ -81,7 +81,7 @@ test("rules are read; where there are none, a proposal is edited and brought to 
   await expect(rules).toContainText("check ok: true");
 });
 
-test("a project is let go and is as it was; the doctor looks", async ({ page, flower }) => {
+test("a project is removed and is as it was; the doctor looks", async ({ page, flower }) => {
   flower.project("annex");
   await flower.open(page, "/settings");
   await page.keyboard.press("d");
@@ -90,10 +90,10 @@ test("a project is let go and is as it was; the doctor looks", async ({ page, fl
   await expect(doctor).toContainText("Everything is as it should be.");
   const hook = join(flower.root, "annex/.git/hooks/reference-transaction");
   expect(existsSync(hook)).toBe(true);
-  await page.getByRole("button", { name: "Let go of annex" }).click();
-  await page.getByRole("button", { name: "Give it back" }).click();
-  await expect(page.getByRole("button", { name: "Let go of annex" })).toBeHidden();
-  await expect(page.getByText("annex is as it was")).toBeVisible();
+  await page.getByRole("button", { name: "Remove annex" }).click();
+  await page.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(page.getByRole("button", { name: "Remove annex" })).toBeHidden();
+  await expect(page.getByText("annex is removed")).toBeVisible();
   expect(existsSync(hook)).toBe(false);
-  await expect(page.getByRole("button", { name: "Let go of shop" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Remove shop" })).toBeVisible();
 });

@@ -881,7 +881,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Queues the reverse of it. */
+        /** Queues the reverse of it. Once that has landed its briefs are parked, or a `fix` is dispatched. */
         post: operations["revert_landing"];
         delete?: never;
         options?: never;
@@ -1303,6 +1303,23 @@ export interface paths {
         put?: never;
         /** Lets them run, as long as they stay as they are. */
         post: operations["approve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{name}/removal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What removing the project would leave behind, and where. */
+        get: operations["preview_removal"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2291,6 +2308,8 @@ export interface components {
              * @description The landing that this one takes back.
              */
             reverts?: number | null;
+            /** @description Of a revert: the reason that was given for it. */
+            why?: string | null;
             /**
              * Format: int64
              * @description Those that are tested together with it.
@@ -2651,8 +2670,11 @@ export interface components {
         };
         RemovedProject: {
             removed: string;
-            /** @description Branches of flower's that stay in the repository, because nothing else keeps their work. */
+            /** @description Branches and refs of flower's that stay in the repository, because their work is not in MAIN. */
             branches_left: string[];
+            /** @description Removed worktrees whose files and commits are kept in `archive`. */
+            archives_left: string[];
+            archive: string;
         };
         Rescue: {
             /**
@@ -2683,13 +2705,10 @@ export interface components {
             number?: number | null;
         };
         RevertRequest: {
-            /** @description What was wrong with it. */
+            /** @description The reason, which the briefs of the landing keep. */
             why: string;
-            /**
-             * @description Puts its briefs back to work with a `fix`, which starts an agent; otherwise they are parked.
-             * @default false
-             */
-            fix: boolean;
+            /** @description Dispatch a `fix`, which may start an agent. Otherwise the briefs are parked. */
+            fix?: boolean;
         };
         /**
          * @description What a token lets its owner do; [`crate::policy`] has the table.
@@ -4731,7 +4750,10 @@ export interface operations {
     };
     approve_landing: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Let it in without the checks that it removes or changes in `flower.toml`. */
+                waive?: boolean;
+            };
             header?: never;
             path: {
                 number: number;
@@ -5766,6 +5788,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CommandsView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    preview_removal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemovedProject"];
                 };
             };
             "4XX": {

@@ -302,9 +302,7 @@ pub struct RemovedProject {
     /// Branches and refs of flower's that stay in the repository, because their work is not in MAIN.
     pub branches_left: Vec<String>,
     /// Removed worktrees whose files and commits are kept in `archive`.
-    #[serde(default)]
     pub archives_left: Vec<String>,
-    #[serde(default)]
     pub archive: String,
 }
 
