@@ -148,7 +148,7 @@ export class Flower {
       // It was killed by its test.
     }
     await this.kill();
-    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 20 });
   }
 
   log(): string {

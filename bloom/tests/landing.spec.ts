@@ -125,7 +125,7 @@ test("what a landing changes is read before it is let in, and still when it is i
   await expect(changes).toContainText("as it was merged");
 
   // What takes it back, and what was made in MAIN by hand, are landings too.
-  flower.run("revert", "1", "--wait");
+  flower.run("revert", "1", "--why", "too loud", "--wait");
   await page.goto(`${flower.url}/landing/2`);
   await expect(file).toContainText("deleted");
   await expect(file).toContainText("be_kind");

@@ -205,6 +205,7 @@ test("a thaw that starts agents names them first, from every place", async ({ pa
   await flower.open(page, "/landing");
   const question = page.getByRole("dialog", { name: "Thaw MAIN of shop and start 1 agent?" });
   const writes = writesOf(page);
+  await expect(page.getByRole("button", { name: "Thaw" }).first()).toBeVisible();
   await page.keyboard.press("f");
   await expect(question).toContainText("#1 Shelves: build by play");
   await look(page, "starts-thaw");
