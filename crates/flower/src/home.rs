@@ -92,6 +92,11 @@ impl Home {
         self.dir.join("seals")
     }
 
+    /// Per project: a copy of the objects of MAIN's repository that sealed worktrees may read.
+    pub fn objects(&self) -> PathBuf {
+        self.dir.join("objects")
+    }
+
     /// What was kept of worktrees that are gone. For the owner alone: ignored files hold secrets.
     pub fn archive(&self) -> PathBuf {
         self.dir.join("archive")

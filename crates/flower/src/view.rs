@@ -294,6 +294,9 @@ pub struct ProjectView {
     /// Keys of the repository's own git configuration that name programs, when it is registered. flower runs none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
+    /// How far the copy of the objects is that its worktrees may read, or why there is none, as long as it is not finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lending: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -70,7 +70,10 @@ impl App {
         let projects = self.store.read(tables::projects).await?;
         Ok(projects
             .into_iter()
-            .map(|p| ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new() })
+            .map(|p| {
+                let lending = self.lending_note(&p.name);
+                ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new(), lending }
+            })
             .collect())
     }
 
@@ -123,6 +126,7 @@ impl App {
         if let Err(problem) = self.look_after_main(&name).await {
             tracing::debug!("{name}: {}", problem.message);
         }
+        self.lend_soon(&name, &repository);
         let mut project = self.project(&name).await?;
         // None of them runs; who else works there should know of them.
         project.programs = git::programs(&repository).await.unwrap_or_default();
@@ -142,6 +146,7 @@ impl App {
         if let Some(repository) = &repository {
             self.leave_repository(name, repository).await?;
         }
+        super::worktrees::reclaim(&self.home, &self.home.objects().join(name));
         self.repositories.release(&root);
         Ok(stays)
     }

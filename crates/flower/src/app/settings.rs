@@ -168,6 +168,18 @@ pub struct WorktreeSettings {
     pub connect: Vec<u16>,
     /// Further places that what runs inside may read.
     pub read: Vec<std::path::PathBuf>,
+    /// Which objects of MAIN's repository what runs inside may read.
+    pub objects: Objects,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Objects {
+    /// Those reachable from MAIN's recorded tip, its tags and its remote-tracking branches, from a copy of them.
+    #[default]
+    Reachable,
+    /// All of them, from MAIN's repository itself: for one that is too large to be copied.
+    All,
 }
 
 impl Settings {
@@ -228,7 +240,8 @@ impl Settings {
         let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
         let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
         let places = self.worktree.read.iter().map(|path| format!("(read {})", path.display()));
-        network.into_iter().chain(ports).chain(places).collect()
+        let objects = (self.worktree.objects == Objects::All).then(|| "(read all objects of MAIN's repository)".to_owned());
+        network.into_iter().chain(ports).chain(places).chain(objects).collect()
     }
 
     /// What an approval is bound to: it ends when a command changes.

@@ -228,6 +228,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
         app.clone().watch_mains(),
         app.clone().run_dispatcher(),
         app.clone().run_agents(),
+        app.clone().lend_objects(),
         tidying
     );
 }

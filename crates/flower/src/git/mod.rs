@@ -16,6 +16,7 @@ pub use process::{GitError, Output};
 use crate::repository::Repository;
 use process::Run;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -127,6 +128,11 @@ impl Git {
         self.env("GIT_OBJECT_DIRECTORY", dir)
     }
 
+    /// With these folders of objects beside the repository's own.
+    pub fn borrowing(self, folders: &[PathBuf]) -> Git {
+        self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(folders))
+    }
+
     /// For what is not to be trusted: it could be made to grow without end.
     pub fn memory(mut self, most: u64) -> Git {
         self.run.memory = Some(most);
@@ -183,6 +189,23 @@ impl Git {
             _ => Err(output.require_success().expect_err("neither yes nor no")),
         }
     }
+}
+
+/// A list of folders as git's environment takes it, whatever their names are.
+fn quoted(folders: &[PathBuf]) -> OsString {
+    let mut list = Vec::new();
+    for folder in folders {
+        let separator: &[u8] = if list.is_empty() { b"\"" } else { b":\"" };
+        list.extend_from_slice(separator);
+        for &byte in folder.as_os_str().as_bytes() {
+            if matches!(byte, b'"' | b'\\') {
+                list.push(b'\\');
+            }
+            list.push(byte);
+        }
+        list.push(b'"');
+    }
+    OsString::from_vec(list)
 }
 
 /// Runs two at once, the answer of the first being the input of the second. Gives how each of them ended.

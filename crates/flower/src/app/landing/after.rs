@@ -64,6 +64,7 @@ impl App {
     /// Whether something is left to be done.
     async fn follow(self: &Arc<Self>, project: &str) -> bool {
         let mut said = self.landings.following.lock().await;
+        self.lend_landed(project).await;
         let worktrees = self.live_worktrees(project).await.unwrap_or_default();
         let mut blocked = false;
         for worktree in worktrees.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {

@@ -2,7 +2,7 @@
 //! worktree; nothing of an earlier one is left in it.
 
 use crate::app::App;
-use crate::app::settings::Settings;
+use crate::app::settings::{Objects, Settings};
 use crate::app::worktrees::facts::Facts;
 use crate::app::worktrees::place::{Place, gitfile_text};
 use crate::app::worktrees::private::{self, Identity};
@@ -57,6 +57,7 @@ impl App {
             seal: Seal::Sealed,
             tree: base.join(&name).join("tree"),
             folder: base.join(&name).join("seal"),
+            objects: self.home.objects().join(project),
             name,
         };
         for dir in [&place.tree, &place.folder] {
@@ -73,6 +74,10 @@ impl App {
             .await?;
         let facts = Facts { base: commit.to_owned(), ..facts.clone() };
         private::write(&place, &facts, commit, &Identity::default()).map_err(io)?;
+        if settings.worktree.objects == Objects::Reachable {
+            let lent = self.lend(project, repository).await?;
+            self.lend_to_new(&place, &lent, &[commit, &facts.main_tip]).await?;
+        }
         fs::copy(&index, place.private().join("index")).map_err(io)?;
         fs::write(place.tree.join(".git"), gitfile_text(&place.private())).map_err(io)?;
         setup::submodules(&place, &facts).await?;

@@ -15,7 +15,9 @@ pub use watch::Watch;
 
 use super::App;
 use super::projects::ProjectChoice;
+use super::settings::Objects;
 use super::worktrees::facts::SettingsProblem;
+use super::worktrees::observe::READS_EVERYTHING;
 use super::worktrees::refs::tip;
 use crate::error::Problem;
 use crate::git;
@@ -174,7 +176,11 @@ impl App {
                     .push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned()),
                 None => {}
             }
+            if facts.settings.worktree.objects == Objects::All {
+                notes.push(format!("{READS_EVERYTHING}: flower.toml says `objects = \"all\"`"));
+            }
         }
+        notes.extend(self.lending_note(&turn.project));
         let fence = hook::state(&turn.repository);
         notes.extend(fence.note());
         Ok(MainView {

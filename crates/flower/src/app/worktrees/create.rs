@@ -8,6 +8,7 @@ use super::refs::{refs_below, tip, update_refs};
 use super::{disk, setup};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
+use crate::app::settings::Objects;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::repository::Repository;
@@ -41,6 +42,9 @@ impl App {
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;
+        }
+        if new.seal == Seal::Sealed {
+            self.require_lendable(&project, &repository).await?;
         }
         let turn = self.worktrees.turn(&repository.root);
         let holding = turn.lock().await;
@@ -152,7 +156,14 @@ impl App {
         };
         // Looking through all folders takes as long as it takes; the checkout takes longer.
         let lfs = async { Ok::<_, Problem>(!lfs_pointers && uses_lfs(&place.repository, base).await?) };
-        let (files, identity, lfs) = tokio::join!(files, identity(&place.repository), lfs);
+        let lends = place.seal == Seal::Sealed && facts.settings.worktree.objects == Objects::Reachable;
+        let lent = async {
+            match lends {
+                true => self.lend(&place.project, &place.repository).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let (files, identity, lfs, lent) = tokio::join!(files, identity(&place.repository), lfs, lent);
         files?;
         if lfs? {
             return Err(needs_lfs(facts));
@@ -164,6 +175,9 @@ impl App {
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
             private::take_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;
+            if let Some(lent) = lent? {
+                self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;
+            }
             super::mirror::note_mirrored(place, &worktree.base).map_err(io)?;
         }
         setup::submodules(place, facts).await?;
@@ -240,7 +254,7 @@ pub(in crate::app) async fn identity(repository: &Repository) -> Result<Identity
 }
 
 /// Whether some objects are only at a remote.
-fn is_partial(repository: &Repository) -> bool {
+pub(super) fn is_partial(repository: &Repository) -> bool {
     let packs = std::fs::read_dir(repository.git_dir.join("objects/pack")).into_iter().flatten().flatten();
     packs.into_iter().any(|entry| entry.path().extension().is_some_and(|kind| kind == "promisor"))
 }

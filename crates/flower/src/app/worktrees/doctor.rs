@@ -25,10 +25,12 @@ impl App {
         let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
         let mut findings = self.check_places(&live).await;
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
+        findings.extend(self.check_leftover_objects(fix).await?);
         for project in self.projects().await? {
             let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
             findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
             findings.push(self.check_leftover_admin(&repository, &live, fix));
+            findings.push(self.check_objects(&project.name, &repository, fix).await);
         }
         Ok(findings)
     }
@@ -89,6 +91,37 @@ impl App {
             )
         };
         strange.into_iter().map(mend).collect()
+    }
+
+    /// What worktrees read of MAIN is there, and whole.
+    async fn check_objects(&self, project: &str, repository: &Repository, fix: bool) -> Finding {
+        let wrong = match self.verify_objects(project, repository).await {
+            Ok(evidence) => return ok("objects", evidence),
+            Err(problem) => problem.message,
+        };
+        if !fix {
+            return bad("objects", wrong, "`flower doctor --fix` makes it again; nothing is lost");
+        }
+        let made = self.remake_objects(project, repository).await;
+        mended("objects", wrong, made.map(|()| "made again".into()).map_err(|problem| problem.message))
+    }
+
+    /// Copies for projects that are no more.
+    async fn check_leftover_objects(&self, fix: bool) -> Result<Option<Finding>, Problem> {
+        let projects: HashSet<PathBuf> =
+            self.projects().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
+        let strange: Vec<PathBuf> =
+            below(&self.home.objects()).into_iter().filter(|path| !projects.contains(path)).collect();
+        if strange.is_empty() {
+            return Ok(None);
+        }
+        let evidence = strange.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        if !fix {
+            let fix = "`flower doctor --fix` deletes it: it is a copy that nothing reads";
+            return Ok(Some(bad("objects", format!("{evidence} belongs to no project"), fix)));
+        }
+        strange.iter().for_each(|path| reclaim(&self.home, path));
+        Ok(Some(mended("objects", evidence, Ok("deleted".into()))))
     }
 
     /// Refs of worktrees, archives and landings that ended. A commit that no other ref reaches may be work: its ref moves

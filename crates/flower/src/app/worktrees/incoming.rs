@@ -26,9 +26,28 @@ struct Incoming {
 /// there already; `launcher` leads into the jail of the private repository.
 pub(super) async fn bring(place: &Place, launcher: Vec<OsString>, new: &str, has: &[String]) -> Result<(), Unfit> {
     let incoming = Incoming::open(place)?;
-    incoming.receive(launcher, new, has).await?;
+    let received = incoming.receive(launcher.clone(), new, has).await;
+    // Whoever works inside may have thrown away commits that MAIN has.
+    if let Err(Unfit::Fault(_)) = received {
+        let still_there = there_inside(launcher.clone(), has).await.map_err(Unfit::Git)?;
+        if still_there.len() == has.len() {
+            return received;
+        }
+        incoming.receive(launcher, new, &still_there).await?;
+    } else {
+        received?;
+    }
     inspect::require_fit(&|| incoming.git(), new).await?;
     incoming.accept().await
+}
+
+/// Those of `commits` that the private repository has or borrows.
+async fn there_inside(launcher: Vec<OsString>, commits: &[String]) -> Result<Vec<String>, GitError> {
+    let input = commits.join("\n") + "\n";
+    let answer = git::in_jail(launcher).args(["cat-file", "--batch-check=%(objecttype)"]).input(input).run().await?;
+    let text = answer.line();
+    let there = commits.iter().zip(text.lines()).filter(|(_, kind)| *kind == "commit");
+    Ok(there.map(|(commit, _)| commit.clone()).collect())
 }
 
 impl Incoming {

@@ -90,6 +90,7 @@ impl App {
             return Err(refused.problem);
         }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        self.complete(place).await?;
         let old = tip(&place.repository, &place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let new = branch_inside(place, launcher.clone()).await?;
@@ -123,6 +124,8 @@ impl App {
                 let diverged =
                     WorktreeDiverged { number: place.number, operators: old.clone(), inside: new.clone(), kept_at };
                 self.submit(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
+                // It can be merged inside, which is what people are told to do.
+                self.provide(place, &[old]).await?;
             }
         }
         update_refs(&place.repository, lines).await?;
@@ -179,6 +182,7 @@ impl App {
         // MAIN could be rewound; what was handed in once stays.
         let keep = format!("{}{commit}", place.keep());
         git::in_main(&place.repository).args(["update-ref", &keep, commit]).run().await?;
+        self.provide(place, &[commit]).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         git::in_jail(launcher).args(["update-ref", &format!("refs/remotes/origin/{main}"), commit]).run().await?;
         Ok(())

@@ -9,9 +9,11 @@ pub(in crate::app) mod facts;
 mod incoming;
 pub(in crate::app) mod inspect;
 mod leave;
+mod lending;
 pub(in crate::app) mod limits;
 mod locks;
 mod mirror;
+mod object_store;
 pub(in crate::app) mod observe;
 pub(in crate::app) mod place;
 pub(in crate::app) mod private;
@@ -49,6 +51,7 @@ pub struct Worktrees {
     /// Whether the kernel can build a jail, found out once.
     protection: OnceCell<Protection>,
     watch: watch::Watch,
+    lending: Arc<lending::Lending>,
 }
 
 impl Worktrees {

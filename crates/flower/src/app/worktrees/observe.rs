@@ -4,6 +4,7 @@ use super::facts::Facts;
 use super::place::{Found, Place};
 use super::setup;
 use crate::app::App;
+use crate::app::settings::Objects;
 use crate::error::{Problem, ProblemKind};
 use crate::git;
 use crate::jail;
@@ -12,6 +13,10 @@ use crate::view::WorktreeView;
 use flower_core::Worktree;
 use flower_core::worktree::{Seal, Stage};
 use std::collections::HashMap;
+
+/// What [`Objects::All`] means.
+pub(in crate::app) const READS_EVERYTHING: &str = "what runs inside can read every object of MAIN's repository, also of \
+     local branches, stashes and other worktrees";
 
 /// Whether the kernel can keep what runs inside away from everything else, and what is missing if not.
 #[derive(Clone, Debug)]
@@ -73,7 +78,9 @@ impl App {
     pub(super) async fn observe_new(&self, worktree: Worktree, facts: &Facts) -> Result<WorktreeView, Problem> {
         if worktree.base == facts.main_tip && facts.settings.worktree.setup.is_empty() {
             let place = self.place(&worktree).await?;
-            return Ok(self.view(&worktree, &place).await);
+            let mut view = self.view(&worktree, &place).await;
+            view.notes.extend(reads_everything(&place, Some(facts)));
+            return Ok(view);
         }
         self.look_at(worktree, Some(facts)).await
     }
@@ -112,6 +119,7 @@ impl App {
                 return Ok(view);
             }
         }
+        view.notes.extend(reads_everything(&place, facts));
         if place.seal == Seal::Sealed
             && let Err(problem) = self.mirror_soon(&place).await
         {
@@ -165,6 +173,19 @@ impl App {
         view.notes.extend(view.setup.as_ref().and_then(|last| setup::cut_off(place, last)));
         view
     }
+}
+
+/// That what runs inside can read more of MAIN's repository than it needs, and why.
+fn reads_everything(place: &Place, facts: Option<&Facts>) -> Option<String> {
+    if place.seal != Seal::Sealed || place.store().is_some() {
+        return None;
+    }
+    let all = facts.is_some_and(|facts| facts.settings.worktree.objects == Objects::All);
+    let why = match all {
+        true => "because flower.toml says `objects = \"all\"`",
+        false => "until what runs in it has ended: it was made before flower could lend less",
+    };
+    Some(format!("{READS_EVERYTHING}, {why}"))
 }
 
 /// How many commits MAIN's branch has that this one has not, and the other way round.

@@ -21,6 +21,8 @@ pub(in crate::app) struct Place {
     pub(in crate::app) tree: PathBuf,
     /// What belongs to it but is not in it.
     pub(in crate::app) folder: PathBuf,
+    /// The project's store of objects.
+    pub(in crate::app) objects: PathBuf,
 }
 
 /// What was found where a worktree should be.
@@ -45,6 +47,7 @@ impl Place {
             number: worktree.number,
             tree: place(home.worktrees())?,
             folder: place(home.seals())?,
+            objects: home.objects().join(&worktree.project),
             repository,
             project: worktree.project.clone(),
             name: worktree.name.clone(),
@@ -82,6 +85,16 @@ impl Place {
 
     pub(super) fn setup_state(&self) -> PathBuf {
         self.folder.join("setup.json")
+    }
+
+    /// Names the store that what runs inside reads instead of all of MAIN's objects.
+    pub(super) fn lent(&self) -> PathBuf {
+        self.folder.join("lent")
+    }
+
+    /// The generation of that store, if there is one for it: otherwise all of MAIN's objects are read.
+    pub(super) fn store(&self) -> Option<String> {
+        fs::read_to_string(self.lent()).ok().map(|text| text.trim_end().to_owned())
     }
 
     /// What was in the private repository when it was last mirrored.

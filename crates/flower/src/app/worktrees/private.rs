@@ -1,8 +1,9 @@
-//! The inside of a sealed worktree: a private repository that borrows MAIN's objects, and the jail in which it is all
-//! there is.
+//! The inside of a sealed worktree: a private repository that borrows those of MAIN's objects that are lent, and the jail in
+//! which it is all there is.
 
 use super::disk;
 use super::facts::Facts;
+use super::object_store;
 use super::place::{Place, gitfile_text};
 use crate::app::settings::WorktreeSettings;
 use crate::home::Home;
@@ -86,6 +87,16 @@ pub(super) fn take_index(place: &Place, admin: &Path) -> io::Result<()> {
     fs::copy(admin.join("index"), place.private().join("index")).map(|_| ())
 }
 
+/// Lets commands such as `git describe` see MAIN's tags, as they were when the worktree was made.
+pub(super) fn write_tags(place: &Place, tags: &[(String, String)]) -> io::Result<()> {
+    if tags.is_empty() {
+        return Ok(());
+    }
+    let mut lines: Vec<String> = tags.iter().map(|(name, object)| format!("{object} {name}\n")).collect();
+    lines.sort_unstable_by(|a, b| a.split_once(' ').map(|a| a.1).cmp(&b.split_once(' ').map(|b| b.1)));
+    fs::write(place.private().join("packed-refs"), format!("# pack-refs with: sorted \n{}", lines.concat()))
+}
+
 /// What git must not track although it is in the worktree.
 pub(super) fn exclude(place: &Place, lines: &[String]) -> io::Result<()> {
     let common = fs::read_to_string(place.repository.git_dir.join("info/exclude")).unwrap_or_default();
@@ -152,13 +163,21 @@ fn around(place: &Place) -> io::Result<Spec> {
     let shell = place.folder.join("main");
     fs::create_dir_all(shell.join(".git/objects"))?;
     spec.binds.push(Bind { from: shell, at: place.repository.root.clone(), write: false });
-    spec.read.extend(objects(&place.repository));
+    match place.store() {
+        // In place of MAIN's own, so that private repositories find it where they look for that.
+        Some(_) => {
+            let store = object_store::shown(&place.objects);
+            fs::create_dir_all(&store)?;
+            spec.binds.push(Bind { from: store, at: place.repository.git_dir.join("objects"), write: false });
+        }
+        None => spec.read.extend(borrowed_by_main(&place.repository)),
+    }
     spec.lock = Some(place.lock());
     Ok(spec)
 }
 
 /// MAIN's objects, and those that MAIN itself borrows.
-fn objects(repository: &Repository) -> Vec<PathBuf> {
+pub(super) fn borrowed_by_main(repository: &Repository) -> Vec<PathBuf> {
     /// git gives up at five.
     const MOST: usize = 5;
     let mut all = vec![repository.git_dir.join("objects")];

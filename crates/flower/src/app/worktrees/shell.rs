@@ -60,6 +60,7 @@ impl App {
         if !settings.openings().is_empty() {
             self.require_approved(&place.project, &settings).await?;
         }
+        self.settle_objects(place, settings.worktree.objects).await?;
         self.clear_locks(place).await;
         self.spec(place, &settings)
     }

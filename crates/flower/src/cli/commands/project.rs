@@ -77,6 +77,7 @@ async fn list(context: &Context) -> Result<(), Problem> {
         for p in projects {
             table.row(vec![p.name.clone().into(), p.root.clone().into(), ago(&p.at, now).into()]);
         }
-        table.render(context.style, terminal_width())
+        let notes = projects.iter().filter_map(|p| Some(format!("{}: {}\n", p.name, plain(p.lending.as_ref()?))));
+        table.render(context.style, terminal_width()) + &notes.collect::<String>()
     })
 }

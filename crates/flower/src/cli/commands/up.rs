@@ -2,6 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::agent::give_keys;
+use crate::cli::output::plain;
 use crate::client::Client;
 use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
 use crate::error::{Problem, ProblemKind};
@@ -10,6 +11,7 @@ use crate::view::{OpenLink, ProjectView, StatusView};
 use serde::Serialize;
 use std::io::Write;
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// Make this repository a project, start the daemon, and print the address of its page
 #[derive(clap::Args)]
@@ -74,6 +76,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
         eprintln!("agents have no keys: {}\n  hint: {}", problem.message, problem.hints.join("; "));
     }
     let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
+    if let Some(note) = lending(client, project.as_deref()).await {
+        eprintln!("{}; `flower main` shows how far it is", plain(&note));
+    }
     let up = Up { url: status.url, open_url, project, pid: status.pid };
     context.answer(&up, |up| {
         let project = match &up.project {
@@ -86,6 +91,17 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
             context.style.dim("(the link works once)")
         )
     })
+}
+
+/// How far the copy is of what worktrees may read. That of a small repository is finished before it is worth a word.
+async fn lending(client: &Client, project: Option<&str>) -> Option<String> {
+    let mut note = None;
+    for _ in 0..3 {
+        let projects: Vec<ProjectView> = client.get("/api/projects").await.ok()?;
+        note = Some(projects.into_iter().find(|p| Some(p.name.as_str()) == project)?.lending?);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    note
 }
 
 /// Runs the daemon in this process.

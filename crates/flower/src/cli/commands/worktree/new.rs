@@ -5,7 +5,7 @@ use crate::cli::Context;
 use crate::client::Client;
 use crate::error::{Problem, ProblemKind};
 use crate::request::NewWorktree;
-use crate::view::WorktreeView;
+use crate::view::{ProjectView, WorktreeView};
 use flower_core::worktree::{Seal, Sort};
 use std::io::Write;
 use std::time::Duration;
@@ -82,12 +82,28 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     }
 }
 
-/// Shows the output of the setup commands while they run.
+/// Shows what it waits for, and the output of the setup commands while they run.
 async fn follow_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) -> std::convert::Infallible {
-    loop {
+    let mut said = String::new();
+    for round in 1_u64.. {
         tokio::time::sleep(Duration::from_millis(200)).await;
         show_setup(context, client, name, seen).await;
+        if round.is_multiple_of(5)
+            && let Some(note) = lending(client).await
+            && note != said
+        {
+            eprintln!("{}", crate::cli::output::plain(&note));
+            said = note;
+        }
     }
+    std::future::pending().await
+}
+
+/// How far copies of what worktrees may read are.
+async fn lending(client: &Client) -> Option<String> {
+    let projects: Vec<ProjectView> = client.get("/api/projects").await.ok()?;
+    let notes = projects.into_iter().filter_map(|project| Some(format!("{}: {}", project.name, project.lending?)));
+    notes.reduce(|all, note| format!("{all}\n{note}"))
 }
 
 /// What there is beyond `seen`, to the end.
