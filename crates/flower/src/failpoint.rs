@@ -19,12 +19,9 @@ pub const NAMES: &[&str] = &[
     "landing.after",
 ];
 
-/// Those that no landing passes by: what it is made ready with is made before.
-pub const BEFORE_LANDINGS: &[&str] = &["objects.packed", "objects.moved"];
-
 pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();
-    debug_assert!(NAMES.contains(&name) || BEFORE_LANDINGS.contains(&name), "{name} is not listed");
+    debug_assert!(NAMES.contains(&name), "{name} is not listed");
     if AT.get_or_init(|| std::env::var("FLOWER_FAIL_AT").ok()).as_deref() == Some(name) {
         // Not `abort`, which leaves a core and runs handlers.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

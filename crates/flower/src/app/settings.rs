@@ -240,7 +240,8 @@ impl Settings {
         let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
         let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
         let places = self.worktree.read.iter().map(|path| format!("(read {})", path.display()));
-        let objects = (self.worktree.objects == Objects::All).then(|| "(read all objects of MAIN's repository)".to_owned());
+        let objects =
+            (self.worktree.objects == Objects::All).then(|| "(read all objects of MAIN's repository)".to_owned());
         network.into_iter().chain(ports).chain(places).chain(objects).collect()
     }
 

@@ -31,7 +31,7 @@ pub(super) fn with_git(flower: &Flower, pattern: &str) -> PathBuf {
 }
 
 /// Kills the daemon, and the git that stays, once that is reached; then starts it with the real one.
-fn crash(flower: &Flower) {
+pub(super) fn crash(flower: &Flower) {
     let reached = flower.dir().join("reached");
     let staying = eventually("it is reached", || {
         fs::read_to_string(&reached).ok().and_then(|pid| pid.trim().parse::<i32>().ok())

@@ -9,6 +9,7 @@ mod disk;
 mod hostile_commits;
 mod hostile_linked;
 mod hostile_private;
+mod lent;
 mod life;
 #[path = "../reliability/namespace.rs"]
 mod namespace;

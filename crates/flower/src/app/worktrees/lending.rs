@@ -36,8 +36,14 @@ pub(super) struct Lending {
 enum Copying {
     Waiting,
     /// Of so many bytes at most.
-    UnderWay { store: ObjectStore, of: u64 },
-    Failed { why: String, at: Instant },
+    UnderWay {
+        store: ObjectStore,
+        of: u64,
+    },
+    Failed {
+        why: String,
+        at: Instant,
+    },
 }
 
 /// What is lent now.
@@ -376,7 +382,6 @@ impl App {
     }
 
     fn mark(&self, place: &Place, generation: &str) -> Result<(), Problem> {
-        fs::write(place.lent(), format!("{generation}\n"))
-            .map_err(|error| self.home.problem(&place.folder, &error))
+        fs::write(place.lent(), format!("{generation}\n")).map_err(|error| self.home.problem(&place.folder, &error))
     }
 }

@@ -7,7 +7,6 @@
 use super::disk;
 use super::private::borrowed_by_main;
 use crate::error::{Problem, ProblemKind};
-use crate::failpoint;
 use crate::git::{self, Git};
 use crate::home::{Home, random_hex, write_private};
 use crate::repository::Repository;
@@ -260,10 +259,7 @@ impl ObjectStore {
             .run()
             .await;
         let moved = match written {
-            Ok(_) => {
-                failpoint::here("objects.packed");
-                self.move_in(&packs).map_err(io)
-            }
+            Ok(_) => self.move_in(&packs).map_err(io),
             Err(error) => Err(too_long(error)),
         };
         if let Err(error) = disk::delete(&draft) {
@@ -287,7 +283,6 @@ impl ObjectStore {
         }
         // Their names are on disk before the list says so.
         fs::File::open(&to)?.sync_all()?;
-        failpoint::here("objects.moved");
         Ok(files.into_iter().map(|(_, name, size)| (name, size)).collect())
     }
 

@@ -3,7 +3,7 @@
 mod approve;
 
 use crate::cli::Context;
-use crate::cli::output::{Table, ago, terminal_width};
+use crate::cli::output::{Table, ago, plain, terminal_width};
 use crate::client::escape;
 use crate::error::Problem;
 use crate::view::{ProjectView, RemovedProject};
