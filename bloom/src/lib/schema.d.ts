@@ -2596,6 +2596,8 @@ export interface components {
             at: string;
             /** @description Keys of the repository's own git configuration that name programs, when it is registered. flower runs none of them. */
             programs?: string[];
+            /** @description How far the copy of the objects is that its worktrees may read, or why there is none, as long as it is not finished. */
+            lending?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
