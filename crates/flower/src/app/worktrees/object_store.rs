@@ -252,7 +252,8 @@ impl ObjectStore {
             .git()
             .objects_in(&draft)
             .borrowing(&lenders)
-            .args(["pack-objects", "--quiet", "--delta-base-offset"])
+            // Differences that MAIN's packs have are taken over. To look for more takes minutes where large files are new.
+            .args(["pack-objects", "--quiet", "--delta-base-offset", "--window=0"])
             .args(args)
             .args([packs.join("pack")])
             .input(input)
