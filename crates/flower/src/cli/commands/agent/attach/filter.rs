@@ -1,15 +1,16 @@
 //! What an agent's program writes, on its way to the operator's terminal. Whatever makes a terminal answer, remember or do
 //! something elsewhere is left out: nothing inside types for the operator, or reads what the terminal knows. Only sequences
-//! that are known to draw pass, so that full-screen programs work.
+//! that are known to draw pass, so that full-screen programs work. The alternate screen is among them: it is left at the
+//! latest when the operator detaches. Titles and colours of the operator's window stay as they are.
 
 use std::collections::BTreeSet;
 
 /// Longer control sequences have no meaning.
 const MOST_SEQUENCE: usize = 256;
-/// Longer titles are nobody's.
-const MOST_STRING: usize = 1024;
 /// More modes than there are.
 const MOST_MODES: usize = 64;
+/// The alternate screen, in the ways that terminals know.
+const ALTERNATE: [u16; 3] = [47, 1047, 1049];
 
 #[derive(Default)]
 pub(super) struct Filter {
@@ -18,7 +19,6 @@ pub(super) struct Filter {
     pending: Vec<u8>,
     /// That were switched on, to be switched off again.
     modes: BTreeSet<u16>,
-    recoloured: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -31,12 +31,12 @@ enum State {
     Escape,
     /// After `ESC [`.
     Control,
-    /// After `ESC ]`.
+    /// After `ESC ]`: titles, colours, the clipboard, links, files, notifications. All of them are left out.
     Command,
-    /// In a string that is left out whatever it says.
+    /// In another string that is left out whatever it says.
     Ignored,
-    /// After `ESC` in a string, which it ends; true if the string is a command.
-    Closing(bool),
+    /// After `ESC` in a string, which it ends.
+    Closing,
 }
 
 const ESC: u8 = 0x1b;
@@ -55,13 +55,10 @@ impl Filter {
 
     /// What makes the terminal as it was before, as far as what was shown has changed it.
     pub(super) fn undo(&mut self) -> Vec<u8> {
-        *self = Filter { modes: std::mem::take(&mut self.modes), recoloured: self.recoloured, ..Filter::default() };
+        self.begin(State::Ground);
         let mut undo = String::new();
         for mode in std::mem::take(&mut self.modes) {
             undo.push_str(&format!("\x1b[?{mode}l"));
-        }
-        if std::mem::take(&mut self.recoloured) {
-            undo.push_str("\x1b]104\x07\x1b]110\x07\x1b]111\x07\x1b]112\x07");
         }
         // The whole screen scrolls, in ordinary letters, without colours, overwriting; lines wrap, the cursor is seen, and
         // keys send what they always do.
@@ -76,10 +73,10 @@ impl Filter {
             State::Escape | State::Control if byte < 0x20 => self.interrupted(byte, shown),
             State::Escape => self.escape(byte, shown),
             State::Control => self.control(byte, shown),
-            State::Command | State::Ignored => self.string(byte, shown),
-            State::Closing(is_command) if byte == b'\\' => self.close(is_command, shown),
+            State::Command | State::Ignored => self.string(byte),
+            State::Closing if byte == b'\\' => self.begin(State::Ground),
             // The string was broken off by another sequence.
-            State::Closing(_) => {
+            State::Closing => {
                 self.begin(State::Escape);
                 self.byte(byte, shown);
             }
@@ -202,7 +199,6 @@ impl Filter {
         }
         let passes = match (private, between, last) {
             (_, [], b'h' | b'l') => return self.modes(private, plain, last, shown),
-            (None, [], b't') => matches!(plain.split(|byte| *byte == b';').next(), Some(b"22" | b"23")),
             (None, [], last) => b"@ABCDEFGHIJKLMPSTXZ`abdefgmrsu".contains(&last),
             (Some(b'?'), [], last) => b"JKrs".contains(&last),
             // The shape of the cursor, a soft reset, protected letters.
@@ -228,7 +224,10 @@ impl Filter {
                 None if mode == 4 => shown.extend_from_slice(&[ESC, b'[', b'4', last]),
                 Some(b'?') if mode != 2 => {
                     if last == b'l' {
-                        self.modes.remove(&mode);
+                        // A screen that was not entered here may be the operator's own.
+                        if !self.modes.remove(&mode) && ALTERNATE.contains(&mode) {
+                            continue;
+                        }
                     } else if self.modes.len() < MOST_MODES || self.modes.contains(&mode) {
                         self.modes.insert(mode);
                     } else {
@@ -241,37 +240,12 @@ impl Filter {
         }
     }
 
-    fn string(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        let is_command = self.state == State::Command;
+    fn string(&mut self, byte: u8) {
         match byte {
-            ESC => self.state = State::Closing(is_command),
-            BEL if is_command => self.close(true, shown),
+            ESC => self.state = State::Closing,
+            BEL if self.state == State::Command => self.begin(State::Ground),
             _ if CANCEL.contains(&byte) => self.begin(State::Ground),
-            _ if is_command && self.pending.len() <= MOST_STRING => self.pending.push(byte),
             _ => {}
-        }
-    }
-
-    /// Titles and colours may be set; everything else is asked, remembered or done elsewhere: the clipboard (52), links (8),
-    /// files, notifications.
-    fn close(&mut self, is_command: bool, shown: &mut Vec<u8>) {
-        let pending = std::mem::take(&mut self.pending);
-        self.begin(State::Ground);
-        let Ok(text) = std::str::from_utf8(&pending) else { return };
-        if !is_command || text.len() > MOST_STRING || text.contains(char::is_control) {
-            return;
-        }
-        let number = text.split(';').next().unwrap_or_default();
-        let colours = matches!(number, "4" | "10" | "11" | "12" | "104" | "110" | "111" | "112");
-        let passes = match number {
-            "0" | "1" | "2" => true,
-            _ => colours && !text.contains('?'),
-        };
-        if passes {
-            self.recoloured |= colours;
-            shown.extend_from_slice(b"\x1b]");
-            shown.extend_from_slice(text.as_bytes());
-            shown.push(BEL);
         }
     }
 }
@@ -294,6 +268,16 @@ mod tests {
         ("palette query", b"\x1b]4;1;?\x1b\\"),
         ("file transfer", b"\x1b]1337;File=name=eA==:AAAA\x07"),
         ("notification", b"\x1b]9;hello\x07"),
+        ("title", b"\x1b]0;a title\x07"),
+        ("title, ended otherwise", b"\x1b]2;a title\x1b\\"),
+        ("name of the icon", b"\x1b]1;a name\x07"),
+        ("saved title", b"\x1b[22;0t"),
+        ("restored title", b"\x1b[23;0t"),
+        ("colour of the background", b"\x1b]11;#000000\x07"),
+        ("palette", b"\x1b]4;1;red\x1b\\"),
+        ("colours as they were", b"\x1b]104\x07"),
+        ("working directory", b"\x1b]7;file:///etc\x07"),
+        ("other screen that was not entered", b"\x1b[?1049l"),
         ("title with a control character", b"\x1b]0;a\nb\x07"),
         ("title in broken UTF-8", b"\x1b]0;\x9b6n\x07"),
         ("cursor position", b"\x1b[6n"),
@@ -347,8 +331,7 @@ mod tests {
         b"\x1b[H\x1b[2J\x1b[10;20H\x1b[K\x1b[5A\x1b[1;24r\x1b[3L\x1b[2M\x1b[4P",
         b"\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[?1006h\x1b[?1049l",
         b"\x1b7\x1b8\x1bM\x1b(0lqqk\x1b(B\x1b=\x1b>\x1bc\x1b#8",
-        b"\x1b[2 q\x1b[!p\x1b[4h\x1b[22;0t\x1b[23;0t",
-        b"\x1b]0;a title\x07\x1b]11;#000000\x07\x1b]104\x07",
+        b"\x1b[2 q\x1b[!p\x1b[4h",
     ];
 
     #[test]
@@ -377,7 +360,7 @@ mod tests {
 
     #[test]
     fn modes_that_come_together_are_told_apart() {
-        assert_eq!(pass(b"\x1b[?1049;2;25l"), b"\x1b[?1049l\x1b[?25l");
+        assert_eq!(pass(b"\x1b[?1049h\x1b[?1049;2;25l"), b"\x1b[?1049h\x1b[?1049l\x1b[?25l");
         assert_eq!(pass(b"\x1b[2;4h"), b"\x1b[4h");
     }
 
@@ -409,7 +392,7 @@ mod tests {
         let mut filter = Filter::default();
         filter.pass(b"\x1b[?1049h\x1b[?1000;1006h\x1b[?1000l\x1b]11;red\x07\x1b]52;unfinished");
         let undo = String::from_utf8(filter.undo()).unwrap();
-        assert!(undo.starts_with("\x1b[?1006l\x1b[?1049l\x1b]104\x07"), "{undo:?}");
+        assert!(undo.starts_with("\x1b[?1006l\x1b[?1049l\x1b7"), "{undo:?}");
         assert!(undo.contains("\x1b[?25h") && !undo.contains("1000"), "{undo:?}");
         assert_eq!(filter.pass(b"x"), b"x");
         assert!(!String::from_utf8(filter.undo()).unwrap().contains("1049"));
