@@ -10,6 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpStream, UnixStream};
 
@@ -30,6 +33,42 @@ pub struct Client {
     /// Refuse a daemon of another version.
     strict: bool,
     deadline: Duration,
+    /// Brings the next daemon about, where a read may be asked of it.
+    next: Option<Next>,
+    /// A daemon has answered before.
+    answered: Arc<AtomicBool>,
+}
+
+type Coming = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
+
+#[derive(Clone)]
+struct Next(Arc<dyn Fn() -> Coming + Send + Sync>);
+
+impl std::fmt::Debug for Next {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Next")
+    }
+}
+
+/// Why there is no answer.
+enum Failed {
+    /// The daemon ended before it answered.
+    Gone(Problem),
+    Other(Problem),
+}
+
+impl From<Failed> for Problem {
+    fn from(failed: Failed) -> Problem {
+        match failed {
+            Failed::Gone(problem) | Failed::Other(problem) => problem,
+        }
+    }
+}
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Failed {
+        Failed::Other(problem)
+    }
 }
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
@@ -39,7 +78,7 @@ const PATIENCE: Duration = Duration::from_secs(4 * 3600);
 
 impl Client {
     pub fn new(address: Address, token: String) -> Client {
-        Client { address, token, door: "cli", strict: true, deadline: DEADLINE }
+        Client { address, token, door: "cli", strict: true, deadline: DEADLINE, next: None, answered: Arc::default() }
     }
 
     /// Also speaks to a daemon of another version: to stop it.
@@ -57,8 +96,17 @@ impl Client {
         Client { deadline: PATIENCE, ..self }
     }
 
+    /// A read that a daemon takes with it when it ends is asked once more, of the next one, which `next` brings about. Calls
+    /// that change something are not: the daemon may have done them.
+    pub fn with_next<F>(self, next: impl Fn() -> F + Send + Sync + 'static) -> Client
+    where
+        F: Future<Output = Result<(), Problem>> + Send + 'static,
+    {
+        Client { next: Some(Next(Arc::new(move || Box::pin(next())))), ..self }
+    }
+
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
-        self.json(Method::GET, path, None::<&()>).await
+        decode(&self.read(path).await?)
     }
 
     pub async fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Problem> {
@@ -78,32 +126,47 @@ impl Client {
     }
 
     pub async fn bytes(&self, path: &str) -> Result<Bytes, Problem> {
+        self.read(path).await
+    }
+
+    /// A whole answer to a call that changes nothing.
+    async fn read(&self, path: &str) -> Result<Bytes, Problem> {
+        match (self.try_read(path).await, &self.next) {
+            (Err(Failed::Gone(_)), Some(Next(next))) => {
+                next().await?;
+                Ok(self.try_read(path).await?)
+            }
+            (answer, _) => Ok(answer?),
+        }
+    }
+
+    async fn try_read(&self, path: &str) -> Result<Bytes, Failed> {
         collect(self.send(Method::GET, path, "application/json", Vec::new()).await?).await
     }
 
     /// A call whose answer has no content.
     pub async fn call(&self, method: Method, path: &str) -> Result<(), Problem> {
-        self.send(method, path, "application/json", Vec::new()).await.map(drop)
+        Ok(self.send(method, path, "application/json", Vec::new()).await.map(drop)?)
     }
 
     /// A call whose answer has no content.
     pub async fn tell(&self, path: &str, body: &impl Serialize) -> Result<(), Problem> {
         let body = serde_json::to_vec(body).expect("requests are plain data");
-        self.send(Method::POST, path, "application/json", body).await.map(drop)
+        Ok(self.send(Method::POST, path, "application/json", body).await.map(drop)?)
     }
 
     pub async fn upload<T: DeserializeOwned>(&self, path: &str, bytes: Vec<u8>) -> Result<T, Problem> {
-        decode(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await
+        decode(&collect(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await?)
     }
 
     /// Bytes as they are; the answer has no content.
     pub async fn send_bytes(&self, path: &str, bytes: Vec<u8>) -> Result<(), Problem> {
-        self.send(Method::POST, path, "application/octet-stream", bytes).await.map(drop)
+        Ok(self.send(Method::POST, path, "application/octet-stream", bytes).await.map(drop)?)
     }
 
     /// An answer with its head, to be read piece by piece.
     pub async fn open(&self, path: &str) -> Result<Response<Incoming>, Problem> {
-        self.send(Method::GET, path, "application/json", Vec::new()).await
+        Ok(self.send(Method::GET, path, "application/json", Vec::new()).await?)
     }
 
     /// An answer that is read piece by piece.
@@ -123,10 +186,10 @@ impl Client {
         body: Option<&impl Serialize>,
     ) -> Result<T, Problem> {
         let body = body.map_or_else(Vec::new, |body| serde_json::to_vec(body).expect("requests are plain data"));
-        decode(self.send(method, path, "application/json", body).await?).await
+        decode(&collect(self.send(method, path, "application/json", body).await?).await?)
     }
 
-    async fn send(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Incoming>, Problem> {
+    async fn send(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Incoming>, Failed> {
         let host = match &self.address {
             Address::Socket(_) => "localhost",
             Address::Tcp(host) => host,
@@ -148,22 +211,29 @@ impl Client {
         let response = match tokio::time::timeout(self.deadline, self.exchange(request)).await {
             Ok(response) => response?,
             Err(_) => {
-                return Err(Problem::unreachable(
+                return Err(Failed::Other(Problem::unreachable(
                     "the daemon does not answer",
                     "`flower down`, then `flower up`; FLOWER_HOME/daemon.log says what it was doing",
-                ));
+                )));
             }
         };
+        self.answered.store(true, Ordering::Relaxed);
         if self.strict {
             self.same_version(&response)?;
         }
-        if response.status().is_success() { Ok(response) } else { Err(problem(response).await) }
+        if response.status().is_success() { Ok(response) } else { Err(problem(response).await.into()) }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Problem> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed> {
         match &self.address {
             Address::Socket(home) => {
-                let stream = connect(&home.socket()).await.map_err(|error| self.unreachable(&error))?;
+                let stream =
+                    connect(&home.socket()).await.map_err(|error| match self.answered.load(Ordering::Relaxed) {
+                        // One that was stopped on purpose between two calls is not started again.
+                        true => Failed::Other(self.unreachable(&error)),
+                        // It was there a moment ago, when this client was made.
+                        false => Failed::Gone(self.unreachable(&error)),
+                    })?;
                 self.over(TokioIo::new(stream), request).await
             }
             Address::Tcp(host) => {
@@ -175,15 +245,15 @@ impl Client {
         }
     }
 
-    async fn over<S>(&self, io: TokioIo<S>, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Problem>
+    async fn over<S>(&self, io: TokioIo<S>, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed>
     where
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
         let broke = |error: hyper::Error| {
-            Problem::unreachable(
+            Failed::Gone(Problem::unreachable(
                 format!("the daemon broke off: {error}"),
                 "try again; `flower up` starts it if it is gone",
-            )
+            ))
         };
         let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(broke)?;
         tokio::spawn(connection);
@@ -274,9 +344,8 @@ pub fn short_path(path: &Path) -> std::io::Result<(Option<OwnedFd>, std::path::P
     Ok((Some(folder), short))
 }
 
-async fn decode<T: DeserializeOwned>(response: Response<Incoming>) -> Result<T, Problem> {
-    let bytes = collect(response).await?;
-    serde_json::from_slice(&bytes)
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes)
         .map_err(|error| Problem::bug(format!("the daemon's answer is not understood: {error}")))
 }
 
@@ -292,10 +361,10 @@ async fn problem(response: Response<Incoming>) -> Problem {
     }
 }
 
-async fn collect(response: Response<Incoming>) -> Result<Bytes, Problem> {
+async fn collect(response: Response<Incoming>) -> Result<Bytes, Failed> {
     let body = response.into_body().collect().await;
     body.map(|body| body.to_bytes())
-        .map_err(|error| Problem::unreachable(format!("the daemon broke off: {error}"), "try again"))
+        .map_err(|error| Failed::Gone(Problem::unreachable(format!("the daemon broke off: {error}"), "try again")))
 }
 
 /// One value of a query, escaped.

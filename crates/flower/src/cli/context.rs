@@ -8,6 +8,12 @@ use crate::home::Home;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// For another daemon to come where one ended; this command starts none where `FLOWER_URL` is set.
+const NEXT_DEADLINE: Duration = Duration::from_secs(5);
+const NEXT_PAUSE: Duration = Duration::from_millis(100);
 
 pub struct Context {
     pub json: bool,
@@ -33,8 +39,12 @@ impl Context {
             Some(client) => Ok(client),
             None => {
                 let config = Config { home: self.home.clone(), port: None, host: LOOPBACK };
-                ensure_running(&config, &mut |line| eprintln!("{line}")).await?;
-                self.local_client()
+                start(&config).await?;
+                let config = Arc::new(config);
+                Ok(self.local_client()?.with_next(move || {
+                    let config = config.clone();
+                    async move { start(&config).await }
+                }))
             }
         }
     }
@@ -54,7 +64,11 @@ impl Context {
                 "set FLOWER_TOKEN to one that it knows: `flower token new --agent NAME` makes one there",
             ));
         }
-        Ok(Some(Client::new(Address::Tcp(host), self.token()?)))
+        let client = Client::new(Address::Tcp(host.clone()), self.token()?);
+        Ok(Some(client.with_next(move || {
+            let host = host.clone();
+            async move { wait_for(&host).await }
+        })))
     }
 
     fn token(&self) -> Result<String, Problem> {
@@ -109,6 +123,27 @@ impl Context {
             Err(error) => {
                 Err(Problem::unreachable(format!("the answer cannot be written: {error}"), "is the disk full?"))
             }
+        }
+    }
+}
+
+async fn start(config: &Config) -> Result<(), Problem> {
+    ensure_running(config, &mut |line| eprintln!("{line}")).await.map(drop)
+}
+
+/// Waits until the daemon that another host or person starts is there again.
+async fn wait_for(host: &str) -> Result<(), Problem> {
+    let start = Instant::now();
+    loop {
+        match tokio::net::TcpStream::connect(host).await {
+            Ok(_) => return Ok(()),
+            Err(error) if start.elapsed() > NEXT_DEADLINE => {
+                return Err(Problem::unreachable(
+                    format!("the daemon at {host} ended before it answered, and no other has come: {error}"),
+                    "check FLOWER_URL; while it is set, flower starts no daemon",
+                ));
+            }
+            Err(_) => tokio::time::sleep(NEXT_PAUSE).await,
         }
     }
 }

@@ -24,7 +24,7 @@ pub enum Started {
 }
 
 /// Makes sure that a daemon answers in this home. `progress` hears what a slow start is doing.
-pub async fn ensure_running(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<Started, Problem> {
+pub async fn ensure_running(config: &Config, progress: &mut (dyn FnMut(&str) + Send)) -> Result<Started, Problem> {
     let start = Instant::now();
     loop {
         if connect(&config.home.socket()).await.is_ok() {
@@ -43,7 +43,7 @@ pub async fn ensure_running(config: &Config, progress: &mut dyn FnMut(&str)) -> 
 }
 
 /// Starts `flower up --foreground` apart from this terminal and waits until it serves.
-fn spawn(config: &Config, progress: &mut dyn FnMut(&str)) -> Result<(), Problem> {
+fn spawn(config: &Config, progress: &mut (dyn FnMut(&str) + Send)) -> Result<(), Problem> {
     let program = std::env::current_exe().map_err(|error| {
         Problem::unreachable(format!("flower cannot find itself: {error}"), "run it by its full path")
     })?;

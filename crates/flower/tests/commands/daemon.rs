@@ -28,6 +28,65 @@ fn up_twice_is_the_same_daemon_with_a_new_link() {
     assert_eq!(flower.json(&["brief"]), json!([]));
 }
 
+/// A daemon that is asked and ends before it answers, as one does that is killed. Says what it was asked for.
+fn dying_daemon(flower: &Flower) -> std::thread::JoinHandle<String> {
+    let path = flower.home.join("flower.sock");
+    let _ = fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("a socket");
+    std::thread::spawn(move || {
+        loop {
+            let (socket, _) = listener.accept().expect("a connection");
+            let mut line = String::new();
+            BufReader::new(&socket).read_line(&mut line).expect("a line");
+            // Whether somebody listens is asked without a word.
+            if !line.is_empty() {
+                fs::remove_file(&path).expect("its socket goes first");
+                return line;
+            }
+        }
+    })
+}
+
+#[test]
+fn a_read_that_a_killed_daemon_takes_with_it_is_asked_of_the_next_one() {
+    let flower = Flower::started();
+    flower.ok(&["brief", "new", "one"]);
+    flower.ok(&["down"]);
+    let dying = dying_daemon(&flower);
+    let briefs = flower.run(&["brief", "--json"]);
+    assert_eq!(briefs.code, 0, "{briefs:?}");
+    let briefs: Value = serde_json::from_str(&briefs.stdout).expect("JSON");
+    assert_eq!(briefs[0]["title"], "one");
+    assert!(dying.join().expect("it was asked").starts_with("GET /api/briefs"));
+    // What changes something is never sent twice: the one before may have done it.
+    flower.ok(&["down"]);
+    let dying = dying_daemon(&flower);
+    let made = flower.run(&["brief", "new", "two", "--json"]);
+    assert_eq!(made.error(5)["kind"], "unreachable");
+    assert!(dying.join().expect("it was asked").starts_with("POST /api/briefs"));
+    assert_eq!(flower.json(&["brief"]).as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn where_an_address_is_given_a_read_waits_for_the_next_daemon_and_starts_none() {
+    let flower = Flower::started();
+    flower.ok(&["down"]);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let dying = std::thread::spawn(move || {
+        let (socket, _) = listener.accept().expect("a connection");
+        let mut line = String::new();
+        BufReader::new(&socket).read_line(&mut line).expect("a line");
+        line
+    });
+    let mut command = flower.command(&["brief", "--json"]);
+    command.env("FLOWER_URL", url);
+    let output = finish(command);
+    assert_eq!(output.error(5)["kind"], "unreachable");
+    assert!(dying.join().expect("it was asked").starts_with("GET "));
+    assert!(!flower.home.join("flower.sock").exists(), "none was started");
+}
+
 #[test]
 fn many_commands_at_once_start_one_daemon() {
     let flower = Flower::new();
