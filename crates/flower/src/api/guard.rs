@@ -1,6 +1,8 @@
 //! What every request passes before anything else looks at it: the host it names, the page it comes from, its token.
 
 use super::extract::{is_picture, is_type};
+use super::places::Places;
+use super::serve::KeptPlace;
 use crate::app::App;
 use crate::app::identity::unauthorized;
 use crate::error::{Problem, ProblemKind};
@@ -8,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use flower_core::{Caller, Door};
+use flower_core::{Caller, Door, Role};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,15 +18,25 @@ pub(super) struct Gate {
     pub(super) app: Arc<App>,
     /// Absent on the unix socket, which no browser can reach.
     pub(super) port: Option<u16>,
+    pub(super) places: Places,
 }
 
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let guarded = is_guarded(request.uri().path());
+    let is_kept = request.extensions().get::<KeptPlace>().is_some();
     let called = format!("{} {}", request.method(), request.uri().path());
     let mut response = match admit(&gate, &mut request).await {
         Ok(()) => {
             let caller = request.extensions().get::<Caller>().cloned();
-            let response = next.run(request).await;
+            let place = match caller.as_ref().and_then(|caller| caller.token.as_deref()) {
+                Some(token) => gate.places.take(token).map(Some),
+                None => Ok(None),
+            };
+            let response = match place {
+                Ok(Some(place)) => place.hold(next.run(request).await),
+                Ok(None) => next.run(request).await,
+                Err(problem) => problem.into_response(),
+            };
             // Tools record it themselves, whichever way they were called.
             let refused = response.status() == StatusCode::FORBIDDEN && !called.contains(" /api/tools/");
             if let Some(caller) = caller.filter(|_| refused) {
@@ -35,6 +47,10 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
         Err(response) => *response,
     };
     secure(response.headers_mut());
+    if is_kept {
+        // Everyone gives a kept place back after one answer.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     if guarded {
         response.headers_mut().insert("x-flower-version", HeaderValue::from_static(crate::VERSION));
     }
@@ -61,6 +77,9 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
     }
     let Some(token) = bearer(headers) else { return no(unauthorized()) };
     match gate.app.identify(token, door(headers, path)).await {
+        Ok(caller) if caller.role != Role::Operator && request.extensions().get::<KeptPlace>().is_some() => {
+            no(Problem::unreachable("the last connections are kept for the operator", "try again in a moment"))
+        }
         Ok(caller) => {
             if !request.method().is_safe() && !is_declared(request.headers()) {
                 return no(Problem::new(

@@ -10,6 +10,7 @@ mod landings;
 mod log;
 mod mcp;
 mod page;
+mod places;
 mod rest;
 mod serve;
 mod terminals;
@@ -150,7 +151,7 @@ pub fn openapi() -> String {
 /// The whole of what a listener serves. `port` is the one that `Host` must name; a unix socket has none.
 pub fn router(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Router {
     let (api, _) = api().split_for_parts();
-    let gate = Arc::new(guard::Gate { app: app.clone(), port });
+    let gate = Arc::new(guard::Gate { app: app.clone(), port, places: places::Places::default() });
     api.route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
         .route("/mcp", mcp::route(app.clone(), port, shutdown.clone()))
         .route("/healthz", get(|| async { "ok\n" }))

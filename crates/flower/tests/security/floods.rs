@@ -110,6 +110,42 @@ fn is_closed(socket: &mut TcpStream) -> bool {
     }
 }
 
+/// Row 66: however many agents there are, and whatever they open.
+#[test]
+fn row_66_agents_cannot_take_the_last_connections() {
+    use rustix::process::{Resource, getrlimit};
+    raise_file_limit();
+    let most = getrlimit(Resource::Nofile).current;
+    assert!(most.is_none_or(|most| most >= 4_500), "this test needs 4,500 files; `ulimit -Hn` says {most:?}");
+    let flower = Flower::started();
+    let mut streams = Vec::new();
+    let mut refused = None;
+    for agent in 0..40 {
+        let made = flower.json(&["token", "new", "--agent", &format!("agent-{agent}")]);
+        let token = made["token"].as_str().expect("a token").to_owned();
+        for _ in 0..128 {
+            let (answer, frames) = flower.request("GET", "/api/events").token(&token).stream().expect("an answer");
+            if answer.status != 200 {
+                refused = Some(answer);
+                break;
+            }
+            streams.push(frames);
+        }
+        if refused.is_some() {
+            break;
+        }
+    }
+    let refused = refused.expect("a bound");
+    assert_eq!((refused.status, refused.header("connection")), (503, Some("close")), "{refused:?}");
+    assert!(streams.len() > 3_000, "{}", streams.len());
+    for _ in 0..50 {
+        assert_eq!(flower.api("GET", "/api/status").send().status, 200, "over TCP, as the page does");
+    }
+    let (answer, _frames) = flower.api("GET", "/api/events").stream().expect("a stream");
+    assert_eq!(answer.status, 200, "{answer:?}");
+    stayed_small(&flower);
+}
+
 #[test]
 fn row_12_a_thousand_slow_sockets_keep_nobody_waiting() {
     raise_file_limit();

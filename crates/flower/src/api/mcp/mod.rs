@@ -1,5 +1,5 @@
 //! `/mcp`: the MCP door over HTTP. The guard has checked host, origin and token before; here every session stays with the
-//! token that opened it, and nobody holds more of them, or more streams, than is sensible.
+//! token that opened it, and no token has more of them than is sensible.
 
 mod held;
 mod local;
@@ -78,7 +78,6 @@ impl Mcp {
         {
             return Err(Problem::new(ProblemKind::NotFound, "there is no such session", "begin with `initialize`"));
         }
-        let place = self.held.stream(&owner)?;
         let (mut parts, body) = request.into_parts();
         // A program at the unix socket need not name a host.
         parts.headers.entry(header::HOST).or_insert(HeaderValue::from_static("localhost"));
@@ -108,9 +107,9 @@ impl Mcp {
         // What a call answers is sent to its end; a stream that only listens ends with the daemon, or with its token.
         let body = if listens {
             let gone = self.local.changes_for(token).for_each(|_| std::future::ready(()));
-            Body::from_stream(place.hold(stream.take_until(Box::pin(gone))))
+            Body::from_stream(stream.take_until(Box::pin(gone)))
         } else {
-            Body::from_stream(place.hold(stream))
+            Body::from_stream(stream)
         };
         Ok(Response::from_parts(parts, body))
     }
