@@ -10,7 +10,7 @@ use crate::{agent, dispatch, landing, main_branch, token};
 
 /// What a command is, as far as rights are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Right {
+pub enum Right {
     /// Notes, questions, plans, refinements, links and scratchpads.
     Contribute,
     /// Making briefs, accepting, moving, connecting them; making and removing worktrees; queueing and stopping landings.
@@ -20,48 +20,204 @@ enum Right {
     Run(u64),
     /// Reserving paths in a worktree.
     Reserve,
+    /// Running something inside a worktree, and bringing its commits out.
+    Enter,
     /// Messages, and the record of what was refused.
     Speak,
     /// Projects, their commands, tokens, archives, the log itself; letting in what the gate holds back.
     Own,
 }
 
-pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), Refusal> {
-    let right = right(command);
-    let brief = match command {
-        Command::WriteScratchpad { number, .. } => world.scratchpads.get(number).and_then(|pad| pad.brief),
-        _ => command.brief(),
-    };
-    let no = |why: &str| {
-        let who = format!("{} `{}`", caller.role, caller.actor.name);
-        Err(Refusal::Forbidden { who, what: name(right), why: why.to_owned() })
-    };
-    match (caller.role, right) {
-        (Role::Operator, _) => Ok(()),
-        (Role::Orchestrator, Right::Own) => no("ask the operator: projects, tokens, approvals and the log are theirs"),
-        (Role::Orchestrator, _) => Ok(()),
-        (_, Right::Speak) => Ok(()),
-        (Role::Worker, Right::Contribute) if brief.is_some() && brief == caller.brief => {
-            in_run(world, caller).or_else(no)
+/// Something that can be read, and what it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read<'a> {
+    /// MAIN and its history, the commands of `flower.toml`, titles and states of briefs, numbers of a summary.
+    Project {
+        name: &'a str,
+    },
+    /// Spec, versions, trace, recall, scratchpads and images of a brief. Absent: they belong to none.
+    Brief {
+        number: Option<u64>,
+    },
+    /// State, files, changes, commits, comments, leases and setup output of a worktree.
+    Worktree {
+        project: &'a str,
+        name: &'a str,
+    },
+    /// State, changes and check output of a landing.
+    Landing {
+        project: &'a str,
+        worktree: Option<&'a str>,
+        briefs: &'a [u64],
+    },
+    Dispatch {
+        number: u64,
+        brief: u64,
+    },
+    /// State and transcript of an agent.
+    Agent {
+        project: &'a str,
+        worktree: &'a str,
+        name: &'a str,
+    },
+    Terminal,
+    /// What waits for the operator, and what agents ask to be allowed.
+    Inbox,
+    Spending,
+    /// All events.
+    Trace,
+    /// Profiles of agents, names of their keys, archives of worktrees, findings of `flower doctor`.
+    Installation,
+    /// The log in its stored form, with the record of every token.
+    Log,
+    Tokens,
+}
+
+/// Whether what a caller may read depends on what it belongs to.
+pub fn reads_own_only(caller: &Caller) -> bool {
+    caller.role == Role::Worker
+}
+
+/// Whether the caller may read something. `project` is the project that a worker's token belongs to, if it belongs to one.
+pub fn require_read(caller: &Caller, project: Option<&str>, read: Read<'_>) -> Result<(), Refusal> {
+    let own = |name: &str| project == Some(name);
+    let own_brief = |number: u64| caller.brief == Some(number);
+    let own_worktree = |of: &str, name: &str| own(of) && caller.worktree.as_deref() == Some(name);
+    let may = match (caller.role, read) {
+        (Role::Operator | Role::Ops, _) => true,
+        (Role::Orchestrator, Read::Tokens | Read::Log) => false,
+        (Role::Orchestrator, _) => true,
+        (Role::Worker, Read::Project { name }) => own(name),
+        (Role::Worker, Read::Brief { number }) => number.is_some_and(own_brief),
+        (Role::Worker, Read::Worktree { project, name }) => own_worktree(project, name),
+        (Role::Worker, Read::Landing { project, worktree, briefs }) => {
+            worktree.is_some_and(|name| own_worktree(project, name)) || briefs.iter().copied().any(own_brief)
         }
-        (Role::Worker, Right::Contribute) => no("its token is bound to another brief, or to none"),
-        // Whether the token is a packet of it is the claim's own question.
-        (Role::Worker, Right::Run(_)) if claims(command) => Ok(()),
-        (Role::Worker, Right::Run(number)) if is_run(world, caller, number, command) => Ok(()),
-        (Role::Worker, Right::Run(_)) => {
-            no("that run is another agent's, or nobody has begun it: the tool `start_work` claims")
+        (Role::Worker, Read::Dispatch { number, brief }) => {
+            own_brief(brief) || caller.run.is_some_and(|run| run.dispatch == number)
         }
-        (Role::Worker, Right::Reserve) if reserves_own(world, caller, command) => in_run(world, caller).or_else(no),
-        (Role::Worker, Right::Reserve) => no("its token is bound to another worktree, or to none"),
-        (Role::Worker, _) => no("ask the operator or an orchestrator: `flower brief ask N TEXT`"),
-        (Role::Ops, Right::OpenIncident) => Ok(()),
-        (Role::Ops, Right::Contribute) if matches!(command, Command::AddNote { .. } | Command::Ask { .. }) => Ok(()),
-        (Role::Ops, _) => no("ops reads everything, opens incidents and writes notes"),
+        (Role::Worker, Read::Agent { project, worktree, name }) => {
+            own_worktree(project, worktree) && caller.actor.name == name
+        }
+        (
+            Role::Worker,
+            Read::Terminal | Read::Inbox | Read::Spending | Read::Trace | Read::Installation | Read::Log | Read::Tokens,
+        ) => false,
+    };
+    let (what, instead) = wording(read);
+    let why = if caller.role == Role::Worker { instead } else { "ask the operator" };
+    if may { Ok(()) } else { Err(forbidden(caller, what, why)) }
+}
+
+/// What is refused, and what a worker can do instead. Neither tells whether the thing exists.
+fn wording(read: Read<'_>) -> (&'static str, &'static str) {
+    match read {
+        Read::Project { .. } => (
+            "read that project",
+            "its token reads the project of its own work; the tool `start_work` with a packet begins some",
+        ),
+        Read::Brief { .. } => (
+            "read that brief",
+            "its token reads its own brief; `list_briefs` and `search` give titles and states of the others in its project",
+        ),
+        Read::Worktree { .. } => ("read that worktree", "its token reads its own worktree and no other"),
+        Read::Landing { .. } => ("read that landing", "its token reads landings of its own brief and worktree"),
+        Read::Dispatch { .. } => ("read that dispatch", "its token reads dispatches of its own brief"),
+        Read::Agent { .. } => ("read what that agent does", "its token reads its own transcript and no other"),
+        Read::Terminal => ("look at the terminals of agents", "ask the operator: `send_message` to `operator`"),
+        Read::Inbox => ("read what waits for the operator", "`check_inbox` gives what was said to you"),
+        Read::Spending => ("read what agents have spent", "ask the operator: `send_message` to `operator`"),
+        Read::Trace => ("read the trace of everything", "its token reads the trace of its own brief: `recall_brief`"),
+        Read::Installation => ("read how flower is set up", "ask the operator: `send_message` to `operator`"),
+        Read::Log => ("read the stored log", "ask the operator: `send_message` to `operator`"),
+        Read::Tokens => ("list tokens", "ask the operator: `send_message` to `operator`"),
     }
 }
 
-fn claims(command: &Command) -> bool {
-    matches!(command, Command::Dispatch { step: dispatch::Step::Claim { .. }, .. })
+/// Whether the caller's role has a right at all, which is asked before anything is looked up. For which briefs, runs and
+/// paths it has it, [`require`] and [`require_inside`] decide.
+pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
+    let why = match (caller.role, right) {
+        (Role::Operator, _) | (_, Right::Speak) => return Ok(()),
+        (Role::Orchestrator, Right::Own) => "ask the operator: projects, tokens, approvals and the log are theirs",
+        (Role::Orchestrator, _) => return Ok(()),
+        (Role::Worker, Right::Contribute | Right::Run(_) | Right::Reserve | Right::Enter) => return Ok(()),
+        (Role::Worker, Right::Steer | Right::OpenIncident | Right::Own) => {
+            "ask the operator or an orchestrator: `flower brief ask N TEXT`"
+        }
+        (Role::Ops, Right::OpenIncident | Right::Contribute) => return Ok(()),
+        (Role::Ops, Right::Steer | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
+            "ops reads everything, opens incidents and writes notes"
+        }
+    };
+    Err(forbidden(caller, name(right), why))
+}
+
+/// Whether the caller may write to a brief, as far as its token tells.
+pub fn require_contribution(caller: &Caller, brief: Option<u64>) -> Result<(), Refusal> {
+    require_role(caller, Right::Contribute)?;
+    if caller.role == Role::Worker && (brief.is_none() || brief != caller.brief) {
+        return Err(forbidden(caller, name(Right::Contribute), "its token is bound to another brief, or to none"));
+    }
+    Ok(())
+}
+
+/// Whether the caller may run something inside a worktree. `project` is the one that a worker's token belongs to.
+pub fn require_inside(caller: &Caller, project: Option<&str>, of: &str, worktree: &str) -> Result<(), Refusal> {
+    require_role(caller, Right::Enter)?;
+    if caller.role == Role::Worker && (project != Some(of) || caller.worktree.as_deref() != Some(worktree)) {
+        return Err(forbidden(caller, name(Right::Enter), "its token is bound to another worktree, or to none"));
+    }
+    Ok(())
+}
+
+/// Whether the caller may claim a dispatch, as far as its token tells: a worker's is a packet of it, or comes with one.
+pub fn require_claim(caller: &Caller, number: u64, with_packet: bool) -> Result<(), Refusal> {
+    require_role(caller, Right::Run(number))?;
+    let bound = caller.run.is_some_and(|run| run.dispatch == number);
+    if caller.role == Role::Worker && !bound && !with_packet {
+        return Err(Refusal::NoPacket { number });
+    }
+    Ok(())
+}
+
+pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), Refusal> {
+    let right = right(command);
+    require_role(caller, right)?;
+    let no = |why: &str| Err(forbidden(caller, name(right), why));
+    match (caller.role, right) {
+        (Role::Operator | Role::Orchestrator, _) | (_, Right::Speak) => Ok(()),
+        (Role::Worker, Right::Contribute) => {
+            let brief = match command {
+                Command::WriteScratchpad { number, .. } => world.scratchpads.get(number).and_then(|pad| pad.brief),
+                _ => command.brief(),
+            };
+            require_contribution(caller, brief)?;
+            in_run(world, caller).or_else(no)
+        }
+        (Role::Worker, Right::Run(number)) => match command {
+            Command::Dispatch { step: dispatch::Step::Claim { packet, .. }, .. } => {
+                require_claim(caller, number, packet.is_some())
+            }
+            _ if is_run(world, caller, number, command) => Ok(()),
+            _ => no("that run is another agent's, or nobody has begun it: the tool `start_work` claims"),
+        },
+        (Role::Worker, Right::Reserve) if reserves_own(world, caller, command) => in_run(world, caller).or_else(no),
+        (Role::Worker, Right::Reserve) => no("its token is bound to another worktree, or to none"),
+        (Role::Ops, Right::Contribute) if matches!(command, Command::AddNote { .. } | Command::Ask { .. }) => Ok(()),
+        (Role::Ops, Right::Contribute) => no("ops reads everything, opens incidents and writes notes"),
+        (Role::Ops, Right::OpenIncident) => Ok(()),
+        // The role was refused already; a right that is added later is refused until it is decided here.
+        (Role::Worker, Right::Steer | Right::OpenIncident | Right::Enter | Right::Own)
+        | (Role::Ops, Right::Steer | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
+            no("ask the operator or an orchestrator")
+        }
+    }
+}
+
+fn forbidden(caller: &Caller, what: &'static str, why: &str) -> Refusal {
+    let who = format!("{} `{}`", caller.role, caller.actor.name);
+    Refusal::Forbidden { who, what, why: why.to_owned() }
 }
 
 /// An old holder may answer too: its answer is kept, and refused by its fence. With a fence that another was given it may
@@ -183,6 +339,7 @@ fn name(right: Right) -> &'static str {
         Right::OpenIncident => "open incidents",
         Right::Run(_) => "act for that run",
         Right::Reserve => "reserve paths there",
+        Right::Enter => "enter that worktree",
         Right::Speak => "say that",
         Right::Own => "change projects, tokens, MAIN or the log",
     }

@@ -147,6 +147,68 @@ fn a_revoked_token_ends_its_stream_and_no_other() {
 }
 
 #[test]
+fn row_64_a_worker_follows_its_own_brief_and_main() {
+    let flower = with_a_brief();
+    flower.ok(&["brief", "new", "two"]);
+    let other = flower.make_repository("other");
+    let registered = flower.api("POST", "/api/projects").json(&json!({ "dir": other })).send();
+    assert_eq!(registered.status, 200, "{registered:?}");
+    let made = flower.json(&["token", "new", "--agent", "mara", "--brief", "1"]);
+    let token = made["token"].as_str().expect("a token");
+    let before = flower.events();
+    assert_eq!(note(&flower, 2, "not mine").send().status, 200);
+    assert_eq!(note(&flower, 1, "mine").send().status, 200);
+    flower.ok(&["freeze", "theirs", "--project", "other"]);
+    flower.ok(&["freeze", "ours", "--project", "repo"]);
+    flower.ok(&["token", "new", "--agent", "rose"]);
+    flower.ok(&["agent", "tell", "rose", "not for mara"]);
+    assert_eq!(note(&flower, 1, "mine again").send().status, 200);
+    // What it finds in the log, and what comes while it listens.
+    let from =
+        |after: u64| Events::read(flower.request("GET", &format!("/api/events?after={after}")).token(token), None);
+    let (mut late, mut live) = (from(before), from(flower.events()));
+    assert_eq!(note(&flower, 2, "not mine either").send().status, 200);
+    assert_eq!(note(&flower, 1, "the last").send().status, 200);
+    let told = |event: Value| {
+        let text = event["body"]["text"].as_str().or(event["body"]["why"].as_str()).unwrap_or_default();
+        text.to_owned()
+    };
+    let seen: Vec<String> = late.take(4).into_iter().map(told).collect();
+    assert_eq!(seen, ["mine", "ours", "mine again", "the last"]);
+    assert_eq!(live.next().map(told).as_deref(), Some("the last"));
+    for query in ["?brief=2", "?project=other"] {
+        let answer = flower.request("GET", &format!("/api/events{query}")).token(token).send();
+        assert_eq!(answer.status, 403, "{query}: {answer:?}");
+    }
+}
+
+#[test]
+fn row_66_an_agent_has_so_many_streams_and_the_operator_others() {
+    let flower = with_a_brief();
+    let made = flower.json(&["token", "new", "--agent", "mara", "--brief", "1"]);
+    let token = made["token"].as_str().expect("a token");
+    let open = || flower.request("GET", "/api/events").token(token).stream().expect("an answer");
+    let mut streams = Vec::new();
+    let refused = loop {
+        let (answer, frames) = open();
+        if answer.status != 200 {
+            break answer;
+        }
+        streams.push(frames);
+        assert!(streams.len() <= 200, "there is no bound");
+    };
+    assert_eq!((refused.status, streams.len()), (503, 128), "{refused:?}");
+    assert_eq!(flower.request("GET", "/api/status").token(token).send().status, 503, "of all its calls");
+    assert_eq!(flower.api("GET", "/api/status").send().status, 200);
+    let mut operator = Events::open(&flower, "", None);
+    assert_eq!(note(&flower, 1, "seen").send().status, 200);
+    assert_eq!(operator.next().expect("an event")["body"]["text"], "seen");
+    // Those that end make room.
+    drop(streams);
+    eventually("there is room again", || (open().0.status == 200).then_some(()));
+}
+
+#[test]
 fn events_come_in_order_and_as_the_trace_has_them() {
     let flower = with_a_brief();
     let before = flower.events();

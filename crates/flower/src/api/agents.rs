@@ -35,9 +35,13 @@ pub(super) struct ListQuery {
 
 /// Agents that flower runs, as they are at this moment.
 #[utoipa::path(get, path = "/api/agents", tag = "agents", params(ListQuery), responses((status = 200, body = Vec<AgentView>)))]
-pub(super) async fn list_agents(State(app): State<Arc<App>>, Query(q): Query<ListQuery>) -> Answer<Vec<AgentView>> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
-    app.agents(&choice, q.all, q.limit.unwrap_or(PAGE)).await.map(Json)
+pub(super) async fn list_agents(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<ListQuery>,
+) -> Answer<Vec<AgentView>> {
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    app.agents(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await.map(Json)
 }
 
 /// Starts one: for a brief, or to stay in a worktree.

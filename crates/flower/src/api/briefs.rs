@@ -39,12 +39,18 @@ pub(super) struct ListQuery {
     limit: Option<u64>,
 }
 
+/// Of briefs that a worker is not on it gets titles and states, without spec, links and participants.
 #[utoipa::path(get, path = "/api/briefs", tag = "briefs", params(ListQuery),
     responses((status = 200, body = Vec<BriefView>), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn list(State(app): State<Arc<App>>, Query(q): Query<ListQuery>) -> Answer<Vec<BriefView>> {
-    let project = app.find_project(&ProjectChoice { name: q.project, dir: q.dir }).await?;
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<ListQuery>,
+) -> Answer<Vec<BriefView>> {
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let project = app.find_project(&choice).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
-    app.list_briefs(filter, q.after, q.limit).await.map(Json)
+    app.list_briefs_for(&caller, filter, q.after, q.limit).await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -65,8 +71,13 @@ pub(super) struct RowsQuery {
 /// Briefs as lines of a long list, without their specs.
 #[utoipa::path(get, path = "/api/brief-rows", tag = "briefs", params(RowsQuery),
     responses((status = 200, body = Vec<BriefRow>), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn rows(State(app): State<Arc<App>>, Query(q): Query<RowsQuery>) -> Answer<Vec<BriefRow>> {
-    let project = app.find_project(&ProjectChoice { name: q.project, dir: q.dir }).await?;
+pub(super) async fn rows(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<RowsQuery>,
+) -> Answer<Vec<BriefRow>> {
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let project = app.find_project(&choice).await?;
     let which = match q.numbers {
         Some(numbers) => {
             let wrong = |_| Problem::usage("`numbers` are numbers of briefs", "for instance `numbers=1,2,3`");

@@ -5,14 +5,14 @@ use super::worktrees::{Which, spawned};
 use crate::app::App;
 use crate::app::dispatch::{Back, ClaimWish};
 use crate::app::projects::ProjectChoice;
-use crate::app::worktrees::require_reach;
+use crate::app::rights::Thing;
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{Beat, Claim, Commit, HandBack, NewDispatch, Packet, SendMessage, TakeLease, Why};
 use crate::view::{DispatchView, HandBackView, HeardView, LeaseView, MessageView, PacketView, RecallView};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use flower_core::dispatch;
+use flower_core::{Caller, dispatch};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -62,11 +62,12 @@ pub(super) struct ListQuery {
 #[utoipa::path(get, path = "/api/dispatches", tag = "dispatches", params(ListQuery), responses((status = 200, body = Vec<DispatchView>)))]
 pub(super) async fn list_dispatches(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<DispatchView>> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let limit = q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 });
-    app.dispatches(&choice, q.brief, q.all, limit).await.map(Json)
+    app.dispatches(&caller, &choice, q.brief, q.all, limit).await.map(Json)
 }
 
 #[utoipa::path(get, path = "/api/dispatches/{number}", tag = "dispatches", params(("number" = u64, Path)),
@@ -178,15 +179,23 @@ pub(super) struct LeaseQuery {
 }
 
 impl LeaseQuery {
-    fn choice(self) -> (ProjectChoice, Option<String>) {
-        (ProjectChoice { name: self.project, dir: self.dir }, self.worktree)
+    async fn choice(self, app: &App, caller: &Caller) -> Result<(ProjectChoice, Option<String>), Problem> {
+        let choice = app.choice(caller, ProjectChoice { name: self.project, dir: self.dir }).await?;
+        if let Some(name) = &self.worktree {
+            app.require_read(caller, Thing::Worktree(choice.clone(), name.clone())).await?;
+        }
+        Ok((choice, self.worktree))
     }
 }
 
 #[utoipa::path(get, path = "/api/leases", tag = "dispatches", params(LeaseQuery), responses((status = 200, body = Vec<LeaseView>)))]
-pub(super) async fn list_leases(State(app): State<Arc<App>>, Query(q): Query<LeaseQuery>) -> Answer<Vec<LeaseView>> {
-    let (choice, worktree) = q.choice();
-    app.leases(&choice, worktree.as_deref()).await.map(Json)
+pub(super) async fn list_leases(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<LeaseQuery>,
+) -> Answer<Vec<LeaseView>> {
+    let (choice, worktree) = q.choice(&app, &caller).await?;
+    app.leases(&caller, &choice, worktree.as_deref()).await.map(Json)
 }
 
 #[utoipa::path(post, path = "/api/leases", tag = "dispatches", params(LeaseQuery), request_body = TakeLease,
@@ -197,7 +206,7 @@ pub(super) async fn take_lease(
     Query(q): Query<LeaseQuery>,
     Body(b): Body<TakeLease>,
 ) -> Answer<LeaseView> {
-    let (choice, worktree) = q.choice();
+    let (choice, worktree) = q.choice(&app, &caller).await?;
     let time = b.seconds.map(Duration::from_secs);
     app.take_lease(&caller, &choice, worktree.as_deref(), b.patterns, time, b.holder).await.map(Json)
 }
@@ -210,7 +219,7 @@ pub(super) async fn release_leases(
     Who(caller): Who,
     Query(q): Query<LeaseQuery>,
 ) -> Answer<Vec<LeaseView>> {
-    let (choice, worktree) = q.choice();
+    let (choice, worktree) = q.choice(&app, &caller).await?;
     app.release_leases(&caller, &choice, None, worktree.as_deref()).await.map(Json)
 }
 
@@ -234,10 +243,10 @@ pub(super) async fn commit(
     Query(which): Query<Which>,
     Body(b): Body<Commit>,
 ) -> Result<StatusCode, Problem> {
-    require_reach(&caller, &name)?;
+    let choice = app.choice(&caller, which.into()).await?;
     match b.made {
-        Some(commit) => app.end_commit(&caller, &which.into(), &name, &commit).await?,
-        None => app.begin_commit(&caller, &which.into(), &name, &b.paths).await?,
+        Some(commit) => app.end_commit(&caller, &choice, &name, &commit).await?,
+        None => app.begin_commit(&caller, &choice, &name, &b.paths).await?,
     }
     Ok(StatusCode::NO_CONTENT)
 }

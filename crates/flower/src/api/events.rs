@@ -1,10 +1,11 @@
 //! `GET /api/events`: the log as it grows, as server-sent events. Every reader is at its own place; a slow one is dropped
 //! and goes on later from where it was, so nobody's slowness costs memory and nothing is lost.
 
-use super::extract::Query;
+use super::extract::{Query, Who};
 use super::guard::bearer;
 use super::serve::Shutdown;
 use crate::app::App;
+use crate::app::rights::Reader as Rights;
 use crate::app::stirs::Stirs;
 use crate::app::trace::{LiveEvent, Of, Window};
 use crate::error::Problem;
@@ -14,6 +15,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
+use flower_core::policy::Read;
 use flower_core::{Door, Recorded};
 use futures_util::stream;
 use serde::Deserialize;
@@ -42,16 +44,24 @@ pub(super) struct LiveQuery {
     project: Option<String>,
 }
 
-/// Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
+/// Every event, in order; for a worker, those of its own brief and of MAIN in its own project. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
 /// `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
 #[utoipa::path(get, path = "/api/events", tag = "log", params(LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = EventView)))]
 pub(super) async fn live(
     State(app): State<Arc<App>>,
     Extension(shutdown): Extension<Shutdown>,
+    Who(caller): Who,
     headers: HeaderMap,
     Query(q): Query<LiveQuery>,
 ) -> Result<impl IntoResponse, Problem> {
+    let rights = app.reader(&caller).await?;
+    if q.brief.is_some() {
+        rights.require(Read::Brief { number: q.brief })?;
+    }
+    if let Some(name) = &q.project {
+        rights.require(Read::Project { name })?;
+    }
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
     let bell = app.store.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
@@ -64,6 +74,7 @@ pub(super) async fn live(
     let (stirs, stirred) = (app.stirs.listen(), BTreeSet::new());
     let reader = Reader {
         app,
+        rights,
         bell,
         stirs,
         stirred,
@@ -86,6 +97,7 @@ pub(super) async fn live(
 
 struct Reader {
     app: Arc<App>,
+    rights: Rights,
     bell: watch::Receiver<u64>,
     stirs: broadcast::Receiver<Arc<str>>,
     /// What has stirred since it was last told.
@@ -122,7 +134,7 @@ impl Reader {
                 None => self.read_log().await?,
             };
             if std::mem::take(&mut self.doubted) {
-                self.app.identify(&self.token, Door::Api).await.ok()?;
+                self.look_up_rights().await?;
             }
             if !frames.is_empty() {
                 return Some(frames);
@@ -133,7 +145,10 @@ impl Reader {
             tokio::select! {
                 rung = self.bell.changed() => rung.ok()?,
                 stir = self.stirs.recv(), if self.stirred.len() < MOST_STIRRED => {
-                    self.stirred.insert(stir.unwrap_or_else(|_| Stirs::ALL.into()));
+                    let topic = stir.unwrap_or_else(|_| Stirs::ALL.into());
+                    if self.may_hear(&topic) {
+                        self.stirred.insert(topic);
+                    }
                 }
                 () = tokio::time::sleep_until(self.told + STIR_EVERY), if !self.stirred.is_empty() => {
                     self.told = Instant::now();
@@ -169,19 +184,45 @@ impl Reader {
         Some(frames)
     }
 
-    /// The project's events between these two, if this reader has asked for a project.
-    async fn ours(&self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
-        match (&self.of, span) {
-            (Of::Project(project), Some((first, last))) => self.app.events_of(project, first, last).await.ok(),
-            _ => Some(BTreeSet::new()),
+    /// The events between these two that happened in the project that this reader has asked for, or is bound to.
+    async fn ours(&mut self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
+        let Some((first, last)) = span else { return Some(BTreeSet::new()) };
+        if self.rights.bounds().is_some() {
+            // What a worker's token is bound to changes when it claims.
+            self.look_up_rights().await?;
         }
+        let asked = if let Of::Project(name) = &self.of { Some(name.as_str()) } else { None };
+        let project = match self.rights.bounds() {
+            Some(own) => own.filter(|own| asked.is_none_or(|asked| asked == *own)),
+            None => asked,
+        };
+        match project {
+            Some(project) => self.app.events_of(project, first, last).await.ok(),
+            None => Some(BTreeSet::new()),
+        }
+    }
+
+    /// Nothing once the token is good for nothing.
+    async fn look_up_rights(&mut self) -> Option<()> {
+        let caller = self.app.identify(&self.token, Door::Api).await.ok()?;
+        self.rights = self.app.reader(&caller).await.ok()?;
+        Some(())
+    }
+
+    /// A hint names an agent, so a worker hears of itself only, and of what no name stands in.
+    fn may_hear(&self, topic: &str) -> bool {
+        let own = format!("agent:{}", self.rights.caller.actor.name);
+        self.rights.bounds().is_none()
+            || topic == own
+            || [Stirs::LANDINGS, Stirs::WORKTREES, Stirs::ALL].contains(&topic)
     }
 
     /// Moves past an event and says whether this reader wants it.
     fn passes(&mut self, event: &Recorded, ours: &BTreeSet<u64>) -> bool {
         self.at = event.seq;
         self.doubted |= event.kind == "token_revoked";
-        match self.of {
+        let may = self.rights.may_follow(event, ours.contains(&event.seq));
+        may && match self.of {
             Of::All => true,
             Of::Brief(brief) => event.brief == Some(brief),
             Of::Project(_) => ours.contains(&event.seq),

@@ -36,9 +36,14 @@ pub(super) struct ListQuery {
 
 /// What waits to land, in the order in which it will.
 #[utoipa::path(get, path = "/api/landings", tag = "landings", params(ListQuery), responses((status = 200, body = Vec<LandingView>)))]
-pub(super) async fn list_landings(State(app): State<Arc<App>>, Query(q): Query<ListQuery>) -> Answer<Vec<LandingView>> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
-    app.queue(&choice, q.all, q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 })).await.map(Json)
+pub(super) async fn list_landings(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<ListQuery>,
+) -> Answer<Vec<LandingView>> {
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let limit = q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 });
+    app.queue(&caller, &choice, q.all, limit).await.map(Json)
 }
 
 /// Queues what is committed in a worktree.
@@ -142,10 +147,11 @@ pub(super) struct DiffQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn diff_worktree(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(q): Query<DiffQuery>,
 ) -> Result<Vec<u8>, Problem> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     app.diff_worktree(&choice, &name, q.commit.as_deref(), q.stat).await
 }
 
@@ -168,10 +174,11 @@ pub(super) struct FileQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn file_of_worktree(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(q): Query<FileQuery>,
 ) -> Result<Vec<u8>, Problem> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     app.file_of(&choice, &name, q.commit.as_deref(), &q.file, q.side.unwrap_or(Side::New)).await
 }
 
@@ -218,8 +225,12 @@ pub(super) async fn file_of_landing(
 /// MAIN, looked at live.
 #[utoipa::path(get, path = "/api/main", tag = "main", params(Which),
     responses((status = 200, body = MainView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn show_main(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<MainView> {
-    app.main_view(&which.into()).await.map(Json)
+pub(super) async fn show_main(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(which): Query<Which>,
+) -> Answer<MainView> {
+    app.main_view(&app.choice(&caller, which.into()).await?).await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -234,16 +245,24 @@ pub(super) struct LogQuery {
 /// MAIN's history by landing and brief.
 #[utoipa::path(get, path = "/api/main/log", tag = "main", params(LogQuery),
     responses((status = 200, body = Vec<HistoryEntry>), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn main_log(State(app): State<Arc<App>>, Query(q): Query<LogQuery>) -> Answer<Vec<HistoryEntry>> {
-    let choice = ProjectChoice { name: q.project, dir: q.dir };
+pub(super) async fn main_log(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<LogQuery>,
+) -> Answer<Vec<HistoryEntry>> {
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     app.main_log(&choice, q.limit.unwrap_or(PAGE).min(10_000)).await.map(Json)
 }
 
 /// Whether MAIN is what the log says.
 #[utoipa::path(get, path = "/api/main/verify", tag = "main", params(Which),
     responses((status = 200, body = MainProof), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn verify_main(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<MainProof> {
-    app.verify_main(&which.into()).await.map(Json)
+pub(super) async fn verify_main(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(which): Query<Which>,
+) -> Answer<MainProof> {
+    app.verify_main(&app.choice(&caller, which.into()).await?).await.map(Json)
 }
 
 /// Makes what was done in MAIN by hand a worktree.
@@ -338,8 +357,12 @@ pub(super) async fn halt(State(app): State<Arc<App>>, Who(caller): Who, Body(b):
 /// The `flower.toml` that flower would write.
 #[utoipa::path(get, path = "/api/main/settings", tag = "main", params(Which),
     responses((status = 200, body = ProposalView), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn propose_settings(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<ProposalView> {
-    app.propose_settings(&which.into()).await.map(Json)
+pub(super) async fn propose_settings(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(which): Query<Which>,
+) -> Answer<ProposalView> {
+    app.propose_settings(&app.choice(&caller, which.into()).await?).await.map(Json)
 }
 
 /// Queues a `flower.toml`.

@@ -1,8 +1,8 @@
 //! The trace of everything, and the log itself: verify, export, rebuild.
 
 use super::extract::{Query, Who};
+use crate::app::App;
 use crate::app::trace::{Of, Window};
-use crate::app::{App, require_operator};
 use crate::error::{Problem, ProblemEnvelope};
 use crate::view::{EventView, RebuildView, VerifyView};
 use axum::Json;
@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
+use flower_core::policy::Read;
 use futures_util::stream;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ pub(super) async fn verify(
 #[utoipa::path(get, path = "/api/log/export", tag = "log",
     responses((status = 200, content_type = "application/x-ndjson", body = EventView)))]
 pub(super) async fn export(State(app): State<Arc<App>>, Who(caller): Who) -> Result<impl IntoResponse, Problem> {
-    require_operator(&caller, "export the log")?;
+    app.reader(&caller).await?.require(Read::Log)?;
     let pages = stream::try_unfold((app, 0), |(app, after)| async move {
         let page = app.events(Window { after: Some(after), ..Window::default() }).await;
         let page = page.map_err(|problem| std::io::Error::other(problem.message))?;

@@ -12,6 +12,7 @@ mod mcp;
 mod page;
 mod places;
 mod rest;
+mod rights;
 mod serve;
 mod terminals;
 mod tools;
@@ -152,7 +153,8 @@ pub fn openapi() -> String {
 pub fn router(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Router {
     let (api, _) = api().split_for_parts();
     let gate = Arc::new(guard::Gate { app: app.clone(), port, places: places::Places::default() });
-    api.route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
+    api.route_layer(middleware::from_fn_with_state(app.clone(), rights::check))
+        .route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
         .route("/mcp", mcp::route(app.clone(), port, shutdown.clone()))
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(page::fallback)

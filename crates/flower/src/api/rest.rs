@@ -34,8 +34,12 @@ pub(super) struct ProjectQuery {
 }
 
 #[utoipa::path(get, path = "/api/status", tag = "daemon", params(ProjectQuery), responses((status = 200, body = StatusView)))]
-pub(super) async fn status(State(app): State<Arc<App>>, Query(q): Query<ProjectQuery>) -> Answer<StatusView> {
-    app.status(&ProjectChoice { name: q.project, dir: q.dir }).await.map(Json)
+pub(super) async fn status(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<ProjectQuery>,
+) -> Answer<StatusView> {
+    app.status(&caller, ProjectChoice { name: q.project, dir: q.dir }).await.map(Json)
 }
 
 /// Ends the daemon, after what is under way.
@@ -63,8 +67,8 @@ pub(super) async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMa
 }
 
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
-pub(super) async fn list_projects(State(app): State<Arc<App>>) -> Answer<Vec<ProjectView>> {
-    app.projects().await.map(Json)
+pub(super) async fn list_projects(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<ProjectView>> {
+    app.projects_for(&caller).await.map(Json)
 }
 
 /// Makes the repository a project, or finds that it is one.
@@ -99,9 +103,10 @@ pub(super) async fn preview_removal(
     app.preview_removal(&caller, &name).await.map(Json)
 }
 
+/// What waits for the operator. A worker gets the messages that it has not taken yet.
 #[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]
-pub(super) async fn inbox(State(app): State<Arc<App>>) -> Answer<Vec<InboxItem>> {
-    app.inbox().await.map(Json)
+pub(super) async fn inbox(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<InboxItem>> {
+    app.inbox(&caller).await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -112,8 +117,12 @@ pub(super) struct SearchQuery {
 }
 
 #[utoipa::path(get, path = "/api/search", tag = "search", params(SearchQuery), responses((status = 200, body = Vec<SearchHit>)))]
-pub(super) async fn search(State(app): State<Arc<App>>, Query(q): Query<SearchQuery>) -> Answer<Vec<SearchHit>> {
-    app.search(q.q, q.limit).await.map(Json)
+pub(super) async fn search(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(q): Query<SearchQuery>,
+) -> Answer<Vec<SearchHit>> {
+    app.search(&caller, q.q, q.limit).await.map(Json)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -129,9 +138,10 @@ pub(super) struct PadQuery {
     responses((status = 200, body = Vec<ScratchpadView>)))]
 pub(super) async fn list_scratchpads(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Query(q): Query<PadQuery>,
 ) -> Answer<Vec<ScratchpadView>> {
-    app.scratchpads(q.brief, q.after, q.limit).await.map(Json)
+    app.scratchpads(&caller, q.brief, q.after, q.limit).await.map(Json)
 }
 
 #[utoipa::path(post, path = "/api/scratchpads", tag = "scratchpads", request_body = NewScratchpad,

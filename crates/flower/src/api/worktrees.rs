@@ -4,7 +4,7 @@ use super::extract::{Body, Path, Query, Who};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::review::Saying;
-use crate::app::worktrees::{NewWorktree as Wanted, require_reach};
+use crate::app::worktrees::NewWorktree as Wanted;
 use crate::error::{Problem, ProblemEnvelope};
 use crate::request::{Approve, NewComment, NewWorktree, Restore};
 use crate::view::{ArchiveView, CommandsView, CommentView, CommitView, EnterView, Finding, SyncView, WorktreeView};
@@ -20,7 +20,7 @@ use utoipa::IntoParams;
 
 type Answer<T> = Result<Json<T>, Problem>;
 
-#[derive(Deserialize, IntoParams)]
+#[derive(Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct Which {
     project: Option<String>,
@@ -37,9 +37,11 @@ impl From<Which> for ProjectChoice {
 #[utoipa::path(get, path = "/api/worktrees", tag = "worktrees", params(Which), responses((status = 200, body = Vec<WorktreeView>)))]
 pub(super) async fn list_worktrees(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<Vec<WorktreeView>> {
-    app.worktrees(&which.into()).await.map(Json)
+    let choice = app.choice(&caller, which.into()).await?;
+    app.worktrees(&caller, &choice).await.map(Json)
 }
 
 #[utoipa::path(post, path = "/api/worktrees", tag = "worktrees", params(Which), request_body = NewWorktree,
@@ -67,10 +69,11 @@ pub(super) async fn create_worktree(
     responses((status = 200, body = WorktreeView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_worktree(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<WorktreeView> {
-    app.show_worktree(&which.into(), &name).await.map(Json)
+    app.show_worktree(&app.choice(&caller, which.into()).await?, &name).await.map(Json)
 }
 
 /// Removes it. What is not committed, and what is not in MAIN, is kept and can be restored.
@@ -94,8 +97,8 @@ pub(super) async fn sync_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<SyncView> {
-    require_reach(&caller, &name)?;
-    spawned(async move { app.sync_worktree(&which.into(), &name).await }).await
+    let choice = app.choice(&caller, which.into()).await?;
+    spawned(async move { app.sync_worktree(&choice, &name).await }).await
 }
 
 #[utoipa::path(post, path = "/api/worktrees/{name}/restore", tag = "worktrees", params(("name" = String, Path), Which),
@@ -119,8 +122,7 @@ pub(super) async fn enter_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<EnterView> {
-    require_reach(&caller, &name)?;
-    app.enter_worktree(&which.into(), &name).await.map(Json)
+    app.enter_worktree(&app.choice(&caller, which.into()).await?, &name).await.map(Json)
 }
 
 /// What it has that MAIN has not, newest first.
@@ -128,10 +130,11 @@ pub(super) async fn enter_worktree(
     responses((status = 200, body = Vec<CommitView>), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn worktree_commits(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<Vec<CommitView>> {
-    app.commits(&which.into(), &name).await.map(Json)
+    app.commits(&app.choice(&caller, which.into()).await?, &name).await.map(Json)
 }
 
 /// What was said about lines of its changes.
@@ -139,10 +142,11 @@ pub(super) async fn worktree_commits(
     responses((status = 200, body = Vec<CommentView>), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn list_comments(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<Vec<CommentView>> {
-    app.comments(&which.into(), &name).await.map(Json)
+    app.comments(&app.choice(&caller, which.into()).await?, &name).await.map(Json)
 }
 
 /// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or else
@@ -170,8 +174,8 @@ pub(super) async fn mirror_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Result<StatusCode, Problem> {
-    require_reach(&caller, &name)?;
-    spawned(async move { app.mirror_worktree(&which.into(), &name).await }).await.map(|_| StatusCode::NO_CONTENT)
+    let choice = app.choice(&caller, which.into()).await?;
+    spawned(async move { app.mirror_worktree(&choice, &name).await }).await.map(|_| StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -190,10 +194,12 @@ pub(super) struct LogQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn setup_log(
     State(app): State<Arc<App>>,
+    Who(caller): Who,
     Path(name): Path<String>,
     Query(q): Query<LogQuery>,
 ) -> Result<Vec<u8>, Problem> {
-    app.setup_log(&ProjectChoice { name: q.project, dir: q.dir }, &name, q.after).await
+    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    app.setup_log(&choice, &name, q.after).await
 }
 
 #[utoipa::path(get, path = "/api/archives", tag = "worktrees", params(Which), responses((status = 200, body = Vec<ArchiveView>)))]

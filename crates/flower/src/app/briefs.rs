@@ -8,8 +8,9 @@ use crate::store::{Conn, StoreError};
 use crate::view::{
     BriefProject, BriefRow, BriefView, DiffView, Dispatchable, KindReadiness, LinkView, SpecVersionView, SpecView,
 };
+use flower_core::policy::Read;
 use flower_core::readiness::{DispatchKind, readiness};
-use flower_core::{Actor, Brief, Dispatch, Refusal, Status};
+use flower_core::{Actor, Brief, Caller, Dispatch, Refusal, Status};
 
 /// A page ends here, however many briefs were asked for.
 const PAGE_BYTES: u64 = 8 * 1024 * 1024;
@@ -27,6 +28,24 @@ impl App {
             Ok(list.into_iter().map(|brief| view(brief, &around)).collect())
         });
         Ok(views.await?)
+    }
+
+    /// The same page for a caller: of briefs that it does not read, titles and states.
+    pub async fn list_briefs_for(
+        &self,
+        caller: &Caller,
+        filter: Filter,
+        after: u64,
+        limit: Option<u64>,
+    ) -> Result<Vec<BriefView>, Problem> {
+        let reader = self.reader(caller).await?;
+        let mut briefs = self.list_briefs(filter, after, limit).await?;
+        for brief in briefs.iter_mut().filter(|brief| !reader.may(Read::Brief { number: Some(brief.number) })) {
+            brief.spec.markdown.clear();
+            brief.links.clear();
+            brief.participants.clear();
+        }
+        Ok(briefs)
     }
 
     /// A page of a long list, or some lines of it.

@@ -6,13 +6,37 @@ use crate::error::Problem;
 use crate::store::{agents, beside, dispatches, landings, tables};
 use crate::view::{EventActor, InboxItem};
 use flower_core::landing::State;
-use flower_core::{Actor, ActorType};
+use flower_core::policy::Read;
+use flower_core::{Actor, ActorType, Caller};
 
 /// More than a person can look through; the oldest come first, so nothing waits for ever.
 const MOST: u64 = 500;
 
 impl App {
-    pub async fn inbox(&self) -> Result<Vec<InboxItem>, Problem> {
+    /// What waits for the operator; for a worker, the messages that it has not taken yet.
+    pub async fn inbox(&self, caller: &Caller) -> Result<Vec<InboxItem>, Problem> {
+        if self.reader(caller).await?.may(Read::Inbox) {
+            self.whole_inbox().await
+        } else {
+            self.own_inbox(caller).await
+        }
+    }
+
+    async fn own_inbox(&self, caller: &Caller) -> Result<Vec<InboxItem>, Problem> {
+        let heard = self.hear(caller, false).await?;
+        let items = heard.messages.into_iter().map(|message| InboxItem {
+            kind: "message".to_owned(),
+            title: format!("Message {}", message.id),
+            text: message.text,
+            next: "the tool `check_inbox` takes it".to_owned(),
+            by: EventActor { sort: message.by_type, name: message.by },
+            at: message.at,
+            ..blank()
+        });
+        Ok(items.collect())
+    }
+
+    async fn whole_inbox(&self) -> Result<Vec<InboxItem>, Problem> {
         let read = self.store.read(|conn| {
             let (open, mains) = (landings::open(conn, None)?, landings::mains(conn)?);
             let seen = beside::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);

@@ -2,11 +2,11 @@
 
 use super::App;
 use super::projects::ProjectChoice;
-use super::worktrees::require_reach;
 use crate::error::{Problem, ProblemKind};
 use crate::store::dispatches;
 use crate::view::LeaseView;
 use flower_core::moment::in_words;
+use flower_core::policy::Read;
 use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 impl App {
     /// Those in force, of one worktree or of the whole project.
-    pub async fn leases(&self, choice: &ProjectChoice, worktree: Option<&str>) -> Result<Vec<LeaseView>, Problem> {
+    pub async fn leases(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        worktree: Option<&str>,
+    ) -> Result<Vec<LeaseView>, Problem> {
+        let reader = self.reader(caller).await?;
         let project = self.find_project(choice).await?;
         let moment = self.clock.moment();
         let all = self.store.read(|conn| dispatches::leases(conn, None)).await?;
@@ -26,6 +32,7 @@ impl App {
             !lease.is_over(&moment)
                 && project.as_ref().is_none_or(|project| *project == lease.project)
                 && worktree.is_none_or(|name| name == lease.worktree)
+                && reader.may(Read::Worktree { project: &lease.project, name: &lease.worktree })
         };
         Ok(all.into_iter().filter(wanted).map(|lease| self.view_lease(lease)).collect())
     }
@@ -39,7 +46,7 @@ impl App {
         time: Option<Duration>,
         holder: Option<String>,
     ) -> Result<LeaseView, Problem> {
-        let name = self.own_worktree(caller, worktree)?;
+        let name = self.own_worktree(caller, choice, worktree).await?;
         let worktree = self.worktree(choice, &name).await?;
         let request = lease::Request {
             project: worktree.project,
@@ -70,7 +77,7 @@ impl App {
                 vec![found.filter(|lease| lease.live).ok_or(Refusal::NoLease { number })?]
             }
             None => {
-                let name = self.own_worktree(caller, worktree)?;
+                let name = self.own_worktree(caller, choice, worktree).await?;
                 let worktree = self.worktree(choice, &name).await?;
                 let of = (worktree.project, worktree.name);
                 let mut all = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
@@ -88,9 +95,14 @@ impl App {
     }
 
     /// A worker's own, or the one that is named.
-    fn own_worktree(&self, caller: &Caller, named: Option<&str>) -> Result<String, Problem> {
+    async fn own_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        named: Option<&str>,
+    ) -> Result<String, Problem> {
         match named.or(caller.worktree.as_deref()) {
-            Some(name) => require_reach(caller, name).map(|()| name.to_owned()),
+            Some(name) => self.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
             None => Err(Problem::usage(
                 "in which worktree?",
                 "say so: `--worktree NAME`; an agent's token knows its own once it has claimed something",

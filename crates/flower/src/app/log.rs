@@ -4,11 +4,12 @@ use super::{App, require_operator};
 use crate::error::Problem;
 use crate::view::{EventView, RebuildView, VerifyView};
 use flower_core::Caller;
+use flower_core::policy::Read;
 
 impl App {
     /// Checks the chain, and with `tables` also whether the tables are what the log says.
     pub async fn verify_log(&self, caller: &Caller, tables: bool) -> Result<VerifyView, Problem> {
-        require_operator(caller, "verify the log")?;
+        self.reader(caller).await?.require(Read::Log)?;
         let verdict = self.store.verify().await?;
         let differing = if tables { Some(self.store.rebuild(false).await?.mended) } else { None };
         let tables_hold = differing.as_ref().is_none_or(Vec::is_empty);

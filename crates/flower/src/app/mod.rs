@@ -16,6 +16,7 @@ pub mod main_branch;
 pub mod messages;
 pub mod projects;
 pub mod review;
+pub mod rights;
 pub mod scratchpads;
 pub mod search;
 pub mod sessions;

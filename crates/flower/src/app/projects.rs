@@ -7,6 +7,7 @@ use crate::lock::{Holder, Lock, LockError};
 use crate::repository::Repository;
 use crate::store::tables;
 use crate::view::{ProjectView, RemovedProject};
+use flower_core::policy::Read;
 use flower_core::{Caller, Command, Refusal};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -66,6 +67,14 @@ impl RepositoryLocks {
 }
 
 impl App {
+    /// Those that the caller may read.
+    pub async fn projects_for(&self, caller: &Caller) -> Result<Vec<ProjectView>, Problem> {
+        let reader = self.reader(caller).await?;
+        let mut projects = self.projects().await?;
+        projects.retain(|project| reader.may(Read::Project { name: &project.name }));
+        Ok(projects)
+    }
+
     pub async fn projects(&self) -> Result<Vec<ProjectView>, Problem> {
         let projects = self.store.read(tables::projects).await?;
         Ok(projects

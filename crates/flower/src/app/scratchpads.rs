@@ -5,15 +5,21 @@ use crate::error::Problem;
 use crate::store::StoreError;
 use crate::store::tables::{self, Pad};
 use crate::view::ScratchpadView;
-use flower_core::Refusal;
+use flower_core::policy::Read;
+use flower_core::{Caller, Refusal};
 
 impl App {
     pub async fn scratchpads(
         &self,
+        caller: &Caller,
         brief: Option<u64>,
         after: u64,
         limit: Option<u64>,
     ) -> Result<Vec<ScratchpadView>, Problem> {
+        let reader = self.reader(caller).await?;
+        // A caller that cannot read all of them means those of its own brief.
+        let brief = if reader.may(Read::Brief { number: None }) { brief } else { brief.or(caller.brief) };
+        reader.require(Read::Brief { number: brief })?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
         let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, after, limit)).await?;
         Ok(pads.into_iter().map(view).collect())

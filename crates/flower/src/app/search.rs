@@ -1,24 +1,40 @@
 //! Search results as people read them: where, a piece of the text around the match, and the match itself.
 
 use super::App;
+use super::rights::Reader;
 use crate::error::Problem;
 use crate::store::search::{self, Hit, words};
 use crate::store::{Conn, StoreError, briefs};
 use crate::view::SearchHit;
+use flower_core::Caller;
+use flower_core::policy::Read;
 
 const MOST_HITS: u64 = 100;
 /// Characters on each side of the first match.
 const AROUND: usize = 60;
 
 impl App {
-    pub async fn search(&self, typed: String, limit: Option<u64>) -> Result<Vec<SearchHit>, Problem> {
+    pub async fn search(&self, caller: &Caller, typed: String, limit: Option<u64>) -> Result<Vec<SearchHit>, Problem> {
         let limit = limit.unwrap_or(20).clamp(1, MOST_HITS);
+        let reader = self.reader(caller).await?;
         let hits = self.store.read(move |conn| {
-            let hits = search::search(conn, &typed, limit)?;
+            let hits = search::search_where(conn, &typed, limit, &mut |conn, hit| may_find(conn, &reader, hit))?;
             hits.iter().map(|hit| present(conn, hit)).collect()
         });
         Ok(hits.await?)
     }
+}
+
+/// Whether the reader may be shown a hit: anything of its own briefs, and others by their title.
+fn may_find(conn: &mut Conn, reader: &Reader, hit: &Hit) -> Result<bool, StoreError> {
+    if reader.may(Read::Brief { number: hit.brief }) {
+        return Ok(true);
+    }
+    let Some(number) = hit.brief.filter(|_| hit.place == "brief" && !find(&hit.title, &hit.terms, 1).is_empty()) else {
+        return Ok(false);
+    };
+    let projects = briefs::state(conn, number)?.map(|brief| brief.projects).unwrap_or_default();
+    Ok(projects.iter().any(|name| reader.may(Read::Project { name })))
 }
 
 fn present(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {

@@ -5,12 +5,18 @@ use super::{App, PAGE};
 use crate::error::Problem;
 use crate::store::{briefs, dispatches, landings, worktrees};
 use crate::view::{NextLanding, StatusView};
-use flower_core::Landing;
+use flower_core::policy;
 use flower_core::queue::Standing;
+use flower_core::{Caller, Landing};
 use std::collections::BTreeMap;
 
 impl App {
-    pub async fn status(&self, choice: &ProjectChoice) -> Result<StatusView, Problem> {
+    pub async fn status(&self, caller: &Caller, choice: ProjectChoice) -> Result<StatusView, Problem> {
+        // A heartbeat of an agent that has no work yet is a question for the status of nothing.
+        if choice.name.is_none() && policy::reads_own_only(caller) && self.project_of(caller).await?.is_none() {
+            return Ok(self.no_status());
+        }
+        let choice = &self.choice(caller, choice).await?;
         let project = self.find_project(choice).await?;
         let of = project.clone();
         let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
@@ -29,7 +35,7 @@ impl App {
         dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
         let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
         let mut agents = BTreeMap::new();
-        for agent in self.agents(choice, false, PAGE).await? {
+        for agent in self.agents(&Caller::system(), choice, false, PAGE).await? {
             *agents.entry(agent.state.as_str().to_owned()).or_insert(0) += 1;
         }
         let next_landing = match &project {
@@ -38,12 +44,6 @@ impl App {
         };
         let main = project.as_ref().zip(main).map(|(project, main)| self.summary_of(project, main));
         Ok(StatusView {
-            version: crate::VERSION.to_owned(),
-            pid: std::process::id(),
-            url: self.url.clone(),
-            started_at: self.started_at.clone(),
-            database: self.database.clone(),
-            read_only: self.store.cut(),
             project,
             main,
             queue: open.len() as u64,
@@ -53,9 +53,32 @@ impl App {
             at_work: at_work as u64,
             unclaimed: (dispatches.len() - at_work) as u64,
             agents,
-            inbox: self.inbox().await?.len() as u64,
-            last_event: self.store.live().head(),
+            inbox: self.inbox(caller).await?.len() as u64,
+            ..self.no_status()
         })
+    }
+
+    /// The daemon itself, and nothing of any project.
+    fn no_status(&self) -> StatusView {
+        StatusView {
+            version: crate::VERSION.to_owned(),
+            pid: std::process::id(),
+            url: self.url.clone(),
+            started_at: self.started_at.clone(),
+            database: self.database.clone(),
+            read_only: self.store.cut(),
+            project: None,
+            main: None,
+            queue: 0,
+            next_landing: None,
+            briefs: BTreeMap::new(),
+            worktrees: 0,
+            at_work: 0,
+            unclaimed: 0,
+            agents: BTreeMap::new(),
+            inbox: 0,
+            last_event: self.store.live().head(),
+        }
     }
 
     /// The landing that is at it, or whose turn it is; otherwise the first of those that wait for something.

@@ -1,11 +1,12 @@
 //! Tokens for agents: lower rights than the operator's, shown once.
 
-use super::{App, require_operator};
+use super::App;
 use crate::error::Problem;
 use crate::home::random_hex;
 use crate::store::tables;
 use crate::view::{NewToken, TokenView};
 use flower_core::chain::sha256;
+use flower_core::policy::Read;
 use flower_core::{Binding, Caller, Command, Role, token};
 
 impl App {
@@ -27,7 +28,7 @@ impl App {
     }
 
     pub async fn tokens(&self, caller: &Caller) -> Result<Vec<TokenView>, Problem> {
-        require_operator(caller, "list tokens")?;
+        self.reader(caller).await?.require(Read::Tokens)?;
         let tokens = self.store.read(tables::tokens).await?.into_iter();
         Ok(tokens
             .map(|t| TokenView {

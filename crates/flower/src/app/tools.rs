@@ -13,7 +13,6 @@ pub use resources::{MAIN, is_resource, touched};
 use super::App;
 use super::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
-use crate::store::worktrees;
 use crate::view::ToolAnswer;
 use flower_core::Caller;
 use serde::de::DeserializeOwned;
@@ -77,7 +76,7 @@ impl App {
             "start_work" => work::start_work(self, caller, given.read()?).await,
             "recall_brief" => work::recall_brief(self, caller, given.read()?).await,
             "list_briefs" => briefs::list(self, caller, given.read()?).await,
-            "search" => briefs::search(self, given.read()?).await,
+            "search" => briefs::search(self, caller, given.read()?).await,
             "create_brief" => briefs::create(self, caller, given.read()?).await,
             "propose_plan" => briefs::propose_plan(self, caller, given.read()?).await,
             "refine_spec" => briefs::refine_spec(self, caller, given.read()?).await,
@@ -95,25 +94,8 @@ impl App {
         }
     }
 
-    /// The project that a caller works in: that of its worktree or brief, else the only one there is.
-    pub(in crate::app) async fn project_of(&self, caller: &Caller) -> Result<Option<String>, Problem> {
-        if let Some(name) = caller.worktree.clone() {
-            let live = self.store.read(move |conn| worktrees::live(conn, None)).await?;
-            if let Some(worktree) = live.into_iter().find(|worktree| worktree.name == name) {
-                return Ok(Some(worktree.project));
-            }
-        }
-        if let Some(brief) = caller.brief {
-            return Ok(self.show_brief(brief).await?.projects.into_iter().next().map(|project| project.name));
-        }
-        match self.projects().await?.as_slice() {
-            [only] => Ok(Some(only.name.clone())),
-            _ => Ok(None),
-        }
-    }
-
     async fn choice_of(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
-        Ok(ProjectChoice { name: self.project_of(caller).await?, dir: None })
+        self.choice(caller, ProjectChoice { name: self.project_of(caller).await?, dir: None }).await
     }
 }
 

@@ -187,6 +187,19 @@ fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<R
     page(conn, &sql, params![seq, limit, brief, &stream])
 }
 
+/// Whether a note or comment of the brief shows the image.
+pub fn shows_image(conn: &mut Conn, brief: u64, sha256: &str) -> Result<bool, StoreError> {
+    // Anything else could match more than it says.
+    if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(false);
+    }
+    // Quotes inside of a text are escaped, so no text can look like this.
+    let pattern = format!("%\"sha256\":\"{sha256}\"%");
+    let sql =
+        "SELECT 1 FROM events WHERE stream = $1 AND kind IN ('note_added', 'comment_added') AND body LIKE $2 LIMIT 1";
+    Ok(conn.row(sql, params![&Stream::Brief(brief).to_string(), &pattern])?.is_some())
+}
+
 pub fn hash_at(conn: &mut Conn, seq: u64) -> Result<Option<String>, StoreError> {
     if seq == 0 {
         return Ok(Some(GENESIS.to_owned()));

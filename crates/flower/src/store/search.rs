@@ -30,6 +30,14 @@ pub struct Hit {
 
 /// The best `limit` texts for what somebody typed. The last word may be unfinished.
 pub fn search(conn: &mut Conn, typed: &str, limit: u64) -> Result<Vec<Hit>, StoreError> {
+    search_where(conn, typed, limit, &mut |_, _| Ok(true))
+}
+
+/// Whether a text may be among the hits.
+type Keep<'a> = dyn FnMut(&mut Conn, &Hit) -> Result<bool, StoreError> + 'a;
+
+/// The best `limit` of the texts that `keep` lets through.
+pub fn search_where(conn: &mut Conn, typed: &str, limit: u64, keep: &mut Keep<'_>) -> Result<Vec<Hit>, StoreError> {
     let words: Vec<String> = words(typed).take(MOST_WORDS).collect();
     if words.is_empty() || words.iter().any(|word| word.len() > LONGEST_WORD) {
         return Ok(Vec::new());
@@ -37,7 +45,7 @@ pub fn search(conn: &mut Conn, typed: &str, limit: u64) -> Result<Vec<Hit>, Stor
     let last = words.len() - 1;
     let exact: Vec<Vec<Term>> =
         words.iter().enumerate().map(|(i, word)| vec![Term { word: word.clone(), prefix: i == last }]).collect();
-    let hits = run(conn, &exact, limit, 1.0)?;
+    let hits = run(conn, &exact, limit, 1.0, keep)?;
     if !hits.is_empty() {
         return Ok(hits);
     }
@@ -46,7 +54,7 @@ pub fn search(conn: &mut Conn, typed: &str, limit: u64) -> Result<Vec<Hit>, Stor
         let candidates = corrections(conn, &group[0].word)?;
         group.extend(candidates.into_iter().map(|word| Term { word, prefix: false }));
     }
-    run(conn, &forgiving, limit, FORGIVEN)
+    run(conn, &forgiving, limit, FORGIVEN, keep)
 }
 
 struct Term {
@@ -70,7 +78,13 @@ impl Term {
     }
 }
 
-fn run(conn: &mut Conn, groups: &[Vec<Term>], limit: u64, weight: f64) -> Result<Vec<Hit>, StoreError> {
+fn run(
+    conn: &mut Conn,
+    groups: &[Vec<Term>],
+    limit: u64,
+    weight: f64,
+    keep: &mut Keep<'_>,
+) -> Result<Vec<Hit>, StoreError> {
     let written: Vec<Vec<String>> = groups
         .iter()
         .map(|group| group.iter().map(|term| conn.search_term(&term.word, term.prefix)).collect())
@@ -90,13 +104,22 @@ fn run(conn: &mut Conn, groups: &[Vec<Term>], limit: u64, weight: f64) -> Result
     }
     let mut scores = rank(conn, &texts, groups)?;
     scores.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    scores.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
     let terms: Vec<String> = groups
         .iter()
         .flatten()
         .map(|term| if term.prefix { format!("{}*", term.word) } else { term.word.clone() })
         .collect();
-    scores.into_iter().map(|(id, score)| hit(conn, id, score * weight, terms.clone())).collect()
+    let mut hits = Vec::new();
+    for (id, score) in scores {
+        if hits.len() as u64 == limit {
+            break;
+        }
+        let hit = hit(conn, id, score * weight, terms.clone())?;
+        if keep(conn, &hit)? {
+            hits.push(hit);
+        }
+    }
+    Ok(hits)
 }
 
 /// How well each text fits: every word counts by how often it stands there, less in a long text, more in a title.

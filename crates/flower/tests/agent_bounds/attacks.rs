@@ -141,8 +141,15 @@ fn rows_38_to_46_whatever_an_agent_tries_fails() {
     let keys = call("POST", &format!("/api/agents/{victim}/terminal/keys"));
     assert_eq!(keys.body("application/octet-stream", "x").send().status, 403);
     assert_eq!(call("GET", &format!("/api/agents/{victim}/terminal")).send().status, 403);
-    // What is written down of others it may read, as it may the trace: it is masked, and those beside it work on the same.
-    assert_eq!(call("GET", &format!("/api/agents/{victim}/log")).send().status, 200);
+    // Its own transcript it may read, and no other; nor does a list name the others.
+    for of in ["", "/log"] {
+        assert_eq!(call("GET", &format!("/api/agents/{victim}{of}")).send().status, 403);
+        assert_eq!(call("GET", &format!("/api/agents/{name}{of}")).send().status, 200);
+    }
+    let listed = call("GET", "/api/agents?all=true").send().json();
+    let names: Vec<&str> =
+        listed.as_array().expect("a list").iter().filter_map(|agent| agent["name"].as_str()).collect();
+    assert_eq!(names, [name.as_str()]);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod links;
 mod messages;
 mod packet;
 mod race;
+mod reads;
 mod recall;
 mod requests;
 mod review;

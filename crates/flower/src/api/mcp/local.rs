@@ -10,6 +10,7 @@ use crate::error::Problem;
 use crate::mcp::{Backend, Changes};
 use crate::view::ToolAnswer;
 use axum::http::request::Parts;
+use flower_core::policy::Read;
 use flower_core::{Caller, Door, Recorded};
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
@@ -55,6 +56,9 @@ fn caller(from: &Extensions) -> Result<Caller, Problem> {
     caller.map(|caller| Caller { door: Door::Mcp, ..caller.clone() }).ok_or_else(unauthorized)
 }
 
+/// Number, stream and brief of an event.
+type Seen = (u64, String, Option<u64>);
+
 struct Reader {
     app: Arc<App>,
     shutdown: Shutdown,
@@ -65,17 +69,34 @@ struct Reader {
 }
 
 impl Reader {
+    /// The resources among what events touch that the owner of the token may read; nothing once the token is revoked.
+    async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
+        let caller = self.app.identify(&self.token, Door::Mcp).await.ok()?;
+        let rights = self.app.reader(&caller).await.ok()?;
+        let Some(project) = rights.bounds() else {
+            return Some(seen.iter().flat_map(|(_, stream, brief)| touched(stream, *brief)).collect());
+        };
+        let mut changed = BTreeSet::new();
+        let ours = match (project, seen.first(), seen.last()) {
+            (Some(project), Some(first), Some(last)) => self.app.events_of(project, first.0, last.0).await.ok()?,
+            _ => BTreeSet::new(),
+        };
+        for (seq, stream, brief) in seen {
+            let brief = brief.filter(|number| rights.may(Read::Brief { number: Some(*number) }));
+            let stream = if ours.contains(seq) { stream.as_str() } else { "" };
+            changed.extend(touched(stream, brief));
+        }
+        Some(changed)
+    }
+
     async fn next(&mut self) -> Option<BTreeSet<String>> {
         loop {
             self.bell.borrow_and_update();
             let after = self.at;
-            let mut changed = BTreeSet::new();
-            let mut doubted = false;
+            let mut seen = Vec::new();
             let mut see = |event: &Recorded| {
                 self.at = event.seq;
-                // A token was revoked; it may have been this one.
-                doubted |= event.kind == "token_revoked";
-                changed.extend(touched(&event.stream, event.brief));
+                seen.push((event.seq, event.stream.clone(), event.brief));
             };
             match self.app.store.live().after(after, BATCH) {
                 Some(events) => events.iter().for_each(|event| see(&event.recorded)),
@@ -84,9 +105,7 @@ impl Reader {
                     self.app.events(window).await.ok()?.iter().for_each(&mut see);
                 }
             }
-            if doubted {
-                self.app.identify(&self.token, Door::Mcp).await.ok()?;
-            }
+            let changed = if seen.is_empty() { BTreeSet::new() } else { self.readable(&seen).await? };
             if !changed.is_empty() {
                 return Some(changed);
             }

@@ -41,6 +41,7 @@ use credentials::{Lent, Taken};
 use equip::user_home;
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
+use flower_core::policy::Read;
 use flower_core::{Agent, Caller, Command, Refusal, Role, Worktree, dispatch};
 use keys::Keys;
 use mask::Mask;
@@ -148,7 +149,14 @@ impl App {
     }
 
     /// Those that run, oldest first; with `all`, also those that have ended, newest first.
-    pub async fn agents(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<AgentView>, Problem> {
+    pub async fn agents(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        all: bool,
+        limit: u64,
+    ) -> Result<Vec<AgentView>, Problem> {
+        let reader = self.reader(caller).await?;
         let project = self.find_project(choice).await?;
         let found = self.store.read(move |conn| match all {
             true => table::all(conn, project.as_deref(), limit),
@@ -156,7 +164,10 @@ impl App {
         });
         let mut views = Vec::new();
         for agent in found.await? {
-            views.push(self.view_agent(agent).await?);
+            let Agent { project, worktree, name, .. } = &agent;
+            if reader.may(Read::Agent { project, worktree, name }) {
+                views.push(self.view_agent(agent).await?);
+            }
         }
         Ok(views)
     }

@@ -4,6 +4,7 @@ use crate::app::{App, require_steering};
 use crate::error::{Problem, ProblemKind};
 use crate::terminal::{Output, Size, Terminal};
 use flower_core::Caller;
+use flower_core::policy::Read;
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -48,7 +49,7 @@ impl App {
 
     /// From a position on, or from what is on its screen.
     pub async fn watch_terminal(&self, caller: &Caller, name: &str, after: Option<u64>) -> Result<Watching, Problem> {
-        require_steering(caller, "look at the terminals of agents")?;
+        self.reader(caller).await?.require(Read::Terminal)?;
         let terminal = self.terminal(name)?;
         let after = match after {
             Some(after) => after,

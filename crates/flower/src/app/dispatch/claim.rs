@@ -10,6 +10,7 @@ use crate::store::{dispatches, tables, worktrees};
 use crate::view::DispatchView;
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
+use flower_core::policy::{self, Right};
 use flower_core::worktree::{Seal, Sort, Stage};
 use flower_core::{Binding, Caller, Command, Worktree};
 use std::sync::Arc;
@@ -89,6 +90,13 @@ impl App {
         choice: &ProjectChoice,
         wish: ClaimWish,
     ) -> Result<DispatchView, Problem> {
+        // A worker's token is the packet of one dispatch; others are not offered to it.
+        if policy::reads_own_only(caller) {
+            let number = caller.run.map_or(0, |run| run.dispatch);
+            policy::require_claim(caller, number, false)?;
+            return self.claim(caller, number, wish).await;
+        }
+        policy::require_role(caller, Right::Run(0))?;
         let project = self.find_project(choice).await?;
         let mut passed = Vec::new();
         loop {

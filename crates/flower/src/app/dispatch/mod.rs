@@ -17,6 +17,7 @@ use crate::error::{Problem, ProblemKind};
 use crate::store::{beside, dispatches, landings};
 use crate::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::dispatch::{self, State, Step};
+use flower_core::policy::Read;
 use flower_core::readiness::waits;
 use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
 use std::collections::{HashMap, HashSet};
@@ -102,15 +103,18 @@ impl App {
     /// The open ones, oldest first; with `all`, every one, newest first.
     pub async fn dispatches(
         &self,
+        caller: &Caller,
         choice: &ProjectChoice,
         brief: Option<u64>,
         all: bool,
         limit: u64,
     ) -> Result<Vec<DispatchView>, Problem> {
+        let reader = self.reader(caller).await?;
         let project = self.find_project(choice).await?;
         let found = self.store.read(move |conn| {
             let mut found = if all { dispatches::all(conn, brief, limit)? } else { dispatches::open(conn)? };
             found.retain(|dispatch| brief.is_none_or(|brief| dispatch.brief == brief));
+            found.retain(|d| reader.may(Read::Dispatch { number: d.number, brief: d.brief }));
             found.retain(|d| project.is_none() || d.project.is_none() || d.project == project);
             found.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
             Ok(found)

@@ -27,6 +27,7 @@ use crate::repository::Repository;
 use crate::store::{briefs, landings, worktrees};
 use crate::view::{CheckView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
+use flower_core::policy::Read;
 use flower_core::queue::{self, Standing};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
@@ -300,7 +301,23 @@ impl App {
     }
 
     /// What waits, in the order in which it will land; with `all`, what has ended too, newest first.
-    pub async fn queue(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<LandingView>, Problem> {
+    pub async fn queue(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        all: bool,
+        limit: u64,
+    ) -> Result<Vec<LandingView>, Problem> {
+        let reader = self.reader(caller).await?;
+        let mut queue = self.whole_queue(choice, all, limit).await?;
+        queue.retain(|landing| {
+            let LandingView { project, worktree, briefs, .. } = landing;
+            reader.may(Read::Landing { project, worktree: worktree.as_deref(), briefs })
+        });
+        Ok(queue)
+    }
+
+    async fn whole_queue(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<LandingView>, Problem> {
         let project = self.find_project(choice).await?;
         if all {
             let of = project.clone();

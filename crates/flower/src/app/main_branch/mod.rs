@@ -25,6 +25,7 @@ use crate::repository::Repository;
 use crate::store::landings;
 use crate::view::{AlarmView, MainSummary, MainView, PushView};
 use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
+use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use std::fs;
 use std::time::Duration;
@@ -240,6 +241,7 @@ impl App {
         choice: &ProjectChoice,
         why: Option<String>,
     ) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
         let project = self.require_project(choice).await?;
         self.main_of(&project).await?;
         self.submit(caller, Command::Main { project: project.clone(), step: Step::Freeze { why } }).await?;
@@ -247,6 +249,7 @@ impl App {
     }
 
     pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Own)?;
         let project = self.require_project(choice).await?;
         self.main_of(&project).await?;
         self.submit(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;

@@ -10,6 +10,7 @@ use crate::repository::Repository;
 use crate::view::{LandingView, PullView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::Step;
+use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use std::time::Duration;
 
@@ -21,6 +22,7 @@ pub(in crate::app) const UPSTREAM: &str = "refs/flower/upstream";
 impl App {
     /// Fetches MAIN's branch of its remote, and queues what is new there.
     pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
         let project = self.require_project(choice).await?;
         let repository = self.repository(&project).await?;
         let main = self.main_of(&project).await?;

@@ -11,6 +11,7 @@ use crate::error::{Problem, ProblemKind};
 use crate::view::{BriefView, ToolAnswer};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use flower_core::policy::{self, Right};
 use flower_core::{BriefKind, Caller, Command, Recorded};
 
 /// Rows of a list, unless the caller says otherwise.
@@ -19,7 +20,7 @@ const MOST_ROWS: u64 = 100;
 
 pub(super) async fn list(app: &App, caller: &Caller, given: ListBriefs) -> Result<ToolAnswer, Problem> {
     let limit = given.limit.unwrap_or(ROWS).clamp(1, MOST_ROWS);
-    let project = app.project_of(caller).await?;
+    let project = app.choice_of(caller).await?.name;
     let filter = Filter { status: given.status, ready: given.ready, project, ..Filter::default() };
     // One more than is shown tells whether there are more.
     let briefs = app.list_briefs(filter, 0, Some(limit + 1)).await?;
@@ -48,9 +49,9 @@ fn row(brief: &BriefView) -> String {
     row
 }
 
-pub(super) async fn search(app: &App, given: Search) -> Result<ToolAnswer, Problem> {
+pub(super) async fn search(app: &App, caller: &Caller, given: Search) -> Result<ToolAnswer, Problem> {
     let limit = given.limit.unwrap_or(ROWS).clamp(1, MOST_ROWS);
-    let hits = app.search(given.text, Some(limit)).await?;
+    let hits = app.search(caller, given.text, Some(limit)).await?;
     if hits.is_empty() {
         return Ok(text("Nothing matches.\nNext: `search` for fewer or other words.".to_owned()));
     }
@@ -72,6 +73,7 @@ pub(super) async fn search(app: &App, given: Search) -> Result<ToolAnswer, Probl
 }
 
 pub(super) async fn create(app: &App, caller: &Caller, given: CreateBrief) -> Result<ToolAnswer, Problem> {
+    policy::require_role(caller, Right::OpenIncident)?;
     let project = project_for(app, caller, &given).await?;
     let command = Command::CreateBrief {
         title: given.title,
@@ -150,6 +152,7 @@ pub(super) async fn add_note(app: &App, caller: &Caller, given: AddNote) -> Resu
              Next: go on with what does not depend on it; `check_inbox` later, the answer comes there."
         )));
     }
+    policy::require_contribution(caller, Some(brief))?;
     // No picture is stored for a brief that does not exist.
     app.show_brief(brief).await?;
     let images = match given.image {

@@ -2,8 +2,10 @@
 
 use super::page::Page;
 use crate::app::App;
+use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
 use flower_core::Caller;
+use flower_core::policy::Read;
 use std::sync::Arc;
 
 pub const MAIN: &str = "flower://main";
@@ -35,7 +37,10 @@ impl App {
             return self.main_page(caller).await;
         }
         match number(uri) {
-            Some(number) => Ok(self.recall(number, Some(BUDGET), None).await?.text),
+            Some(number) => {
+                self.reader(caller).await?.require(Read::Brief { number: Some(number) })?;
+                Ok(self.recall(number, Some(BUDGET), None).await?.text)
+            }
             None => Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("there is no resource `{uri}`"),
@@ -46,8 +51,7 @@ impl App {
 
     async fn main_page(&self, caller: &Caller) -> Result<String, Problem> {
         let project = self.require_project(&self.choice_of(caller).await?).await?;
-        let status =
-            self.status(&crate::app::projects::ProjectChoice { name: Some(project.clone()), dir: None }).await?;
+        let status = self.status(caller, ProjectChoice { name: Some(project.clone()), dir: None }).await?;
         let mut page = Page::new(Some(BUDGET));
         page.line(&format!("# MAIN of {project}"));
         match status.main {

@@ -8,6 +8,7 @@ use crate::app::dispatch::{Back, ClaimWish};
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
 use crate::view::{DispatchView, EventView, LeaseView, ToolAnswer};
+use flower_core::policy::Read;
 use flower_core::recall::{DEFAULT_TOKENS, LEAST_TOKENS, inline};
 use flower_core::{Binding, Caller, Event, Role};
 use std::sync::Arc;
@@ -81,6 +82,7 @@ pub(super) async fn recall_brief(app: &Arc<App>, caller: &Caller, given: RecallB
     let brief = given.brief.or(caller.brief).ok_or_else(|| {
         Problem::usage("which brief?", "call `recall_brief` with `brief`; `list_briefs` and `search` find one")
     })?;
+    app.reader(caller).await?.require(Read::Brief { number: Some(brief) })?;
     Ok(text(app.recall(brief, given.budget, None).await?.text))
 }
 
@@ -99,7 +101,7 @@ pub(super) async fn reserve_paths(app: &Arc<App>, caller: &Caller, given: Reserv
     let Some(worktree) = caller.worktree.as_deref() else {
         return Ok(text(page.next("`start_work`: only then you have a worktree to reserve paths in.")));
     };
-    for lease in app.leases(&choice, Some(worktree)).await?.iter().filter(|l| l.holder != caller.actor.name) {
+    for lease in app.leases(caller, &choice, Some(worktree)).await?.iter().filter(|l| l.holder != caller.actor.name) {
         let row = format!("{} until {}: {}", lease.holder, lease.expires_at, lease.patterns.join(" "));
         if !page.quoted_line(&row) {
             page.line("[more are left out: `flower lease` lists them]");

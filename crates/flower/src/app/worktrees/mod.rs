@@ -36,7 +36,8 @@ use crate::home::Home;
 use crate::repository::Repository;
 use crate::store::worktrees;
 use crate::view::{ArchiveView, WorktreeView};
-use flower_core::{Caller, Refusal, Role, Worktree};
+use flower_core::policy::Read;
+use flower_core::{Caller, Refusal, Worktree};
 use place::Place;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,9 +63,11 @@ impl Worktrees {
 
 impl App {
     /// All that are live, of one project or of all, as they are now.
-    pub async fn worktrees(&self, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
+    pub async fn worktrees(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
+        let reader = self.reader(caller).await?;
         let project = self.find_project(choice).await?;
-        let live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
+        let mut live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
+        live.retain(|worktree| reader.may(Read::Worktree { project: &worktree.project, name: &worktree.name }));
         self.observe_all(live).await
     }
 
@@ -120,19 +123,6 @@ impl App {
                 format!("move it back, or let it go: `flower project remove {project}`"),
             )),
         }
-    }
-}
-
-/// Workers reach their own worktree and no other.
-pub fn require_reach(caller: &Caller, name: &str) -> Result<(), Problem> {
-    match caller.role {
-        Role::Operator | Role::Orchestrator => Ok(()),
-        Role::Worker if caller.worktree.as_deref() == Some(name) => Ok(()),
-        Role::Worker | Role::Ops => Err(Problem::new(
-            ProblemKind::Forbidden,
-            format!("{} `{}` may not enter worktree `{name}`", caller.role, caller.actor.name),
-            "ask the operator or an orchestrator",
-        )),
     }
 }
 

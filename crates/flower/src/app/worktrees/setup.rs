@@ -13,6 +13,7 @@ use crate::jail;
 use crate::repository::Repository;
 use crate::store::worktrees;
 use crate::view::{CommandsView, SetupView};
+use flower_core::policy::{self, Right};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command};
 use std::fs;
@@ -47,6 +48,7 @@ impl App {
         project: &str,
         sha256: &str,
     ) -> Result<CommandsView, Problem> {
+        policy::require_role(caller, Right::Own)?;
         let now = self.project_commands(project).await?;
         if now.sha256 != sha256 {
             return Err(Problem::new(
