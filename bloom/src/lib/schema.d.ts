@@ -235,6 +235,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** Of briefs that a worker is not on it gets titles and states, without spec, links and participants. */
         get: operations["list"];
         put?: never;
         post: operations["create"];
@@ -660,7 +661,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every event, in order. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
+         * Every event, in order; for a worker, those of its own brief and of MAIN in its own project. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
          *     `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
          */
         get: operations["live"];
@@ -729,6 +730,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
+        /** What waits for the operator. A worker gets the messages that it has not taken yet. */
         get: operations["inbox"];
         put?: never;
         post?: never;
