@@ -34,6 +34,8 @@ pub(super) enum Place {
     },
     /// Fresh and empty; only flower puts things there.
     Empty,
+    /// The same over a folder of the host.
+    Covered,
     Devices,
     Processes,
 }
@@ -65,7 +67,8 @@ pub(super) fn of(spec: &Spec) -> Step<Places> {
         let mut resolve = |path: &Path| host.resolve(path).during_with(|| path.display().to_string());
         let (lower, upper, work) = (resolve(&overlay.lower)?, resolve(&overlay.upper)?, resolve(&overlay.work)?);
         let at = host.resolve_place(&overlay.at)?;
-        places.insert(at.clone(), Place::Overlay(Overlay { lower, upper, work, at }));
+        let or_read_only = overlay.or_read_only;
+        places.insert(at.clone(), Place::Overlay(Overlay { lower, upper, work, at, or_read_only }));
     }
     for bind in &spec.binds {
         let from = host.resolve(&bind.from).during_with(|| bind.from.display().to_string())?;
@@ -73,12 +76,34 @@ pub(super) fn of(spec: &Spec) -> Step<Places> {
     }
     // The working directory may be spelled through links, too. If it is not there, entering it says so.
     let _ = host.resolve(&spec.dir);
-    for (at, to) in host.links {
+    for (at, to) in std::mem::take(&mut host.links) {
         places.entry(at).or_insert(Place::Link(to));
     }
     drop_redundant(&mut places);
+    for path in &spec.pinned {
+        let real = host.resolve(path).during_with(|| path.display().to_string())?;
+        places.entry(real.clone()).or_insert(Place::Host { from: real, write: true });
+    }
+    cover(&mut places, &mut host, &spec.covered)?;
     refuse_covering(&places)?;
     Ok(places)
+}
+
+/// Puts an empty folder over what must not be visible, wherever a listed folder would show it. A place that is listed itself is
+/// shown on purpose.
+fn cover(places: &mut Places, host: &mut Host, covered: &[PathBuf]) -> Step<()> {
+    for path in covered {
+        let real = match host.resolve(path) {
+            Ok(real) => real,
+            Err(Unresolved::Errno(Errno::NOENT)) => continue,
+            Err(error) => return Err(error).during_with(|| path.display().to_string()),
+        };
+        let around = real.ancestors().skip(1).find_map(|above| places.get(above));
+        if matches!(around, Some(Place::Host { .. } | Place::Overlay(_))) {
+            places.entry(real).or_insert(Place::Covered);
+        }
+    }
+    Ok(())
 }
 
 /// What is visible anyway, with the same rights, needs no mount of its own; and links of the host are already there.

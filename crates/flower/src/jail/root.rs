@@ -81,6 +81,9 @@ pub(super) fn build(places: &Places, surroundings: &Surroundings<'_>) -> Step<()
     for (at, place) in places {
         root.put(at, place, surroundings).map_err(|why| Failure::new(at.display().to_string(), why))?;
     }
+    for at in places.iter().filter(|(_, place)| **place == Place::Covered).map(|(at, _)| at) {
+        root.seal_cover(at).map_err(|why| Failure::new(at.display().to_string(), why))?;
+    }
     if rustix::process::geteuid().is_root() {
         root.hide(ROOTS_SECRETS)?;
     }
@@ -109,12 +112,18 @@ impl Root {
                 self.attach(&tree, at)
             }
             Place::Overlay(overlay) => {
-                let overlay = mount_overlay(overlay, surroundings.own_user_namespace);
-                let mounted = overlay.and_then(|tree| self.attach(&tree, at));
-                if let Err(error) = mounted {
-                    say(format_args!("{} is left out: no overlay: {error}", at.display()));
+                let mounted = mount_overlay(overlay, surroundings.own_user_namespace);
+                match mounted.and_then(|tree| self.attach(&tree, at)) {
+                    Err(error) if overlay.or_read_only => {
+                        say(format_args!("{} is read-only: no overlay: {error}", at.display()));
+                        self.attach(&host_tree(&overlay.lower, READ_ONLY | NO_SUID | NO_DEV)?, at)
+                    }
+                    Err(error) => {
+                        say(format_args!("{} is left out: no overlay: {error}", at.display()));
+                        Ok(())
+                    }
+                    Ok(()) => Ok(()),
                 }
-                Ok(())
             }
             Place::Link(to) => {
                 let (parent, name) = self.parent(at)?;
@@ -125,6 +134,7 @@ impl Root {
             }
             Place::Scratch { mode } => self.put_scratch(at, *mode),
             Place::Empty => self.folder(at).map(drop),
+            Place::Covered => self.attach(&fresh("tmpfs", &[("mode", "0755"), ("size", "64k")], NO_SUID | NO_DEV)?, at),
             Place::Devices => dev::put(self, at, surroundings.terminal),
             Place::Processes => self.put_processes(at, surroundings.limits),
         }
@@ -189,6 +199,11 @@ impl Root {
     /// Nothing more can be put there.
     fn seal(&self) -> io::Result<()> {
         sys::set_mount_attributes(self.fd.as_fd(), READ_ONLY, false)
+    }
+
+    /// Once everything that belongs below a cover is in its place.
+    fn seal_cover(&self, at: &Path) -> io::Result<()> {
+        sys::set_mount_attributes(self.open(at)?.as_fd(), READ_ONLY, false)
     }
 
     fn enter(self) -> io::Result<()> {

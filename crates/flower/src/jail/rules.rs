@@ -59,9 +59,12 @@ fn restrict(spec: &Spec, places: &Places, scopes: bool) -> Result<(), Unruly> {
                 Ok(folder) => allow(rules, folder, write_rights())?,
                 Err(_) => rules,
             },
-            Place::Host { write: false, .. } | Place::Link(_) | Place::Empty | Place::Devices | Place::Processes => {
-                rules
-            }
+            Place::Host { write: false, .. }
+            | Place::Link(_)
+            | Place::Empty
+            | Place::Covered
+            | Place::Devices
+            | Place::Processes => rules,
         };
     }
     rules = allow_streams(rules)?;

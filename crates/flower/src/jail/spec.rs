@@ -28,6 +28,12 @@ pub struct Spec {
     pub binds: Vec<Bind>,
     #[serde(default)]
     pub overlays: Vec<Overlay>,
+    /// Folders that are empty inside although a listed one contains them. What is listed below them is still visible.
+    #[serde(default)]
+    pub covered: Vec<PathBuf>,
+    /// Folders below writable ones that nothing inside can rename, replace or delete; must be there.
+    #[serde(default)]
+    pub pinned: Vec<PathBuf>,
     #[serde(default)]
     pub network: Network,
     /// Further TCP ports to connect to, with [`Network::Web`].
@@ -62,7 +68,7 @@ pub struct Bind {
 }
 
 /// A folder that is read from `lower`, while everything written goes to `upper`: build caches. `work` is an empty folder
-/// on the file system of `upper`. Where overlayfs cannot be had it is left out, and a line on standard error says so.
+/// on the file system of `upper`. Where overlayfs cannot be had, a line on standard error says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlay {
@@ -70,6 +76,9 @@ pub struct Overlay {
     pub upper: PathBuf,
     pub work: PathBuf,
     pub at: PathBuf,
+    /// Without overlayfs: show `lower` read-only instead of leaving the folder out.
+    #[serde(default)]
+    pub or_read_only: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +128,8 @@ impl Spec {
             write: Vec::new(),
             binds: Vec::new(),
             overlays: Vec::new(),
+            covered: Vec::new(),
+            pinned: Vec::new(),
             network: Network::Closed,
             connect: Vec::new(),
             listen: Vec::new(),

@@ -138,7 +138,13 @@ as_both!(what_is_listed_must_be_there, |mut world| {
 as_both!(an_overlay_that_cannot_be_had_is_left_out_and_says_so, |mut world| {
     let (lower, upper) = (world.folder("home/lower"), world.folder("home/upper"));
     // No working folder on the same file system.
-    world.spec.overlays.push(Overlay { lower, upper, work: "/proc".into(), at: world.path("cache") });
+    world.spec.overlays.push(Overlay {
+        lower,
+        upper,
+        work: "/proc".into(),
+        at: world.path("cache"),
+        or_read_only: false,
+    });
     let output = world.run(&format!("! ls {}", world.text("cache")));
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stderr.contains("cache is left out: no overlay"), "{output:?}");

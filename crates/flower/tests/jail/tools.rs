@@ -10,7 +10,7 @@ use std::process::Command;
 /// A cache that the jail sees through an overlay at `at`.
 fn overlay(world: &mut World, lower: PathBuf, at: PathBuf) {
     let (upper, work) = (world.folder("home/upper"), world.folder("home/work"));
-    world.spec.overlays.push(Overlay { lower, upper, work, at });
+    world.spec.overlays.push(Overlay { lower, upper, work, at, or_read_only: false });
 }
 
 /// A small package that every build of flower has fetched.

@@ -83,6 +83,7 @@ as_both!(an_overlay_takes_what_is_written, |mut world| {
         upper: world.folder("home/upper"),
         work: world.folder("home/work"),
         at: at.clone(),
+        or_read_only: false,
     };
     world.spec.overlays.push(overlay);
     let before = world.fingerprint("user/cache");

@@ -83,7 +83,8 @@ fn assert_refused(flower: &Flower, name: &str, what: &str, words: &str) {
     } else {
         assert_eq!(show(flower, name)["seal"], "sealed", "{what}: a linked one is always judged: {output:?}");
         let message = output.error(1)["message"].to_string();
-        let reasons = ["git finds fault with its new commits", "differ only in upper and lower case"];
+        let reasons =
+            ["git finds fault with its new commits", "differ only in upper and lower case", "would become a submodule"];
         assert!(reasons.iter().any(|reason| message.contains(reason)), "{what}: {message}");
     }
     assert_main_is(flower, &before, what);

@@ -13,6 +13,7 @@ mod lent;
 mod life;
 #[path = "../reliability/namespace.rs"]
 mod namespace;
+mod nested_repositories;
 mod observed;
 mod ordinary_git;
 mod removal;

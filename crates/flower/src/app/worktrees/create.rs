@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::place::Place;
 use super::private::{self, Identity};
 use super::refs::{refs_below, tip, update_refs};
-use super::{disk, setup};
+use super::{disk, gitlinks, setup};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::app::settings::Objects;
@@ -179,6 +179,7 @@ impl App {
                 self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;
             }
             super::mirror::note_mirrored(place, &worktree.base).map_err(io)?;
+            gitlinks::protect_operator(place).await?;
         }
         setup::submodules(place, facts).await?;
         setup::carry(place, &facts.settings.worktree).await.map_err(io)

@@ -23,8 +23,14 @@ struct Incoming {
 }
 
 /// Brings everything that belongs to the commit `new` into MAIN's repository, if it can be taken. `has` are commits that are
-/// there already; `launcher` leads into the jail of the private repository.
-pub(super) async fn bring(place: &Place, launcher: Vec<OsString>, new: &str, has: &[String]) -> Result<(), Unfit> {
+/// there already, `branch` the one that the operator's branch has; `launcher` leads into the jail of the private repository.
+pub(super) async fn bring(
+    place: &Place,
+    launcher: Vec<OsString>,
+    new: &str,
+    has: &[String],
+    branch: Option<&str>,
+) -> Result<(), Unfit> {
     let incoming = Incoming::open(place)?;
     let received = incoming.receive(launcher.clone(), new, has).await;
     // Whoever works inside may have thrown away commits that MAIN has.
@@ -37,7 +43,7 @@ pub(super) async fn bring(place: &Place, launcher: Vec<OsString>, new: &str, has
     } else {
         received?;
     }
-    inspect::require_fit(&|| incoming.git(), new).await?;
+    inspect::require_fit(&|| incoming.git(), new, branch).await?;
     incoming.accept().await
 }
 

@@ -1,5 +1,6 @@
 //! Looks through commits that were made by somebody who is not to be trusted, before anything of them is checked out.
 
+use super::gitlinks::{self, Gitlinks};
 use super::limits::{LARGEST_FILE, MOST_FILES, MOST_UNPACKED};
 use super::unfit::{Unfit, plain};
 use crate::app::landing::names::fold;
@@ -15,10 +16,16 @@ struct Listing {
     twins: BTreeMap<String, String>,
     /// The object that lists submodules.
     submodules: Option<String>,
+    gitlinks: Gitlinks,
 }
 
-/// Whether `commit` can be taken. `git` asks the repository that has all of it, or should have.
-pub(in crate::app) async fn require_fit(git: &(impl Fn() -> Git + Sync), commit: &str) -> Result<(), Unfit> {
+/// Whether `commit` can be taken. `git` asks the repository that has all of it, or should have. `branch` is the commit that the
+/// operator's branch has.
+pub(in crate::app) async fn require_fit(
+    git: &(impl Fn() -> Git + Sync),
+    commit: &str,
+    branch: Option<&str>,
+) -> Result<(), Unfit> {
     require_whole(git, commit).await?;
     let new = match listing(git, commit).await {
         // A few trees that hold one another many times are more files than anybody can count.
@@ -28,6 +35,8 @@ pub(in crate::app) async fn require_fit(git: &(impl Fn() -> Git + Sync), commit:
     if let Some(object) = &new.submodules {
         require_plain_addresses(git, object).await?;
     }
+    require_known_gitlinks(git, &new.gitlinks, branch).await?;
+    gitlinks::remember(commit, &new.gitlinks);
     if new.files <= MOST_FILES && new.bytes <= MOST_UNPACKED && new.twins.is_empty() {
         return Ok(());
     }
@@ -43,6 +52,24 @@ pub(in crate::app) async fn require_fit(git: &(impl Fn() -> Git + Sync), commit:
         Some((second, first)) => Err(Unfit::Twins(plain(&first), plain(&second))),
         None => Ok(()),
     }
+}
+
+/// A gitlink is refused unless MAIN or the branch has one at the same path: the operator's git would run what the repository
+/// names that was put there.
+async fn require_known_gitlinks(
+    git: &(impl Fn() -> Git + Sync),
+    new: &Gitlinks,
+    branch: Option<&str>,
+) -> Result<(), Unfit> {
+    let mut unknown = new.clone();
+    for known in ["HEAD"].into_iter().chain(branch) {
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let known = listing(git, known).await?.gitlinks;
+        unknown.retain(|path| !known.contains(path));
+    }
+    unknown.first().map_or(Ok(()), |path| Err(Unfit::Gitlink(plain(&path.to_string_lossy()))))
 }
 
 /// Every object that no ref leads to yet is there, and none is too large.
@@ -70,6 +97,7 @@ impl Listing {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         let mut folders = BTreeSet::new();
         for line in lines {
+            listing.gitlinks.extend(gitlinks::of_tree_line(line));
             let line = String::from_utf8_lossy(line);
             let Some((facts, path)) = line.split_once('\t') else { continue };
             let facts: Vec<&str> = facts.split_whitespace().collect();
@@ -136,6 +164,7 @@ mod tests {
             ["100644 blob 12ab      7\ta", "160000 commit 34cd       -\tlib", "100644 blob 56ef 9\t.gitmodules"];
         let listing = Listing::of(lines.iter().map(|line| line.as_bytes()));
         assert_eq!((listing.files, listing.bytes, listing.submodules.as_deref()), (3, 16, Some("56ef")));
+        assert_eq!(listing.gitlinks, Gitlinks::from(["lib".into()]));
     }
 
     #[test]

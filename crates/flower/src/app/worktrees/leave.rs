@@ -83,6 +83,7 @@ impl App {
         crate::app::main_branch::hook::take_down(repository)
             .map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        super::gitlinks::forget_config(repository).await?;
         // git makes it with the first worktree.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
         Ok(())

@@ -1,6 +1,7 @@
 //! The two ways between a private repository and MAIN's: commits come out as the worktree's branch, MAIN's tip goes in.
 //! git on the private side runs inside a jail, always.
 
+use super::gitlinks;
 use super::incoming;
 use super::limits::LONGEST;
 use super::observe::is_dirty;
@@ -97,7 +98,7 @@ impl App {
         if old.as_deref() != Some(new.as_str()) && new != mirrored {
             let kept = refs_below(&place.repository, &place.keep()).await?;
             let has: Vec<String> = kept.into_iter().map(|(_, commit)| commit).chain(old.clone()).collect();
-            if let Err(unfit) = incoming::bring(place, launcher, &new, &has).await {
+            if let Err(unfit) = incoming::bring(place, launcher, &new, &has, old.as_deref()).await {
                 return Err(remember(place, now, unfit));
             }
         }
@@ -106,6 +107,11 @@ impl App {
         // What the operator committed here stays, as long as nothing was committed inside meanwhile.
         let operators_turn = old.as_deref().is_some_and(|old| old != mirrored) && new == mirrored;
         let moves = old.as_deref() != Some(new.as_str()) && !operators_turn;
+        // An earlier daemon may have ended behind that.
+        let moved = moves || (old.as_deref() == Some(new.as_str()) && new != mirrored);
+        if moved {
+            self.require_sealed(place, &gitlinks::in_commit(&place.repository, &new).await?)?;
+        }
         if moves {
             // Only if it still is where it was: the operator may be committing at this moment.
             lines.push(match &old {
@@ -129,10 +135,8 @@ impl App {
             }
         }
         update_refs(&place.repository, lines).await?;
-        // An earlier daemon may have ended behind that.
-        let moved = moves || (old.as_deref() == Some(new.as_str()) && new != mirrored);
         if moved {
-            self.move_operators_index(place).await?;
+            self.move_operators_index(place, &new).await?;
             let before = if moves { old.as_deref() } else { Some(mirrored).filter(|commit| !commit.is_empty()) };
             self.note_commits(place, before, &new).await;
         }
@@ -164,14 +168,17 @@ impl App {
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
-    async fn move_operators_index(&self, place: &Place) -> Result<(), Problem> {
+    async fn move_operators_index(&self, place: &Place, commit: &str) -> Result<(), Problem> {
         let Some(admin) = place.admin() else { return Ok(()) };
+        for path in gitlinks::in_commit(&place.repository, commit).await? {
+            gitlinks::set_aside_repository(place, &path).map_err(|error| self.home.problem(&place.tree, &error))?;
+        }
         let git = || git::in_linked(&place.repository, &admin, &place.tree);
         git().args(["read-tree", "--reset", "HEAD"]).run().await?;
         // Once here, or every look at the worktree would read all that was committed again. It says by its exit code that something
         // differs, which is no failure.
         git().args(["update-index", "-q", "--refresh"]).deadline(LONGEST).output().await?;
-        Ok(())
+        gitlinks::protect_operator(place).await
     }
 
     /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
@@ -204,6 +211,7 @@ impl App {
                 let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
                 let settings = crate::app::settings::WorktreeSettings::default();
                 let mut spec = private::spec(&self.home, place, &settings, None).map_err(io)?;
+                self.seal_gitlinks(place, &mut spec).await?;
                 spec.network = crate::jail::Network::Closed;
                 let launcher = private::launcher(place, &spec, "merge").map_err(io)?;
                 (git::in_jail(launcher.clone()), git::in_jail(launcher))

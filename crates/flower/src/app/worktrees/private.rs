@@ -224,7 +224,7 @@ fn caches(place: &Place, outer_home: &Path) -> io::Result<Vec<Overlay>> {
         let (upper, work) = (own.join("upper"), own.join("work"));
         fs::create_dir_all(&upper)?;
         fs::create_dir_all(&work)?;
-        overlays.push(Overlay { lower, upper, work, at: outer_home.join(path) });
+        overlays.push(Overlay { lower, upper, work, at: outer_home.join(path), or_read_only: false });
     }
     Ok(overlays)
 }

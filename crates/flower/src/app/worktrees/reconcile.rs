@@ -1,10 +1,10 @@
 //! What was under way when flower ended is finished or taken back; what has lain long enough is deleted.
 
-use super::{disk, remove, setup};
+use super::{disk, gitlinks, remove, setup};
 use crate::app::App;
 use crate::git;
 use crate::store::worktrees;
-use flower_core::worktree::Stage;
+use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Worktree};
 use std::time::Duration;
 
@@ -40,8 +40,10 @@ impl App {
             Stage::Removing => self.finish_removal(worktree.clone()).await,
             Stage::Restoring => self.resume_restoring(worktree).await,
             Stage::Ready => {
-                setup::note_cut_off(&self.place(worktree).await?);
-                Ok(())
+                let place = self.place(worktree).await?;
+                setup::note_cut_off(&place);
+                // Those that an earlier version made have neither configuration nor marks.
+                if worktree.seal == Seal::Sealed { gitlinks::protect_operator(&place).await } else { Ok(()) }
             }
             Stage::Removed | Stage::Failed => Ok(()),
         }

@@ -2,6 +2,7 @@
 
 use super::checkout::{check_out, write_admin};
 use super::disk;
+use super::gitlinks;
 use super::place::{Found, Place, gitfile_text};
 use super::refs::{refs_below, tip, update_refs};
 use super::remove::{archive, archive_refs, load_plan};
@@ -177,6 +178,7 @@ impl App {
         }
         disk::delete(&place.tree).map_err(|error| self.home.problem(&place.tree, &error))?;
         check_out(place).await?;
+        protect(place).await?;
         Ok(staged)
     }
 
@@ -203,7 +205,8 @@ impl App {
                 if let Some(admin) = place.admin() {
                     disk::delete(&admin).map_err(io)?;
                 }
-                check_out(place).await
+                check_out(place).await?;
+                protect(place).await
             }
             Found::Unknown(_) if disk::is_dir(&place.tree) => {
                 let turn = self.worktrees.turn(&place.repository.root);
@@ -222,7 +225,7 @@ impl App {
                     let index = ["read-tree", "--reset", "HEAD"];
                     git::in_linked(&place.repository, &admin, &place.tree).args(index).run().await?;
                 }
-                Ok(())
+                protect(place).await
             }
             Found::Unknown(evidence) => Err(Problem::new(
                 ProblemKind::Refused,
@@ -231,4 +234,9 @@ impl App {
             )),
         }
     }
+}
+
+/// What runs inside a linked worktree can write all of git's own files, so nothing there would hold.
+async fn protect(place: &Place) -> Result<(), Problem> {
+    if place.seal == Seal::Sealed { gitlinks::protect_operator(place).await } else { Ok(()) }
 }

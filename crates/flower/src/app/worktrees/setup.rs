@@ -82,7 +82,7 @@ impl App {
     /// Runs the setup commands one after the other, until one fails. The worktree is there either way.
     pub(super) async fn run_setup(&self, place: &Place, settings: &Settings) -> Result<(), Problem> {
         let io = |error: io::Error| self.home.problem(&place.folder, &error);
-        let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings)? } else { Vec::new() };
+        let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings).await? } else { Vec::new() };
         let log = fs::File::create(place.setup_log()).map_err(io)?;
         for command in &settings.worktree.setup {
             note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });

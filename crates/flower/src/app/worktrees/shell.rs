@@ -62,17 +62,23 @@ impl App {
         }
         self.settle_objects(place, settings.worktree.objects).await?;
         self.clear_locks(place).await;
-        self.spec(place, &settings)
+        self.spec(place, &settings).await
     }
 
-    fn spec(&self, place: &Place, settings: &Settings) -> Result<Spec, Problem> {
+    async fn spec(&self, place: &Place, settings: &Settings) -> Result<Spec, Problem> {
         let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
         let made = private::spec(&self.home, place, &settings.worktree, port);
-        made.map_err(|error| self.home.problem(&place.folder, &error))
+        let mut spec = made.map_err(|error| self.home.problem(&place.folder, &error))?;
+        self.seal_gitlinks(place, &mut spec).await?;
+        Ok(spec)
     }
 
-    pub(super) fn launcher(&self, place: &Place, settings: &Settings) -> Result<Vec<std::ffi::OsString>, Problem> {
-        let spec = self.spec(place, settings)?;
+    pub(super) async fn launcher(
+        &self,
+        place: &Place,
+        settings: &Settings,
+    ) -> Result<Vec<std::ffi::OsString>, Problem> {
+        let spec = self.spec(place, settings).await?;
         private::launcher(place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))
     }
 }

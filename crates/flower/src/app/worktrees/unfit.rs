@@ -23,6 +23,8 @@ pub(in crate::app) enum Unfit {
     Twins(String, String),
     #[error("the address of a submodule would run a program: `{0}`")]
     Submodule(String),
+    #[error("`{0}` would become a submodule, which MAIN does not have there")]
+    Gitlink(String),
     #[error("git finds fault with its new commits: {0}")]
     Fault(String),
     /// Nothing is wrong with the commits, or nobody knows.
@@ -55,6 +57,10 @@ impl Unfit {
             Unfit::Files | Unfit::Unpacked | Unfit::Twins(..) | Unfit::Submodule(_) => {
                 format!("mend it inside ({enter}) and commit: then it comes out by itself")
             }
+            Unfit::Gitlink(path) => format!(
+                "add its files instead of the repository, or none of it: {enter}, then `git rm --cached {path}`, keep \
+                 `{path}` in `.gitignore` or delete its `.git`, and commit"
+            ),
             _ => format!(
                 "take it out of every commit inside ({enter}, then `git rebase -i` or `git reset`): then the rest comes \
                  out by itself"

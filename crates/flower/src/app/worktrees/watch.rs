@@ -9,6 +9,7 @@ use crate::store::worktrees;
 use flower_core::worktree::{Seal, Stage};
 use rustix::fs::inotify::WatchFlags;
 use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::task::{Id, JoinSet};
@@ -30,9 +31,13 @@ impl Watch {
     /// Listens to a worktree. What goes away takes its watch along.
     pub(super) fn add(&self, place: &Place, number: u64) {
         let Some(ear) = self.ear.get() else { return };
-        // HEAD, the index and packed refs; and the branch itself, which a linked worktree moves in MAIN's repository.
-        let dirs = match place.seal {
-            Seal::Sealed => vec![place.private(), place.private().join("refs/heads/flower")],
+        // HEAD, the index and packed refs; and the branch itself, which a linked worktree moves in MAIN's repository. The operator's
+        // own index is heard, too, since `git add -A` puts repositories into it as gitlinks.
+        let dirs: Vec<PathBuf> = match place.seal {
+            Seal::Sealed => {
+                let private = [place.private(), place.private().join("refs/heads/flower")];
+                private.into_iter().chain(place.admin()).collect()
+            }
             Seal::Linked => place.admin().into_iter().collect(),
         };
         for dir in dirs {
@@ -86,6 +91,12 @@ impl App {
         }
         let Ok(place) = self.place(&worktree).await else { return };
         self.worktrees.watch.add(&place, number);
+        // First, because the operator's next command may come at once.
+        if worktree.seal == Seal::Sealed
+            && let Err(problem) = super::gitlinks::protect_operator(&place).await
+        {
+            tracing::warn!("{}: {}", worktree.name, problem.message);
+        }
         if worktree.seal == Seal::Sealed
             && let Err(problem) = self.mirror(&place).await
         {
