@@ -79,12 +79,13 @@ pub(super) fn of(spec: &Spec) -> Step<Places> {
     for (at, to) in std::mem::take(&mut host.links) {
         places.entry(at).or_insert(Place::Link(to));
     }
+    // Before anything is dropped: what is listed below a cover needs a mount of its own.
+    cover(&mut places, &mut host, &spec.covered)?;
     drop_redundant(&mut places);
     for path in &spec.pinned {
         let real = host.resolve(path).during_with(|| path.display().to_string())?;
         places.entry(real.clone()).or_insert(Place::Host { from: real, write: true });
     }
-    cover(&mut places, &mut host, &spec.covered)?;
     refuse_covering(&places)?;
     Ok(places)
 }

@@ -141,6 +141,17 @@ impl Spec {
         }
     }
 
+    /// Hides folders wherever a listed one shows them, and lists nothing below them. What is listed afterwards is visible.
+    pub fn cover(&mut self, folders: &[PathBuf]) {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let home = std::env::var_os("HOME").map(|home| real(Path::new(&home)));
+        // A folder around the user's home, as of a repository of dotfiles, does not take the toolchains below it away.
+        let hides = |folder: &PathBuf| !home.as_ref().is_some_and(|home| home.starts_with(folder));
+        let hidden: Vec<PathBuf> = folders.iter().map(|folder| real(folder)).filter(hides).collect();
+        self.read.retain(|path| !hidden.iter().any(|folder| real(path).starts_with(folder)));
+        self.covered.extend_from_slice(folders);
+    }
+
     /// Writes it where only this user can read it, whole or not at all.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let mut draft = path.as_os_str().to_owned();

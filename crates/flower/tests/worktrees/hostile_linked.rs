@@ -124,6 +124,22 @@ const PLANTS: &[(&str, Plant, bool)] = &[
         true,
     ),
     (
+        "59: a repository behind a gitlink",
+        |flower, trap, dir| {
+            let nested = dir.join("nested");
+            flower.git(dir, &["init", "--quiet", "nested"]);
+            put(flower, &nested.join("l.txt"), "one\n");
+            flower.git(&nested, &["add", "."]);
+            flower.git(&nested, &["commit", "--quiet", "--message", "nested"]);
+            flower.git(dir, &["add", "nested"]);
+            flower.git(dir, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "gitlink"]);
+            no_git_runs(flower);
+            append(&nested.join(".git/config"), armed(trap));
+            put(flower, &nested.join("l.txt"), "two\n");
+        },
+        true,
+    ),
+    (
         "hooks in MAIN's repository",
         |flower, trap, _| {
             plant_hooks(flower, trap, &flower.repo.join(".git/hooks"));
@@ -140,6 +156,11 @@ fn rows_25_to_27_no_way_to_another_repository_is_followed() {
 #[test]
 fn row_28_no_filter_runs() {
     nothing_runs(|what| what.starts_with("28"));
+}
+
+#[test]
+fn row_59_no_repository_behind_a_gitlink_runs_anything() {
+    nothing_runs(|what| what.starts_with("59"));
 }
 
 #[test]

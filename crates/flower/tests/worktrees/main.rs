@@ -11,6 +11,7 @@ mod hostile_linked;
 mod hostile_private;
 mod lent;
 mod life;
+mod listed_places;
 #[path = "../reliability/namespace.rs"]
 mod namespace;
 mod nested_repositories;

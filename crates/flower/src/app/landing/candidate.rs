@@ -58,6 +58,7 @@ impl App {
             tree: base.join(&name).join("tree"),
             folder: base.join(&name).join("seal"),
             objects: self.home.objects().join(project),
+            covered: self.covered().await?,
             name,
         };
         for dir in [&place.tree, &place.folder] {

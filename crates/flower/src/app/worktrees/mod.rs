@@ -110,7 +110,13 @@ impl App {
 
     pub(in crate::app) async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
         let repository = self.repository(&worktree.project).await?;
-        Place::new(&self.home, repository, worktree)
+        Place::new(&self.home, repository, worktree, self.covered().await?)
+    }
+
+    /// Folders that no jail shows: flower's own and every project.
+    pub(in crate::app) async fn covered(&self) -> Result<Vec<PathBuf>, Problem> {
+        let roots = self.projects().await?.into_iter().map(|project| PathBuf::from(project.root));
+        Ok(std::iter::once(self.home.dir().to_owned()).chain(roots).collect())
     }
 
     /// The repository of a project, which must still be where it was.

@@ -23,6 +23,8 @@ pub(in crate::app) struct Place {
     pub(in crate::app) folder: PathBuf,
     /// The project's store of objects.
     pub(in crate::app) objects: PathBuf,
+    /// What no jail shows although a folder of the system may contain it: FLOWER_HOME and every project.
+    pub(in crate::app) covered: Vec<PathBuf>,
 }
 
 /// What was found where a worktree should be.
@@ -35,7 +37,12 @@ pub(super) enum Found {
 }
 
 impl Place {
-    pub(in crate::app) fn new(home: &Home, repository: Repository, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(in crate::app) fn new(
+        home: &Home,
+        repository: Repository,
+        worktree: &Worktree,
+        covered: Vec<PathBuf>,
+    ) -> Result<Place, Problem> {
         let place = |base: PathBuf| -> Result<PathBuf, Problem> {
             let project = base.join(&worktree.project);
             fs::create_dir_all(&project).map_err(|error| home.problem(&project, &error))?;
@@ -53,6 +60,7 @@ impl Place {
             name: worktree.name.clone(),
             branch: worktree.branch.clone(),
             seal: worktree.seal,
+            covered,
         })
     }
 

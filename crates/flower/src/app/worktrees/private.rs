@@ -156,6 +156,7 @@ fn around(place: &Place) -> io::Result<Spec> {
     }
     fs::OpenOptions::new().create(true).append(true).open(place.lock())?;
     let mut spec = Spec::new(place.tree.clone());
+    spec.cover(&place.covered);
     spec.write.push(place.private());
     spec.binds.push(Bind { from: place.tmp(), at: "/tmp".into(), write: true });
     // Where MAIN is there is a read-only shell of it, with nothing but the objects that are borrowed: whatever is tried
