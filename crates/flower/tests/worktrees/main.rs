@@ -20,6 +20,7 @@ mod ordinary_git;
 mod removal;
 mod secrets;
 mod setup;
+mod special_files;
 mod sync;
 mod wild;
 

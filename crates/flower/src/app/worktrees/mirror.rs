@@ -8,11 +8,12 @@ use super::observe::is_dirty;
 use super::place::Place;
 use super::private;
 use super::refs::{refs_below, tip, update_refs};
+use super::special_files::{self, ASK_TIMEOUT};
 use super::unfit::{Unfit, plain};
 use crate::app::App;
 use crate::app::projects::ProjectChoice;
 use crate::error::{Problem, ProblemKind};
-use crate::git;
+use crate::git::{self, GitError};
 use crate::store::worktrees;
 use crate::view::SyncView;
 use flower_core::event::WorktreeDiverged;
@@ -26,6 +27,9 @@ use std::time::Duration;
 
 /// How long whoever only looks waits for a mirror that is under way.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Reading everything that was committed once, on a slow disk.
+const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl App {
     /// Brings new commits out and MAIN's tip in, and merges it if nobody is at work there.
@@ -71,11 +75,7 @@ impl App {
     pub(super) async fn mirror_soon(&self, place: &Place) -> Result<(), Problem> {
         let turn = self.worktrees.turn(&place.folder);
         let Ok(_turn) = tokio::time::timeout(PATIENCE, turn.lock()).await else {
-            return Err(Problem::new(
-                ProblemKind::Timeout,
-                "they are still on their way",
-                format!("look again later: `flower worktree show {}`", place.name),
-            ));
+            return Err(still_under_way(place));
         };
         self.mirror_in_turn(place).await
     }
@@ -90,6 +90,7 @@ impl App {
         if let Some(refused) = last_refusal(place).filter(|refused| refused.stamp == now) {
             return Err(refused.problem);
         }
+        special_files::require_plain_repository(place)?;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         self.complete(place).await?;
         let old = tip(&place.repository, &place.full_branch()).await?;
@@ -177,7 +178,11 @@ impl App {
         git().args(["read-tree", "--reset", "HEAD"]).run().await?;
         // Once here, or every look at the worktree would read all that was committed again. It says by its exit code that something
         // differs, which is no failure.
-        git().args(["update-index", "-q", "--refresh"]).deadline(LONGEST).output().await?;
+        match git().args(["update-index", "-q", "--refresh"]).deadline(REFRESH_TIMEOUT).output().await {
+            // Then the next look takes longer; a FIFO in place of attributes must not keep commits from coming out.
+            Err(GitError::Deadline { .. }) => {}
+            refreshed => drop(refreshed?),
+        }
         gitlinks::protect_operator(place).await
     }
 
@@ -191,7 +196,9 @@ impl App {
         git::in_main(&place.repository).args(["update-ref", &keep, commit]).run().await?;
         self.provide(place, &[commit]).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        git::in_jail(launcher).args(["update-ref", &format!("refs/remotes/origin/{main}"), commit]).run().await?;
+        special_files::require_plain_repository(place)?;
+        let update = ["update-ref", &format!("refs/remotes/origin/{main}"), commit];
+        git::in_jail(launcher).args(update).deadline(ASK_TIMEOUT).run().await?;
         Ok(())
     }
 
@@ -241,6 +248,14 @@ impl App {
     }
 }
 
+pub(super) fn still_under_way(place: &Place) -> Problem {
+    Problem::new(
+        ProblemKind::Timeout,
+        "they are still on their way",
+        format!("look again later: `flower worktree show {}`", place.name),
+    )
+}
+
 /// Whether all of `old` is part of `new`.
 async fn is_ancestor(place: &Place, old: &str, new: &str) -> Result<bool, Problem> {
     Ok(git::in_main(&place.repository).args(["merge-base", "--is-ancestor", old, new]).succeeds().await?)
@@ -250,7 +265,10 @@ async fn is_ancestor(place: &Place, old: &str, new: &str) -> Result<bool, Proble
 async fn branch_inside(place: &Place, launcher: Vec<OsString>) -> Result<String, Problem> {
     let branch = place.full_branch();
     let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &branch];
-    let output = git::in_jail(launcher).args(args).output().await?;
+    let output = match git::in_jail(launcher).args(args).deadline(ASK_TIMEOUT).output().await {
+        Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
+        output => output?,
+    };
     let name = output.line();
     if output.code == 0 && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(name);

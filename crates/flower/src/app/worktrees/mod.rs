@@ -24,6 +24,7 @@ pub(in crate::app) mod remove;
 mod restore;
 pub(in crate::app) mod setup;
 mod shell;
+mod special_files;
 pub(in crate::app) mod unfit;
 mod watch;
 

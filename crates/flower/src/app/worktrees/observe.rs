@@ -3,16 +3,24 @@
 use super::facts::Facts;
 use super::place::{Found, Place};
 use super::setup;
+use super::special_files::{self, ASK_TIMEOUT, LOOK_TIMEOUT};
 use crate::app::App;
 use crate::app::settings::Objects;
 use crate::error::{Problem, ProblemKind};
-use crate::git;
+use crate::git::{self, GitError};
 use crate::jail;
 use crate::store::dispatches;
 use crate::view::WorktreeView;
 use flower_core::Worktree;
 use flower_core::worktree::{Seal, Stage};
+use futures_util::{StreamExt, TryStreamExt};
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// Worktrees that are looked at at the same time.
+const MAX_LOOKS: usize = 8;
+/// How long a look waits for new commits. They come out all the same: their worktree is watched.
+const MIRROR_PATIENCE: Duration = Duration::from_secs(1);
 
 /// What [`Objects::All`] means.
 pub(in crate::app) const READS_EVERYTHING: &str = "what runs inside can read every object of MAIN's repository, also of \
@@ -57,16 +65,18 @@ impl App {
 
     pub(super) async fn observe_all(&self, all: Vec<Worktree>) -> Result<Vec<WorktreeView>, Problem> {
         let mut mains: HashMap<String, Option<Facts>> = HashMap::new();
-        let mut views = Vec::new();
-        for worktree in all {
+        for worktree in &all {
             if !mains.contains_key(&worktree.project) {
                 let facts = self.facts_of(&worktree.project).await.ok();
                 mains.insert(worktree.project.clone(), facts);
             }
-            let facts = mains.get(&worktree.project).and_then(Option::as_ref);
-            views.push(self.look_at(worktree, facts).await?);
         }
-        Ok(views)
+        // Side by side, so that one that cannot be looked at keeps no other waiting.
+        let looks = all.into_iter().map(|worktree| {
+            let facts = mains.get(&worktree.project).and_then(Option::as_ref);
+            self.look_at(worktree, facts)
+        });
+        futures_util::stream::iter(looks).buffered(MAX_LOOKS).try_collect().await
     }
 
     pub(super) async fn observe(&self, worktree: Worktree) -> Result<WorktreeView, Problem> {
@@ -120,27 +130,39 @@ impl App {
             }
         }
         view.notes.extend(reads_everything(&place, facts));
-        if place.seal == Seal::Sealed
-            && let Err(problem) = self.mirror_soon(&place).await
-        {
-            let said = std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ");
-            view.notes.push(format!("its newest commits are not in MAIN's repository yet: {said}"));
+        // What is under way when the time is over is ended with it, as it would be by a crash.
+        if tokio::time::timeout(LOOK_TIMEOUT, self.look_closely(&place, facts, &mut view)).await.is_err() {
+            view.notes.push(in_one_line(special_files::too_slow(&place, LOOK_TIMEOUT)));
         }
-        match self.displaced(&place).await {
+        Ok(view)
+    }
+
+    /// What git says about it.
+    async fn look_closely(&self, place: &Place, facts: Option<&Facts>, view: &mut WorktreeView) {
+        if place.seal == Seal::Sealed {
+            let mirrored = match tokio::time::timeout(MIRROR_PATIENCE, self.mirror_soon(place)).await {
+                Ok(mirrored) => mirrored,
+                Err(_) => Err(super::mirror::still_under_way(place)),
+            };
+            if let Err(problem) = mirrored {
+                let said = in_one_line(problem);
+                view.notes.push(format!("its newest commits are not in MAIN's repository yet: {said}"));
+            }
+        }
+        match self.displaced(place).await {
             Ok(notes) => view.notes.extend(notes),
             Err(problem) => view.notes.push(problem.message),
         }
         if let Some(facts) = facts {
-            match counts(&place, &facts.main_tip).await {
+            match counts(place, &facts.main_tip).await {
                 Ok((behind, ahead)) => (view.behind, view.ahead) = (behind, ahead),
                 Err(problem) => view.notes.push(problem.message),
             }
         }
-        match is_dirty(&place).await {
+        match is_dirty(place).await {
             Ok(dirty) => view.dirty = dirty,
-            Err(problem) => view.notes.push(problem.message),
+            Err(problem) => view.notes.push(in_one_line(problem)),
         }
-        Ok(view)
     }
 
     async fn view(&self, worktree: &Worktree, place: &Place) -> WorktreeView {
@@ -175,17 +197,10 @@ impl App {
     }
 }
 
-/// That what runs inside can read more of MAIN's repository than it needs, and why.
-fn reads_everything(place: &Place, facts: Option<&Facts>) -> Option<String> {
-    if place.seal != Seal::Sealed || place.store().is_some() {
-        return None;
-    }
-    let all = facts.is_some_and(|facts| facts.settings.worktree.objects == Objects::All);
-    let why = match all {
-        true => "because flower.toml says `objects = \"all\"`",
-        false => "until what runs in it has ended: it was made before flower could lend less",
-    };
-    Some(format!("{READS_EVERYTHING}, {why}"))
+        view.notes.extend(reads_everything(&place, facts));
+/// A problem with what to do about it.
+fn in_one_line(problem: Problem) -> String {
+    std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ")
 }
 
 /// How many commits MAIN's branch has that this one has not, and the other way round.
@@ -205,7 +220,12 @@ pub(in crate::app) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
 /// What in it is not committed.
 pub(in crate::app) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
     let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
-    let output = git::in_linked(&place.repository, &admin, &place.tree).args(git::UNCOMMITTED).run().await?;
+    special_files::require_plain_files(place)?;
+    let asked = git::in_linked(&place.repository, &admin, &place.tree).args(git::UNCOMMITTED).deadline(ASK_TIMEOUT);
+    let output = match asked.run().await {
+        Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
+        output => output?,
+    };
     let path = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
     Ok(output.items().map(path).collect())
 }

@@ -320,6 +320,13 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
     if !tree.exists() {
         return Ok(Plan::default());
     }
+    // git would wait for them for ever, and the worktree would never be gone.
+    let below = tree.to_owned();
+    let deleting = tokio::task::spawn_blocking(move || super::special_files::delete_below(&below));
+    deleting
+        .await
+        .unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        .map_err(|error| crate::home::problem(tree, &error))?;
     let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignored=traditional", "--no-renames"];
     let output =
         git::in_linked(&place.repository, &admin, tree).args(args).args(["--ignore-submodules=all"]).run().await?;
