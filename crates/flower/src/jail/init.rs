@@ -1,6 +1,7 @@
 //! The first process of the jail: builds it, starts the command in it, and stays its parent.
 
 use super::failure::{During, Failure, Step, say};
+use super::forward;
 use super::places::Places;
 use super::root::Surroundings;
 use super::spec::{Network, Spec};
@@ -29,6 +30,8 @@ pub(super) struct Setting {
     pub(super) terminal: Option<Terminal>,
     /// Gives one byte when everything outside is ready, and ends if there is no outside any more.
     pub(super) ready: OwnedFd,
+    /// Where the sockets of forwarded ports go.
+    pub(super) outside: Option<OwnedFd>,
     pub(super) user: (u32, u32),
     pub(super) places: Places,
 }
@@ -66,6 +69,9 @@ fn prepare(spec: &Spec, setting: Setting) -> Step<Watch> {
     root::build(&setting.places, &surroundings)?;
     if spec.network == Network::Closed {
         raise_loopback().during("loopback")?;
+    }
+    if let Some(outside) = setting.outside {
+        forward::listen(&spec.forward, &outside).during("forwarded ports")?;
     }
     limits::apply(&spec.limits)?;
     let mut byte = [0];

@@ -12,6 +12,7 @@
 mod cgroup;
 mod dev;
 mod failure;
+mod forward;
 mod init;
 mod lifeline;
 mod limits;

@@ -228,7 +228,11 @@ impl Root {
         }
         // Step by step, so that no link is followed, wherever it may lead.
         let (parent, name) = self.parent(at)?;
-        rustix::fs::mkdirat(&parent, name, Mode::from(0o755))?;
+        match rustix::fs::mkdirat(&parent, name, Mode::from(0o755)) {
+            // In a folder of the host another jail may make the same place at this moment.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
         Ok(rustix::fs::openat2(&parent, name, PLACE, Mode::empty(), WITHOUT_LINKS)?)
     }
 
@@ -239,7 +243,10 @@ impl Root {
         }
         let (parent, name) = self.parent(at)?;
         let create = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        drop(rustix::fs::openat(&parent, name, create, Mode::from(0o644))?);
+        match rustix::fs::openat(&parent, name, create, Mode::from(0o644)) {
+            Ok(_) | Err(Errno::EXIST) => {}
+            Err(errno) => return Err(errno.into()),
+        }
         Ok(rustix::fs::openat2(&parent, name, PLACE, Mode::empty(), WITHOUT_LINKS)?)
     }
 

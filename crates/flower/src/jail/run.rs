@@ -2,6 +2,7 @@
 
 use super::cgroup::Cgroup;
 use super::failure::{During, Failure, Step, say};
+use super::forward;
 use super::init::{self, Setting};
 use super::places;
 use super::spec::{Network, Spec};
@@ -68,16 +69,21 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     // Before the fork, after which every page that is written to is copied first.
     let places = places::of(spec)?;
     let (ready, go) = pipe_with(PipeFlags::CLOEXEC).during("pipe")?;
+    let forwards = spec.network == Network::Closed && !spec.forward.is_empty();
+    let (inside, outside) = if forwards { Some(forward::pair().during("forwarded ports")?) } else { None }.unzip();
     let forked = sys::fork_into(namespaces(spec.network, own_user_namespace));
     let init = match forked.map_err(support::no_namespaces)? {
         Forked::Child => {
             drop(go);
-            let setting = Setting { own_user_namespace, scopes, terminal, ready, user, places };
+            drop(inside);
+            let setting = Setting { own_user_namespace, scopes, terminal, ready, outside, user, places };
             sys::exit_now(init::run(spec, setting, command).into())
         }
         Forked::Parent(init) => init,
     };
     drop(ready);
+    drop(outside);
+    inside.map(forward::serve);
     if has_terminal {
         // Also while the keyboard is taken back, at the end.
         for signal in for_the_command.into_iter().chain([libc::SIGTTOU]) {

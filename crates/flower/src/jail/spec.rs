@@ -39,6 +39,9 @@ pub struct Spec {
     /// Further TCP ports to connect to, with [`Network::Web`].
     #[serde(default)]
     pub connect: Vec<u16>,
+    /// Ports of the host's loopback that are reached at the same port inside, with [`Network::Closed`].
+    #[serde(default)]
+    pub forward: Vec<u16>,
     /// TCP ports that may be bound, with [`Network::Web`].
     #[serde(default)]
     pub listen: Vec<u16>,
@@ -81,10 +84,11 @@ pub struct Overlay {
     pub or_read_only: bool,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// From the narrowest to the widest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// A network of its own, with nothing but its own loopback.
+    /// A network of its own, with nothing but its own loopback and the ports of `forward`.
     #[default]
     Closed,
     /// TCP to the ports of the web and of `connect`, names by DNS. UDP is not restricted.
@@ -132,6 +136,7 @@ impl Spec {
             pinned: Vec::new(),
             network: Network::Closed,
             connect: Vec::new(),
+            forward: Vec::new(),
             listen: Vec::new(),
             env: tools.env,
             pass_env: tools.pass_env,

@@ -8,6 +8,7 @@ use crate::app::App;
 use crate::app::worktrees::place::Place;
 use crate::app::worktrees::private;
 use crate::error::{Problem, ProblemKind};
+use crate::jail::Network;
 use flower_core::Agent;
 use flower_core::worktree::Seal;
 use std::ffi::OsString;
@@ -32,6 +33,30 @@ pub(super) fn user_home() -> PathBuf {
 }
 
 impl App {
+    /// The narrower of what the project and the profile say, if either says anything. A profile that names a wider network than the
+    /// project allows cannot do its work there, which is said before anything starts.
+    pub(super) async fn network_for(&self, profile: &Profile, project: &str) -> Result<Option<Network>, Problem> {
+        let allowed = self.facts_of(project).await?.settings.worktree.network;
+        match (allowed, profile.network) {
+            (Some(Network::Closed), Some(needed @ (Network::Web | Network::Open))) => Err(Problem::new(
+                ProblemKind::Refused,
+                format!(
+                    "profile `{}` needs a network (`network = \"{}\"`), and `network = \"closed\"` in {project}'s \
+                     flower.toml allows none",
+                    profile.name,
+                    if needed == Network::Web { "web" } else { "open" },
+                ),
+                format!(
+                    "for a model that needs none, set `network = \"closed\"` in `[agents.{}]` of config.toml; or set \
+                     `network = \"web\"` in `[worktree]` of flower.toml",
+                    profile.name
+                ),
+            )),
+            (Some(allowed), Some(needed)) => Ok(Some(allowed.min(needed))),
+            (allowed, needed) => Ok(allowed.or(needed)),
+        }
+    }
+
     pub(super) async fn equip(
         &self,
         agent: &Agent,
@@ -48,10 +73,9 @@ impl App {
             ));
         }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        let network = self.network_for(profile, &place.project).await?;
         let mut spec = self.approved_spec(place).await?;
-        if let Some(network) = profile.network {
-            spec.network = network;
-        }
+        spec.network = network.unwrap_or(spec.network);
         spec.connect.extend(&profile.connect);
         spec.read.extend(profile.readable(&user_home()));
         spec.read.extend(program.read.iter().cloned());

@@ -7,7 +7,7 @@ use super::transcript::Transcript;
 use crate::app::App;
 use crate::app::settings::AgentSettings;
 use crate::app::worktrees::disk;
-use crate::error::Problem;
+use crate::error::{Problem, ProblemKind};
 use crate::store::{agents, dispatches, landings};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
@@ -290,6 +290,13 @@ impl App {
             Ok(profile) => {
                 if let Err(missing) = self.find_program(profile).await {
                     return reason("agent_missing", format!("`{name}` cannot run here: {missing}"));
+                }
+                let network = self.network_for(profile, dispatch.project.as_deref().unwrap_or_default()).await;
+                if let Err(problem) = network
+                    && problem.kind == ProblemKind::Refused
+                {
+                    let hint = problem.hints.first().cloned().unwrap_or_default();
+                    return reason("network_closed", format!("{}: {hint}", problem.message));
                 }
             }
         }

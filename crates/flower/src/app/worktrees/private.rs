@@ -121,6 +121,7 @@ pub(in crate::app) fn spec(
     spec.network = settings.network.unwrap_or(Network::Web);
     spec.connect.clone_from(&settings.connect);
     spec.connect.extend(flower_port);
+    spec.forward.extend(flower_port);
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
     speak_to_flower(&mut spec, flower_port);
