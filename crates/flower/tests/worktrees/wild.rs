@@ -1,6 +1,25 @@
 //! What runs wild inside is not felt outside.
 
 use super::*;
+
+/// FLOWER_HOME lies below the user's home, as it does by default: jails of one worktree then make the same places in its own home.
+#[test]
+fn many_commands_begin_in_one_worktree_at_the_same_moment() {
+    let mut flower = Flower::new();
+    flower.home = flower.dir().join("user/.local/share/flower");
+    prepare(&flower);
+    new(&flower, "one", &[]);
+    let seal = flower.home.join("seals/repo/one/home");
+    for _ in 0..count(10, 100) {
+        let _ = fs::remove_dir_all(seal.join(".local"));
+        let begin = || flower.command(&["worktree", "shell", "one", "--", "true"]).stderr(Stdio::piped()).spawn();
+        let all: Vec<_> = (0..8).map(|_| begin().expect("flower runs")).collect();
+        for one in all {
+            let output = one.wait_with_output().expect("it ends");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
 use std::time::{Duration, Instant};
 
 /// Some of each, and all at once: processes that never rest and start others, a file without end, very many small ones, and

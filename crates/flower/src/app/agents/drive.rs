@@ -114,7 +114,9 @@ impl App {
         let refresh_at = self.agent_settings(&run.agent.project).await.refresh_at;
         let opening = open(running, &run, &met, &dir, &connection, SESSION.min(slow), self);
         let Opened { id, resumed, settings } = meanwhile(running, &mut incoming, opening).await?;
-        meanwhile(running, &mut incoming, choose(&connection, &id, &profile, &settings)).await;
+        if let Err(why) = meanwhile(running, &mut incoming, choose(&connection, &id, &profile, &settings)).await {
+            return Ok(Ok(Over::Failed(why)));
+        }
         run.kept.session = Some(id.0.to_string());
         run.kept.refreshes = run.agent.refreshes;
         if let Err(problem) = self.keep(running.number, &run.kept) {
@@ -410,8 +412,9 @@ async fn meanwhile<T>(
     }
 }
 
-/// The mode and the model of the profile. One that cannot be chosen is said, and no reason not to work.
-async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, settings: &Value) {
+/// The mode and the model of the profile. One that cannot be chosen is said, and no reason not to work, unless the profile must not
+/// run on any other model.
+async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, settings: &Value) -> Result<(), String> {
     let offered = |list: &Value, id: &str| list.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id));
     let has_option = |id: &str| offered(&settings["configOptions"], id);
     for (name, wanted) in [("mode", &profile.mode), ("model", &profile.model)] {
@@ -429,9 +432,14 @@ async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, sett
             continue;
         };
         if let Err(error) = chosen {
-            tracing::warn!("the {name} `{wanted}` of {} cannot be chosen: {error}", profile.name);
+            let why = format!("the {name} `{wanted}` of {} cannot be chosen: {error}", profile.name);
+            if name == "model" && profile.model_required {
+                return Err(why);
+            }
+            tracing::warn!("{why}");
         }
     }
+    Ok(())
 }
 
 pub(super) fn ended_with(code: i32) -> String {

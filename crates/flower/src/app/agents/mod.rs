@@ -292,6 +292,15 @@ impl App {
         Ok(())
     }
 
+    /// A profile that must name its model does.
+    pub(in crate::app) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
+        let Some(name) = profile else { return Ok(()) };
+        let config = Config::load(&self.home)?;
+        // One that is not there waits for it, as every dispatch does.
+        let missing = config.profile(name).ok().and_then(Profile::missing_model);
+        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
+    }
+
     /// Starts an agent: for a brief, which is dispatched to it, or to stay in a worktree.
     pub async fn spawn_agent(
         self: &Arc<Self>,
@@ -309,6 +318,12 @@ impl App {
                 missing.how,
             )
         })?;
+        if let Some(number) = spawn.brief
+            && let Some(brief) = self.store.read(move |conn| crate::store::briefs::state(conn, number)).await?
+            && let Some(project) = brief.projects.first()
+        {
+            self.network_for(profile, project).await?;
+        }
         self.require_jail().await?;
         let _alone = self.agents.serving.lock().await;
         let dispatch = match spawn.brief {
@@ -329,6 +344,7 @@ impl App {
                 "say `--worktree NAME` or `--brief N`",
             ));
         };
+        self.network_for(profile, &project).await?;
         let most = self.agent_settings(&project).await.max;
         let request = Request {
             name: spawn.name,

@@ -48,6 +48,8 @@ pub struct Profile {
     /// The ACP session mode to choose.
     pub mode: Option<String>,
     pub model: Option<String>,
+    /// Without a `model` the agent would use one that its vendor hosts.
+    pub model_required: bool,
     pub permissions: Permissions,
     pub ask_timeout: Duration,
     pub turn_timeout: Duration,
@@ -67,6 +69,17 @@ pub struct Profile {
 }
 
 impl Profile {
+    /// What is wrong, and what to do, if a model must be named and is not.
+    pub fn missing_model(&self) -> Option<(String, String)> {
+        (self.model_required && self.model.is_none()).then(|| {
+            let name = &self.name;
+            (
+                format!("`{name}` has no `model`, and would use the one that its vendor hosts"),
+                format!("name one in config.toml of FLOWER_HOME: `[agents.{name}]`, then `model = \"PROVIDER/MODEL\"`"),
+            )
+        })
+    }
+
     /// `read`, with the home in place of `~`.
     pub fn readable(&self, user_home: &Path) -> Vec<PathBuf> {
         self.read.iter().map(|path| below_home(path, user_home)).collect()
@@ -180,6 +193,21 @@ mod tests {
             assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");
         }
         assert!(!config.profile("claude").unwrap().any_of.contains(&"ANTHROPIC_BASE_URL".to_owned()));
+    }
+
+    #[test]
+    fn opencode_is_given_its_model_or_does_not_run() {
+        let opencode = |text: &str| Config::parse(text).unwrap().profile("opencode").unwrap().clone();
+        let without = opencode("");
+        assert!(without.missing_model().is_some() && !without.set.contains_key("OPENCODE_CONFIG_CONTENT"));
+        let with = opencode("[agents.opencode]\nmodel = \"a/\\\"b\"\n");
+        assert_eq!(with.missing_model(), None);
+        let told: serde_json::Value = serde_json::from_str(&with.set["OPENCODE_CONFIG_CONTENT"]).unwrap();
+        assert_eq!((&told["model"], &told["small_model"]), (&"a/\"b".into(), &"a/\"b".into()));
+        // A configuration of the user's own stays as it is; the session's model is chosen all the same.
+        let own = opencode("[agents.opencode]\nmodel = \"a/b\"\nset = { OPENCODE_CONFIG_CONTENT = \"{}\" }\n");
+        assert_eq!(own.set["OPENCODE_CONFIG_CONTENT"], "{}");
+        assert_eq!(Config::parse("").unwrap().profile("claude").unwrap().missing_model(), None);
     }
 
     #[test]

@@ -81,6 +81,9 @@ pub fn find(profile: &Profile) -> Result<Program, Missing> {
 }
 
 pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
+    if let Some((what, how)) = profile.missing_model() {
+        return Err(Missing { what, how });
+    }
     let name = profile.command.first().map_or("", String::as_str);
     let absent = || Missing {
         what: format!("`{name}` is {}", if name.contains('/') { "no program" } else { "not on the PATH" }),

@@ -29,6 +29,9 @@ pub(super) struct Raw {
     read: Option<Vec<PathBuf>>,
     mode: Option<String>,
     model: Option<String>,
+    model_required: Option<bool>,
+    /// Like `set`, if there is a model: `{model}` stands for it, as in a JSON string.
+    model_set: BTreeMap<String, String>,
     permissions: Option<Permissions>,
     ask_timeout: Option<String>,
     turn_timeout: Option<String>,
@@ -100,7 +103,12 @@ impl Raw {
         let needed = high.any_of.or(if other_keys { None } else { low.any_of });
         let env = high.env.or(low.env).unwrap_or_default();
         let credentials = high.credentials.or(low.credentials).unwrap_or_default();
+        let model = high.model.or(low.model);
         let mut set = low.set;
+        for (name, template) in low.model_set.into_iter().chain(high.model_set) {
+            let quoted = model.as_ref().map(|model| serde_json::Value::from(model.as_str()).to_string());
+            set.extend(quoted.map(|quoted| (name, template.replace("{model}", &quoted[1..quoted.len() - 1]))));
+        }
         set.extend(high.set);
         let any_of = needed.unwrap_or_else(|| env.iter().chain(&credentials).cloned().collect());
         let time = |field, text: Option<String>, usual| at.time(field, text, usual);
@@ -115,7 +123,8 @@ impl Raw {
             connect: high.connect.or(low.connect).unwrap_or_default(),
             read: high.read.or(low.read).unwrap_or_default(),
             mode: high.mode.or(low.mode),
-            model: high.model.or(low.model),
+            model,
+            model_required: high.model_required.or(low.model_required).unwrap_or_default(),
             permissions: high.permissions.or(low.permissions).unwrap_or_default(),
             ask_timeout: time("ask_timeout", high.ask_timeout.or(low.ask_timeout), 600)?,
             turn_timeout: time("turn_timeout", high.turn_timeout.or(low.turn_timeout), 3_600)?,

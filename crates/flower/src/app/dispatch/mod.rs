@@ -82,6 +82,7 @@ struct Around {
 
 impl App {
     pub async fn request_dispatch(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
+        self.require_model(request.profile.as_deref())?;
         let events = self.submit(caller, Command::RequestDispatch(request)).await?;
         let number = events.iter().find_map(|event| Some(Dispatch::requested(&event.event().ok()?, "", "")?.number));
         self.dispatch_view(number.ok_or_else(|| Problem::bug("a dispatch was requested and no event says so"))?).await

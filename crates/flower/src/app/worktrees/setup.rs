@@ -172,9 +172,12 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
     let folder = place.tree.join(FOLDER);
     let mut lines = Vec::new();
     // A repository that has such a folder of its own keeps it.
-    if fs::symlink_metadata(&folder).is_err() {
-        fs::create_dir(&folder)?;
-        std::os::unix::fs::symlink(&rules, folder.join("house-rules.md"))?;
+    if is_ours(&folder, &rules) {
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        link(&rules, &folder.join("house-rules.md"))?;
         lines.push(format!("/{FOLDER}/"));
     }
     for path in outermost(&settings.playbooks) {
@@ -183,19 +186,39 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
         else {
             continue;
         };
-        // What is tracked is there already.
-        if fs::symlink_metadata(&target).is_ok() {
+        let copy = copies.join("files").join(&path);
+        // What is tracked is there already. Our own link may have been made by another call at the same moment.
+        if fs::symlink_metadata(&target).is_ok() && !fs::read_link(&target).is_ok_and(|to| to == copy) {
             continue;
         }
-        let copy = copies.join("files").join(&path);
         refresh_tree(&source, &copy)?;
         if let Some(above) = target.parent() {
             fs::create_dir_all(above)?;
         }
-        std::os::unix::fs::symlink(&copy, &target)?;
+        link(&copy, &target)?;
         lines.push(format!("/{}", path.display()));
     }
     Ok(lines)
+}
+
+/// Whether the folder of house rules is not there yet, or was made by flower.
+fn is_ours(folder: &Path, rules: &Path) -> bool {
+    match fs::symlink_metadata(folder) {
+        Err(_) => true,
+        Ok(found) => {
+            let link = folder.join("house-rules.md");
+            let empty = || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
+            found.is_dir() && (fs::read_link(link).is_ok_and(|to| to == rules) || empty())
+        }
+    }
+}
+
+/// A link that is there already is fine: several agents can start at once.
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    match std::os::unix::fs::symlink(to, at) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
 }
 
 /// Writes a read-only copy, unless it is as it should be.
@@ -203,10 +226,15 @@ fn refresh(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|now| now == content) {
         return Ok(());
     }
-    let draft = path.with_extension("draft");
-    fs::write(&draft, content)?;
-    fs::set_permissions(&draft, fs::Permissions::from_mode(0o444))?;
-    fs::rename(&draft, path)
+    // A name of its own for each call: others may write the same copy at the same moment.
+    let draft = path.with_extension(format!("draft-{}", crate::home::random_hex()));
+    let written = fs::write(&draft, content)
+        .and_then(|()| fs::set_permissions(&draft, fs::Permissions::from_mode(0o444)))
+        .and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
 }
 
 fn refresh_tree(from: &Path, to: &Path) -> io::Result<()> {
@@ -361,6 +389,44 @@ mod tests {
             assert_eq!(split_exclude(&more).0, format!("{before}later\n"));
         }
         assert_eq!(split_exclude("no newline").0, "no newline\n");
+    }
+
+    #[test]
+    fn playbooks_can_be_linked_by_many_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("main");
+        fs::create_dir_all(root.join("docs/agents")).unwrap();
+        fs::write(root.join("docs/agents/a.md"), "a").unwrap();
+        let home = Home::at(dir.path().join("home"));
+        for round in 0..20 {
+            let place = Place {
+                number: 1,
+                repository: Repository { git_dir: root.join(".git"), root: root.clone() },
+                project: format!("p{round}"),
+                name: "one".into(),
+                branch: "flower/one".into(),
+                seal: Seal::Sealed,
+                tree: dir.path().join(format!("tree{round}")),
+                folder: dir.path().join("seal"),
+                covered: Vec::new(),
+            };
+            fs::create_dir(&place.tree).unwrap();
+            let settings = WorktreeSettings { playbooks: vec!["docs".into()], ..WorktreeSettings::default() };
+            let linked = std::thread::scope(|scope| {
+                let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| playbooks(&home, &place, &settings))).collect();
+                calls.into_iter().map(|call| call.join().unwrap()).collect::<Vec<_>>()
+            });
+            for lines in linked {
+                assert_eq!(lines.unwrap(), ["/.flower/", "/docs"]);
+            }
+            assert_eq!(fs::read_to_string(place.tree.join("docs/agents/a.md")).unwrap(), "a");
+            assert_eq!(fs::read_to_string(place.tree.join(".flower/house-rules.md")).unwrap(), HOUSE_RULES);
+            assert_eq!(
+                fs::read_dir(home.playbooks().join(format!("p{round}"))).unwrap().count(),
+                2,
+                "no draft is left"
+            );
+        }
     }
 
     #[test]
