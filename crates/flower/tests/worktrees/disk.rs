@@ -109,3 +109,41 @@ fn a_home_that_forbids_it_is_said() {
     new(&flower, "one", &[]);
     assert_main_is_whole(&flower);
 }
+
+/// What amended commits leave in MAIN's repository is bounded for each worktree, and git can delete it once nothing is kept of it.
+#[test]
+fn what_one_worktree_brings_into_main_is_bounded_and_can_be_collected() {
+    let mut flower = Flower::new();
+    flower.env("FLOWER_MAX_BROUGHT_BYTES", "500000");
+    prepare(&flower);
+    new(&flower, "one", &[]);
+    let amend = "head -c 200000 /dev/urandom > big; git add big; git commit -q --amend -m big; git rev-parse HEAD:big";
+    inside_ok(&flower, "one", "echo x > x; git add x; git commit -qm x");
+    let first = inside_ok(&flower, "one", amend);
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one:big"]), first);
+    let second = inside_ok(&flower, "one", amend);
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one:big"]), second);
+    inside_ok(&flower, "one", amend);
+    let seen = show(&flower, "one");
+    says(&seen["notes"], "it would be over 489 KB");
+    says(&seen["notes"], "flower worktree new NAME --from flower/one");
+    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one:big"]), second, "the rest stays inside");
+    // Others are not concerned, and small commits still come out.
+    new(&flower, "two", &["--from", "flower/one"]);
+    inside_ok(&flower, "two", "echo y > y; git add y; git commit -qm y");
+    assert_eq!(show(&flower, "two")["notes"], serde_json::json!([]));
+    inside_ok(&flower, "one", "git rm -q --cached big; git commit -q --amend -m small");
+    assert!(!show(&flower, "one")["notes"].to_string().contains("it would be over"));
+    for name in ["one", "two"] {
+        remove(&flower, name);
+    }
+    forget(&flower);
+    git(&flower, &flower.repo, &["reflog", "expire", "--expire=now", "--all"]);
+    git(&flower, &flower.repo, &["gc", "--quiet", "--prune=now"]);
+    for blob in [first, second] {
+        let mut there = Command::new("git");
+        flower.in_own_environment(there.args(["cat-file", "-e", &blob]).current_dir(&flower.repo));
+        assert!(!there.stderr(Stdio::null()).status().unwrap().success(), "{blob} is still there");
+    }
+    assert_main_is_whole(&flower);
+}

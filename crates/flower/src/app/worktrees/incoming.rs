@@ -1,7 +1,7 @@
 //! Commits from a private repository, until it is known that they can be taken. They wait in a folder of their own that
 //! borrows MAIN's objects: to every other git they are not there, and if they are refused they never were.
 
-use super::limits::{LONGEST, MOST_MEMORY, MOST_PACKED};
+use super::limits::{LONGEST, MOST_MEMORY, MOST_PACKED, max_brought};
 use super::place::Place;
 use super::unfit::Unfit;
 use super::{disk, inspect};
@@ -44,6 +44,7 @@ pub(super) async fn bring(
         received?;
     }
     inspect::require_fit(&|| incoming.git(), new, branch).await?;
+    count(place, incoming.size()?, max_brought())?;
     incoming.accept().await
 }
 
@@ -54,6 +55,17 @@ async fn there_inside(launcher: Vec<OsString>, commits: &[String]) -> Result<Vec
     let text = answer.line();
     let there = commits.iter().zip(text.lines()).filter(|(_, kind)| *kind == "commit");
     Ok(there.map(|(commit, _)| commit.clone()).collect())
+}
+
+/// Adds to what the worktree has brought before, unless that would be too much. Noted before anything is taken: a crash in between
+/// counts it twice at most.
+fn count(place: &Place, bytes: u64, most: u64) -> Result<(), Unfit> {
+    let before = fs::read_to_string(place.brought()).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_u64);
+    let all = before.saturating_add(bytes);
+    if all > most {
+        return Err(Unfit::Brought { before, more: bytes, most });
+    }
+    Ok(fs::write(place.brought(), all.to_string())?)
 }
 
 impl Incoming {
@@ -91,6 +103,13 @@ impl Incoming {
             (_, Err(unpacking)) => Err(Unfit::of(unpacking)),
             (packing, Ok(_)) => packing.map(|_| ()).map_err(Unfit::of),
         }
+    }
+
+    /// Of all that waits, as it is packed.
+    fn size(&self) -> io::Result<u64> {
+        let packs = fs::read_dir(self.dir.join("pack"))?.flatten();
+        let packs = packs.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack"));
+        packs.map(|entry| Ok(entry.metadata()?.len())).sum()
     }
 
     /// From here on they are MAIN's.

@@ -1,6 +1,7 @@
 //! How much may come out of a worktree: far more than people and agents make, and less than a bomb. One place, so that
 //! whoever brings commits to MAIN asks for the same.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 const GB: u64 = 1024 * 1024 * 1024;
@@ -17,6 +18,19 @@ pub(in crate::app) const MOST_UNPACKED: u64 = 8 * GB;
 pub(in crate::app) const MOST_MEMORY: u64 = 2 * GB;
 /// A large branch, on a slow disk.
 pub(in crate::app) const LONGEST: Duration = Duration::from_secs(10 * 60);
+
+/// Everything that one worktree brings over its life, as git packs it. Commits that were amended or rebased away stay as long as the
+/// worktree does, so without a bound each would add to MAIN's repository for ever.
+const MAX_BROUGHT: u64 = 4 * GB;
+
+/// The same, or what the daemon's environment says, if that is less.
+pub(in crate::app) fn max_brought() -> u64 {
+    static MAX: OnceLock<u64> = OnceLock::new();
+    *MAX.get_or_init(|| {
+        let set = std::env::var("FLOWER_MAX_BROUGHT_BYTES").ok().and_then(|bytes| bytes.parse().ok());
+        set.unwrap_or(MAX_BROUGHT).min(MAX_BROUGHT)
+    })
+}
 
 /// As it is said to people.
 pub(in crate::app) fn in_gb(bytes: u64) -> u64 {

@@ -110,6 +110,11 @@ impl Place {
         self.folder.join("mirrored")
     }
 
+    /// How many bytes of commits it has brought into MAIN's repository.
+    pub(super) fn brought(&self) -> PathBuf {
+        self.folder.join("brought")
+    }
+
     /// Why it was not mirrored, if it was not.
     pub(super) fn refused(&self) -> PathBuf {
         self.folder.join("refused.json")

@@ -25,6 +25,8 @@ pub(in crate::app) enum Unfit {
     Submodule(String),
     #[error("`{0}` would become a submodule, which MAIN does not have there")]
     Gitlink(String),
+    #[error("it has brought {} of commits into MAIN's repository, and with {} more it would be over {}", size(*before), size(*more), size(*most))]
+    Brought { before: u64, more: u64, most: u64 },
     #[error("git finds fault with its new commits: {0}")]
     Fault(String),
     /// Nothing is wrong with the commits, or nobody knows.
@@ -61,6 +63,10 @@ impl Unfit {
                 "add its files instead of the repository, or none of it: {enter}, then `git rm --cached {path}`, keep \
                  `{path}` in `.gitignore` or delete its `.git`, and commit"
             ),
+            Unfit::Brought { .. } => format!(
+                "take large files out of its commits inside ({enter}), or go on in a new worktree that begins at this branch: \
+                 `flower worktree new NAME --from flower/{worktree}`, then `flower worktree remove {worktree}`"
+            ),
             _ => format!(
                 "take it out of every commit inside ({enter}, then `git rebase -i` or `git reset`): then the rest comes \
                  out by itself"
@@ -73,6 +79,15 @@ impl Unfit {
 impl From<std::io::Error> for Unfit {
     fn from(error: std::io::Error) -> Unfit {
         Unfit::Git(GitError::Io { command: "index-pack".into(), error: error.to_string() })
+    }
+}
+
+/// As people read it.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{} KB", bytes.div_ceil(1024)),
+        0x10_0000..0x4000_0000 => format!("{} MB", bytes >> 20),
+        _ => format!("{} GB", bytes >> 30),
     }
 }
 
