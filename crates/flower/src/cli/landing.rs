@@ -41,10 +41,13 @@ pub fn page(l: &LandingView, style: Style) -> String {
     match (&l.worktree, l.source) {
         (Some(worktree), _) => line("worktree", worktree),
         (None, Source::Revert) => {
-            line("takes back", &l.reverts.map_or_else(String::new, |of| format!("landing {of}")));
+            line("reverts", &l.reverts.map_or_else(String::new, |of| format!("landing {of}")));
+            if let Some(why) = &l.why {
+                line("because", &plain(why));
+            }
             if l.state == State::Landed {
                 // git takes its commits for landed: their branch brings nothing a second time.
-                line("again", &format!("`flower revert {}` brings it back, to be mended from there", l.id));
+                line("again", &format!("`flower revert {} --why TEXT` brings it back, to be mended from there", l.id));
             }
         }
         (None, source) => line("from", source.as_str()),
@@ -102,7 +105,7 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
     let because = if reason.is_empty() { reason.clone() } else { format!(": {reason}") };
     let again = match (&l.worktree, l.source) {
         (Some(worktree), _) => format!("`flower land {worktree} --wait`"),
-        (None, Source::Revert) => l.reverts.map_or_else(String::new, |of| format!("`flower revert {of}`")),
+        (None, Source::Revert) => l.reverts.map_or_else(String::new, |of| format!("`flower revert {of} --why TEXT`")),
         (None, Source::Upstream) => "`flower main pull`".to_owned(),
         (None, Source::Adopted) => "`flower main adopt`".to_owned(),
         (None, _) => "`flower init`".to_owned(),

@@ -197,7 +197,19 @@ impl App {
     }
 }
 
-        view.notes.extend(reads_everything(&place, facts));
+/// That what runs inside can read more of MAIN's repository than it needs, and why.
+fn reads_everything(place: &Place, facts: Option<&Facts>) -> Option<String> {
+    if place.seal != Seal::Sealed || place.store().is_some() {
+        return None;
+    }
+    let all = facts.is_some_and(|facts| facts.settings.worktree.objects == Objects::All);
+    let why = match all {
+        true => "because flower.toml says `objects = \"all\"`",
+        false => "until what runs in it has ended: it was made before flower could lend less",
+    };
+    Some(format!("{READS_EVERYTHING}, {why}"))
+}
+
 /// A problem with what to do about it.
 fn in_one_line(problem: Problem) -> String {
     std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ")

@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
             text.extend(plain(&check.log).lines().map(|line| format!("  {line}\n")));
         }
         let hint = match l.state {
-            State::Landed => format!("take it back: `flower revert {}`\n", l.id),
+            State::Landed => format!("take it back: `flower revert {} --why TEXT`\n", l.id),
             State::Checking => format!("see its checks: `flower queue log {} --follow`\n", l.id),
             State::Queued => String::new(),
             _ => follow_hint(l),
