@@ -408,6 +408,7 @@ mod tests {
                 seal: Seal::Sealed,
                 tree: dir.path().join(format!("tree{round}")),
                 folder: dir.path().join("seal"),
+                objects: dir.path().join("objects"),
                 covered: Vec::new(),
             };
             fs::create_dir(&place.tree).unwrap();

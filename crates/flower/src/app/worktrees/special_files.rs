@@ -54,9 +54,13 @@ pub(super) fn require_plain_files(place: &Place) -> Result<(), Problem> {
 pub(super) fn too_slow(place: &Place, timeout: Duration) -> Problem {
     Problem::new(
         ProblemKind::Timeout,
-        format!("git did not end within {} s in `{}`", timeout.as_secs(), place.name),
         format!(
-            "look for FIFOs, sockets and devices named like files of git's: `flower worktree shell {} -- find . -name \
+            "git did not end within {} s in `{}`, so that what changed there is not known",
+            timeout.as_secs(),
+            place.name
+        ),
+        format!(
+            "it may be very large or the machine busy; otherwise look for FIFOs, sockets and devices named like files of git's: `flower worktree shell {} -- find . -name \
              '.git*' -not -type f -not -type d`, and delete them",
             place.name
         ),
