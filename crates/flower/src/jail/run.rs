@@ -83,7 +83,9 @@ fn begin(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> Step<
     };
     drop(ready);
     drop(outside);
-    inside.map(forward::serve);
+    if let Some(inside) = inside {
+        forward::serve(inside);
+    }
     if has_terminal {
         // Also while the keyboard is taken back, at the end.
         for signal in for_the_command.into_iter().chain([libc::SIGTTOU]) {

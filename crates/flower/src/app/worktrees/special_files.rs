@@ -5,7 +5,7 @@ use super::place::Place;
 use crate::error::{Problem, ProblemKind};
 use std::fs::{self, FileType};
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// Looking at one worktree, altogether.
@@ -41,13 +41,13 @@ pub(super) fn require_plain_repository(place: &Place) -> Result<(), Problem> {
     let private = place.private();
     let branch = place.full_branch();
     let all = IN_REPOSITORY.iter().copied().chain([branch.as_str()]);
-    all.map(|name| private.join(name)).find_map(|path| special(place, path)).map_or(Ok(()), Err)
+    all.map(|name| private.join(name)).find_map(|path| special(place, &path)).map_or(Ok(()), Err)
 }
 
 /// Fails if git would wait for something at the top of the worktree.
 pub(super) fn require_plain_files(place: &Place) -> Result<(), Problem> {
     let all = IN_TREE.iter().map(|name| place.tree.join(name));
-    all.into_iter().find_map(|path| special(place, path)).map_or(Ok(()), Err)
+    all.into_iter().find_map(|path| special(place, &path)).map_or(Ok(()), Err)
 }
 
 /// The words for a git that did not end.
@@ -83,9 +83,9 @@ pub(super) fn delete_below(root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn special(place: &Place, path: PathBuf) -> Option<Problem> {
+fn special(place: &Place, path: &Path) -> Option<Problem> {
     // Links are followed, as git would; only the kind of what they lead to is asked for.
-    let kind = fs::metadata(&path).ok()?.file_type();
+    let kind = fs::metadata(path).ok()?.file_type();
     let what = if kind.is_fifo() {
         "a FIFO"
     } else if kind.is_socket() {
