@@ -172,12 +172,7 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
     let folder = place.tree.join(FOLDER);
     let mut lines = Vec::new();
     // A repository that has such a folder of its own keeps it.
-    if is_ours(&folder, &rules) {
-        match fs::create_dir(&folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        link(&rules, &folder.join("house-rules.md"))?;
+    if link_rules(&rules, &folder)? {
         lines.push(format!("/{FOLDER}/"));
     }
     for path in outermost(&settings.playbooks) {
@@ -201,16 +196,20 @@ pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings)
     Ok(lines)
 }
 
-/// Whether the folder of house rules is not there yet, or was made by flower.
-fn is_ours(folder: &Path, rules: &Path) -> bool {
-    match fs::symlink_metadata(folder) {
-        Err(_) => true,
-        Ok(found) => {
-            let link = folder.join("house-rules.md");
-            let empty = || fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
-            found.is_dir() && (fs::read_link(link).is_ok_and(|to| to == rules) || empty())
-        }
+/// Makes the folder with the house rules at once, by a rename: several calls may do so at the same moment. Says whether it is flower's.
+fn link_rules(rules: &Path, folder: &Path) -> io::Result<bool> {
+    let is_ours = || fs::read_link(folder.join("house-rules.md")).is_ok_and(|to| to == rules);
+    if fs::symlink_metadata(folder).is_ok() {
+        return Ok(is_ours());
     }
+    let draft = folder.with_extension(format!("draft-{}", crate::home::random_hex()));
+    fs::create_dir(&draft)?;
+    std::os::unix::fs::symlink(rules, draft.join("house-rules.md"))?;
+    if fs::rename(&draft, folder).is_ok() {
+        return Ok(true);
+    }
+    disk::delete(&draft)?;
+    Ok(is_ours())
 }
 
 /// A link that is there already is fine: several agents can start at once.
