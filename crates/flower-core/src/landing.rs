@@ -90,10 +90,10 @@ pub struct Landing {
     /// The landing that this one takes back.
     pub of: Option<u64>,
     /// Of a revert: why it was asked for.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Of a revert: whether a `fix` follows.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
     pub state: State,
     /// In words: why it waits, or how it ended.
@@ -102,7 +102,7 @@ pub struct Landing {
     pub verdict: Option<Verdict>,
     pub approved: bool,
     /// The operator lets it in without the checks that it removes or changes in `flower.toml`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waived: bool,
     /// MAIN's tip that it was merged with, and the result.
     pub onto: Option<String>,

@@ -254,7 +254,6 @@ fn row_63_all_objects_are_lent_only_with_approval_and_it_is_said() {
     assert_eq!(show(&flower, "one")["ahead"], 1);
     inside_ok(&flower, "one", "git gc -q --prune=now");
     commit_in_main(&flower, "flower.toml", "[worktree]\n");
-    assert_eq!(approved(&flower, &flower.json(&["main", "adopt"]))["state"], "landed");
     new(&flower, "two", &[]);
     inside_ok(&flower, "one", "git fsck --no-dangling; git log --stat --all; git commit -qm staged; git status");
     let one = show(&flower, "one");
