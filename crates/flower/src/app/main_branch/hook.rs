@@ -1,18 +1,21 @@
-//! The fence for people: a hook that refuses to move MAIN's branch by hand, and says what to do instead. It is a courtesy; the
-//! watch is the truth.
+//! The hooks that flower puts into MAIN's repository. The fence refuses to move MAIN's branch by hand, and says what to do
+//! instead: a courtesy, because the watch finds every move. The other keeps the operator's git out of repositories that were
+//! made in a worktree.
 
 use super::{hooks, text_of};
 use crate::app::App;
+use crate::app::worktrees::gitlinks::WORKTREE_CONFIG_SIGN;
 use crate::error::Problem;
 use crate::repository::Repository;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
-const NAME: &str = "reference-transaction";
-/// What was there before flower.
-const CHAINED: &str = "reference-transaction.before-flower";
-const SIGN: &str = "# flower: keeps MAIN's branch from being moved by hand.";
+const FENCE: &str = "reference-transaction";
+const INDEX_HOOK: &str = "post-index-change";
+/// Every hook of flower's has this line, with or without more behind it.
+const SIGN: &str = "# flower: keeps ";
 
 impl App {
     /// From here on MAIN is looked after: where it is now is recorded, and the fence stands.
@@ -64,45 +67,56 @@ pub(super) fn state(repository: &Repository) -> Fence {
     if let Some(path) = other_place(repository) {
         return Fence::Elsewhere(path);
     }
-    match text_of(&hooks(repository).join(NAME)) {
+    match text_of(&hooks(repository).join(FENCE)) {
         Some(text) if text.contains(SIGN) => Fence::Stands,
         _ => Fence::Absent,
     }
 }
 
-/// Puts the fence up, in front of a hook that is there already.
+/// Puts the hooks up, in front of those that are there already.
 pub(super) fn put_up(repository: &Repository, branch: &str) -> Result<(), Problem> {
     if other_place(repository).is_some() {
         return Ok(());
     }
     let folder = hooks(repository);
-    let (hook, chained) = (folder.join(NAME), folder.join(CHAINED));
-    let text = script(branch);
-    let put = || -> io::Result<()> {
-        fs::create_dir_all(&folder)?;
-        match text_of(&hook) {
-            Some(now) if now == text => return Ok(()),
-            Some(now) if now.contains(SIGN) => {}
-            _ if fs::symlink_metadata(&hook).is_ok() => fs::rename(&hook, &chained)?,
-            _ => {}
-        }
-        let draft = folder.join(format!("{NAME}.draft"));
-        let _ = fs::remove_file(&draft);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        fs::rename(&draft, &hook)
-    };
-    put().map_err(|error| crate::home::problem(&hook, &error))
+    for (name, text) in [(FENCE, fence(branch)), (INDEX_HOOK, index_hook())] {
+        install(&folder, name, &text).map_err(|error| crate::home::problem(&folder.join(name), &error))?;
+    }
+    Ok(())
+}
+
+fn install(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let hook = folder.join(name);
+    fs::create_dir_all(folder)?;
+    match text_of(&hook) {
+        Some(now) if now == text => return Ok(()),
+        Some(now) if now.contains(SIGN) => {}
+        _ if fs::symlink_metadata(&hook).is_ok() => fs::rename(&hook, folder.join(chained(name)))?,
+        _ => {}
+    }
+    let draft = folder.join(format!("{name}.draft"));
+    let _ = fs::remove_file(&draft);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&draft)?;
+    file.write_all(text.as_bytes())?;
+    fs::rename(&draft, &hook)
+}
+
+/// What was there before flower.
+fn chained(name: &str) -> String {
+    format!("{name}.before-flower")
 }
 
 /// Leaves the hooks as they were before flower.
 pub(in crate::app) fn take_down(repository: &Repository) -> io::Result<()> {
     let folder = hooks(repository);
-    let (hook, chained) = (folder.join(NAME), folder.join(CHAINED));
-    if !text_of(&hook).is_some_and(|text| text.contains(SIGN)) {
-        return Ok(());
+    for name in [FENCE, INDEX_HOOK] {
+        let (hook, chained) = (folder.join(name), folder.join(chained(name)));
+        if !text_of(&hook).is_some_and(|text| text.contains(SIGN)) {
+            continue;
+        }
+        if fs::symlink_metadata(&chained).is_ok() { fs::rename(chained, hook) } else { fs::remove_file(hook) }?;
     }
-    if fs::symlink_metadata(&chained).is_ok() { fs::rename(chained, hook) } else { fs::remove_file(hook) }
+    Ok(())
 }
 
 /// `core.hooksPath`, as the repository's own configuration has it.
@@ -122,12 +136,35 @@ fn other_place(repository: &Repository) -> Option<String> {
     None
 }
 
-fn script(branch: &str) -> String {
+/// Marks gitlinks of a worktree's index `skip-worktree` as soon as `git add` has taken one in: the next command would run
+/// git in the repository behind it, and with it what its configuration names. The daemon does the same, a moment later.
+fn index_hook() -> String {
+    let chained = chained(INDEX_HOOK);
+    format!(
+        r#"#!/bin/sh
+{SIGN}git out of repositories that were made inside of a worktree.
+# `flower project remove` takes it away again. What was here before is called after it.
+here=$(dirname "$0")
+own="${{GIT_DIR:-$(git rev-parse --git-dir)}}/config.worktree"
+if [ -z "$FLOWER_MARKS" ] && grep -qs '{WORKTREE_CONFIG_SIGN}' "$own"; then
+    export FLOWER_MARKS=1
+    git ls-files --stage -t -z 2>/dev/null | sed -z -n 's/^[^S] 160000 [0-9a-f]* [0-3]	//p' |
+        git update-index --skip-worktree -z --stdin 2>/dev/null
+fi
+if [ -x "$here/{chained}" ]; then
+    "$here/{chained}" "$@"
+fi
+"#
+    )
+}
+
+fn fence(branch: &str) -> String {
+    let chained = chained(FENCE);
     // A branch's name has no quote that could end this one: git refuses such names only in part, so it is said anew.
     let branch = branch.replace('\'', r"'\''");
     format!(
         r#"#!/bin/sh
-{SIGN}
+{SIGN}MAIN's branch from being moved by hand.
 # `flower project remove` takes it away again. What was here before is called after it.
 here=$(dirname "$0")
 moves=$(cat)
@@ -150,8 +187,8 @@ if [ "$1" = prepared ]; then
 $moves
 END
 fi
-if [ -x "$here/{CHAINED}" ]; then
-    printf '%s\n' "$moves" | "$here/{CHAINED}" "$@"
+if [ -x "$here/{chained}" ]; then
+    printf '%s\n' "$moves" | "$here/{chained}" "$@"
 fi
 "#
     )
@@ -179,7 +216,7 @@ mod tests {
         assert_eq!(state(&repository), Fence::Stands);
         take_down(&repository).unwrap();
         assert_eq!(fs::read_dir(hooks(&repository)).unwrap().count(), 0);
-        let own = hooks(&repository).join(NAME);
+        let own = hooks(&repository).join(FENCE);
         fs::write(&own, "#!/bin/sh\necho mine\n").unwrap();
         put_up(&repository, "main").unwrap();
         assert_eq!(state(&repository), Fence::Stands);

@@ -30,6 +30,9 @@ const MAX_REMEMBERED: usize = 64;
 
 static REMEMBERED: LazyLock<Mutex<HashMap<String, Gitlinks>>> = LazyLock::new(Mutex::default);
 
+/// By this line the hook in MAIN's repository knows a worktree of flower's.
+pub(in crate::app) const WORKTREE_CONFIG_SIGN: &str = "# Written by flower:";
+
 /// What plain git reads in the worktree's directory beside MAIN's own configuration. It covers gitlinks that the operator adds,
 /// as `git add -A` does for a repository that was made inside.
 const OPERATORS_CONFIG: &str = "\

@@ -6,7 +6,7 @@ pub(in crate::app) mod create;
 pub(in crate::app) mod disk;
 mod doctor;
 pub(in crate::app) mod facts;
-mod gitlinks;
+pub(in crate::app) mod gitlinks;
 mod incoming;
 pub(in crate::app) mod inspect;
 mod leave;
