@@ -294,9 +294,8 @@ impl App {
 
     /// A profile that must name its model does.
     pub(in crate::app) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        let Some(name) = profile else { return Ok(()) };
-        let config = Config::load(&self.home)?;
-        // One that is not there waits for it, as every dispatch does.
+        // A dispatch waits for a profile that is not there, and for a file that cannot be read.
+        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
         let missing = config.profile(name).ok().and_then(Profile::missing_model);
         missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
     }
