@@ -2368,6 +2368,8 @@ export interface components {
             reason?: string | null;
             /** @description The way out of a state that is not `stable`. */
             next?: string | null;
+            /** @description What is wrong with MAIN's `flower.toml`, and which version is in force. */
+            settings?: string | null;
         };
         MainView: {
             project: string;

@@ -373,6 +373,9 @@ pub struct MainSummary {
     pub reason: Option<String>,
     /// The way out of a state that is not `stable`.
     pub next: Option<String>,
+    /// What is wrong with MAIN's `flower.toml`, and which version is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -4,7 +4,7 @@ use super::projects::ProjectChoice;
 use super::{App, PAGE};
 use crate::error::Problem;
 use crate::store::{briefs, dispatches, landings, worktrees};
-use crate::view::{NextLanding, StatusView};
+use crate::view::{MainSummary, NextLanding, StatusView};
 use flower_core::policy;
 use flower_core::queue::Standing;
 use flower_core::{Caller, Landing};
@@ -42,7 +42,13 @@ impl App {
             Some(project) if !open.is_empty() => self.next_landing(project, &open).await?,
             _ => None,
         };
-        let main = project.as_ref().zip(main).map(|(project, main)| self.summary_of(project, main));
+        let main = match project.as_ref().zip(main) {
+            Some((project, main)) => {
+                let settings = self.settings_problem(project, &main.tip).await.map(|problem| problem.in_words());
+                Some(MainSummary { settings, ..self.summary_of(project, main) })
+            }
+            None => None,
+        };
         Ok(StatusView {
             project,
             main,

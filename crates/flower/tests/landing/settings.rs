@@ -76,7 +76,10 @@ fn what_main_has_all_the_same_leaves_the_last_valid_version_in_force() {
     says(&inbox[0]["text"], "`cheks` is not known; did you mean `checks`?");
     says(&inbox[0]["text"], "stays in force");
     says(&flower.json(&["main"])["notes"], "stays in force");
-    assert_eq!(flower.json(&["status"])["inbox"], 1);
+    let status = flower.json(&["status"]);
+    assert_eq!(status["inbox"], 1);
+    says(&status["main"]["settings"], "stays in force");
+    assert!(flower.ok(&["status"]).contains("stays in force"));
     change(&flower, "bad", "bad", "x\n");
     says(&land(&flower, "bad")["reason"], "the check `old` failed");
     change(&flower, "good", "good", "x\n");

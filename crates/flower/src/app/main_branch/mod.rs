@@ -232,6 +232,7 @@ impl App {
             reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
             branch: main.branch,
             recorded_tip: main.tip,
+            settings: None,
         }
     }
 

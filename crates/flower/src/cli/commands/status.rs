@@ -52,6 +52,9 @@ fn page(context: &Context, status: &StatusView) -> String {
         let way_out = main.next.as_ref().map_or_else(String::new, |next| style.dim(&format!("; {next}")));
         let state = super::main::state(&main.state, style);
         say("MAIN", format!("{state}, {} at {}{reason}{way_out}", main.branch, short(&main.recorded_tip)));
+        if let Some(problem) = &main.settings {
+            say("", style.mark(&plain(problem)));
+        }
     }
     let project = status.project.as_deref().unwrap_or("none here; these are all briefs of all projects");
     say("project", style.bold(project));
