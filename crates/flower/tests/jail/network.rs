@@ -48,8 +48,9 @@ as_both!(unix_sockets_outside_are_out_of_reach, |mut world| {
 as_both!(unix_sockets_inside_work, |mut world| {
     for network in [Network::Closed, Network::Web, Network::Open] {
         world.spec.network = network;
-        let python = "import socket,sys\n\
-                      for name in ['/tmp/s', 's', '\\0inside']:\n \
+        // Outside of a network of its own, abstract names are shared by the whole machine.
+        let python = "import socket,uuid\n\
+                      for name in ['/tmp/s', 's', '\\0inside'+uuid.uuid4().hex]:\n \
                        a=socket.socket(socket.AF_UNIX); a.bind(name); a.listen()\n \
                        b=socket.socket(socket.AF_UNIX); b.connect(name)\n \
                        b.send(b'x'); assert a.accept()[0].recv(1)==b'x'";
