@@ -27,11 +27,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Ignored files beyond this are build output far more often than anything precious; they are left out, and said so.
 const MOST_IGNORED: u64 = 256 * 1024 * 1024;
 /// How long something removed can be brought back.
 const KEPT_HOURS: i64 = 30 * 24;
+/// How long flower's own work in a worktree may take before its removal is refused.
+const OWN_WORK: Duration = Duration::from_secs(5);
 /// Enough to see what it is about.
 const MOST_LEFT_OUT: usize = 50;
 /// Directories with nothing in them that come back; more than any tool makes on purpose.
@@ -65,7 +68,7 @@ impl App {
         let place = self.place(&worktree).await?;
         require_own(&self.home, &place)?;
         require_nothing_else(&place)?;
-        if let Some(who) = at_work(&place) {
+        if let Some(who) = still_at_work(&place).await {
             return Err(Problem::new(
                 ProblemKind::Refused,
                 format!("{who} is at work in `{name}`"),
@@ -277,6 +280,18 @@ fn require_nothing_else(place: &Place) -> Result<(), Problem> {
             "move away what is there, then remove it again",
         )),
         _ => Ok(()),
+    }
+}
+
+/// The same, but what no process can be named for has a moment to end: after a landing flower itself merges inside.
+async fn still_at_work(place: &Place) -> Option<String> {
+    let start = Instant::now();
+    loop {
+        let who = at_work(place)?;
+        if process_in(&place.tree).is_some() || start.elapsed() > OWN_WORK {
+            return Some(who);
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
