@@ -80,14 +80,20 @@ fn what_conflicts_with_main_is_to_be_mended() {
     assert_eq!(dispatches_of(&flower, one.brief).len(), 1);
 }
 
+/// Dispatched work that has landed, and its landing.
+fn landed(flower: &Flower) -> (Work, u64) {
+    let work = at_work(flower, "Back");
+    work.commit(flower, "x", "x");
+    let landing = work.lands(flower);
+    landing_becomes(flower, landing, "landed");
+    becomes(flower, work.dispatch, "landed");
+    (work, landing)
+}
+
 #[test]
 fn a_revert_parks_the_brief_and_starts_nothing() {
     let flower = serving(&[]);
-    let work = at_work(&flower, "Back");
-    work.commit(&flower, "x", "x");
-    let landing = work.lands(&flower);
-    landing_becomes(&flower, landing, "landed");
-    becomes(&flower, work.dispatch, "landed");
+    let (work, landing) = landed(&flower);
     flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--wait"]);
     let brief = show_brief(&flower, work.brief);
     assert_eq!(brief["status"], "parked", "{brief}");
@@ -118,11 +124,7 @@ fn a_fix_is_not_given_to_a_profile_whose_dispatch_was_cancelled() {
 #[test]
 fn what_is_taken_back_out_of_main_is_to_be_mended_where_that_is_asked_for() {
     let flower = serving(&[]);
-    let work = at_work(&flower, "Back");
-    work.commit(&flower, "x", "x");
-    let landing = work.lands(&flower);
-    landing_becomes(&flower, landing, "landed");
-    becomes(&flower, work.dispatch, "landed");
+    let (work, landing) = landed(&flower);
     flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--fix"]);
     let fix = nth_dispatch(&flower, work.brief, 1);
     assert_eq!((&fix["kind"], &fix["of"], &fix["worktree"]), (&json!("fix"), &json!(landing), &json!(work.worktree)));
