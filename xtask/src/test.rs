@@ -157,7 +157,7 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
 
 /// They are ignored otherwise, and so is an MCP client that others wrote. Always all of them, and one at a time: each is a large program.
 fn real_agents_program(tools: &Tools) -> Program {
-    let target = ["--package", "flower", "--test", "real_agents", "--test", "mcp", "--locked"];
+    let target = ["--package", "flower", "--test", "it", "--locked"];
     let program = Program::cargo(minutes(60));
     if !tools.nextest {
         return program.args(["test"]).args(target).args(["--", "--ignored", "--test-threads=1"]);

@@ -4,6 +4,8 @@
 //! the [`Refusal`]. [`World::apply`] takes an event and moves the world on. There is no file, clock, network, database or
 //! randomness in this crate: time and ids come in from outside.
 
+#![forbid(unsafe_code)]
+
 pub mod actor;
 pub mod agent;
 pub mod brief;

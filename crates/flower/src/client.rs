@@ -1,7 +1,7 @@
 //! Talking to the daemon, from the command line: one request per connection, over its unix socket or `FLOWER_URL`.
 
-use crate::error::{Problem, ProblemEnvelope, ProblemKind};
-use crate::home::Home;
+use flower_contract::error::{Problem, ProblemEnvelope, ProblemKind};
+use flower_engine::home::Home;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
@@ -263,12 +263,12 @@ impl Client {
     fn same_version(&self, response: &Response<Incoming>) -> Result<(), Problem> {
         let theirs = response.headers().get("x-flower-version").and_then(|version| version.to_str().ok());
         match theirs {
-            Some(theirs) if theirs == crate::VERSION => Ok(()),
+            Some(theirs) if theirs == flower_contract::VERSION => Ok(()),
             theirs => Err(Problem::unreachable(
                 format!(
                     "the daemon is flower {}, this is flower {}",
                     theirs.unwrap_or("of unknown version"),
-                    crate::VERSION
+                    flower_contract::VERSION
                 ),
                 "run `flower down`, then `flower up`, with the flower that you want to use",
             )),

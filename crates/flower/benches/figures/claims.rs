@@ -2,8 +2,8 @@
 
 use crate::Figure;
 use crate::scratch::{Daemon, fill, home, new_brief, open_at, runtime};
-use flower::store::Location;
 use flower_core::{Command, dispatch};
+use flower_store::Location;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;

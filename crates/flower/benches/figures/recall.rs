@@ -2,21 +2,21 @@
 
 use crate::scratch::{Words, fill, home, new_brief, note, open, runtime};
 use crate::{Figure, ms, quantile};
-use flower::app::App;
-use flower::app::agents::Agents;
-use flower::app::agents::terminals::Terminals;
-use flower::app::clock::BootClock;
-use flower::app::dispatch::Dispatching;
-use flower::app::identity::{Failures, Refused};
-use flower::app::landing::Landings;
-use flower::app::projects::RepositoryLocks;
-use flower::app::sessions::Sessions;
-use flower::app::worktrees::Worktrees;
-use flower::home::Home;
-use flower::store::Store;
 use flower_core::dispatch::{self, Step};
 use flower_core::worktree::{self, Seal, Sort};
 use flower_core::{BriefKind, Caller, Command, Moment, Status, lease};
+use flower_engine::App;
+use flower_engine::agents::Agents;
+use flower_engine::agents::terminals::Terminals;
+use flower_engine::clock::BootClock;
+use flower_engine::dispatch::Dispatching;
+use flower_engine::home::Home;
+use flower_engine::identity::{Failures, Refused};
+use flower_engine::landing::Landings;
+use flower_engine::projects::RepositoryLocks;
+use flower_engine::sessions::Sessions;
+use flower_engine::worktrees::Worktrees;
+use flower_store::Store;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -192,10 +192,10 @@ fn app(store: Store, home: &Path, clock: BootClock) -> App {
         dispatching: Dispatching::default(),
         agents: Agents::default(),
         terminals: Terminals::default(),
-        stirs: flower::app::stirs::Stirs::default(),
+        stirs: flower_engine::stirs::Stirs::default(),
         clock,
         url: String::new(),
-        started_at: flower::app::now(),
+        started_at: flower_engine::now(),
         database: String::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Throw-away homes and daemons for measurements.
 
-use flower::store::{Location, Store};
 use flower_core::{BriefKind, Caller, Command};
+use flower_store::{Location, Store};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub fn open(home: &Path) -> Store {
 }
 
 pub fn open_at(location: &Location, home: &Path) -> Store {
-    Store::open(location, home, Arc::new(flower::app::now), &mut |_| {}).expect("the store opens")
+    Store::open(location, home, Arc::new(flower_engine::now), &mut |_| {}).expect("the store opens")
 }
 
 pub fn runtime() -> tokio::runtime::Runtime {

@@ -2,8 +2,8 @@
 
 use crate::scratch::{Words, fill, home, new_brief, open, runtime};
 use crate::{Figure, ms, quantile};
-use flower::store::Store;
-use flower::store::search::search;
+use flower_store::Store;
+use flower_store::search::search;
 use std::time::{Duration, Instant};
 
 const BRIEFS: u64 = 100_000;

@@ -3,9 +3,9 @@
 use super::output::{Style, ago, plain};
 use crate::cli::Context;
 use crate::client::Client;
-use crate::error::Problem;
-use crate::request::GiveKeys;
-use crate::view::{AgentState, AgentView};
+use flower_contract::error::Problem;
+use flower_contract::request::GiveKeys;
+use flower_contract::view::{AgentState, AgentView};
 use std::collections::BTreeMap;
 
 pub fn state(state: AgentState, style: Style) -> String {

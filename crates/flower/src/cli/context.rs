@@ -3,8 +3,8 @@
 use super::output::Style;
 use crate::client::{Address, Client, escape};
 use crate::daemon::{Config, LOOPBACK, ensure_running};
-use crate::error::{Problem, ProblemKind};
-use crate::home::Home;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_engine::home::Home;
 use serde::Serialize;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;

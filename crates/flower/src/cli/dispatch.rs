@@ -1,7 +1,7 @@
 //! A dispatch as a person reads it.
 
 use super::output::{Style, ago, plain};
-use crate::view::DispatchView;
+use flower_contract::view::DispatchView;
 use flower_core::dispatch::DispatchState;
 
 pub fn state(state: DispatchState, style: Style) -> String {

@@ -1,7 +1,7 @@
 //! An event as a line that a person reads.
 
 use super::output::{Style, ago, first_line, plain};
-use crate::view::{EventView, said};
+use flower_contract::view::{EventView, said};
 
 /// Of what happened.
 const WIDTH: usize = 72;

@@ -3,8 +3,8 @@
 use super::Context;
 use super::event;
 use crate::client::{Client, escape};
-use crate::error::Problem;
-use crate::view::EventView;
+use flower_contract::error::Problem;
+use flower_contract::view::EventView;
 use std::time::{Duration, Instant};
 
 /// How long a daemon may be away.

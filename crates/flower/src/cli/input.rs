@@ -1,6 +1,6 @@
 //! Texts that come from files or standard input.
 
-use crate::error::{Problem, ProblemKind};
+use flower_contract::error::{Problem, ProblemKind};
 use std::fs::File;
 use std::io::{IsTerminal, Read};
 

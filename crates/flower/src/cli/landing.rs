@@ -2,8 +2,8 @@
 
 use super::Context;
 use super::output::{Style, ago, plain};
-use crate::error::{Problem, ProblemKind};
-use crate::view::{CheckView, LandingView};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{CheckView, LandingView};
 use flower_core::landing::{Source, State, Verdict};
 
 /// Paths that are shown unasked.

@@ -9,13 +9,15 @@ mod follow;
 mod input;
 mod landing;
 mod output;
+#[cfg(test)]
+mod reference;
 mod wait;
 
 pub use context::Context;
 
-use crate::error::{Problem, ProblemEnvelope};
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
+use flower_contract::error::{Problem, ProblemEnvelope};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 

@@ -2,26 +2,26 @@
 
 mod spawn;
 
-pub use spawn::{Started, ensure_running, stop};
+pub use spawn::{ensure_running, stop};
 
-use crate::api::{Listener, Shutdown, router, serve};
-use crate::app::agents::Agents;
-use crate::app::agents::terminals::Terminals;
-use crate::app::clock::BootClock;
-use crate::app::dispatch::Dispatching;
-use crate::app::identity::{Failures, Refused};
-use crate::app::landing::Landings;
-use crate::app::projects::RepositoryLocks;
-use crate::app::sessions::Sessions;
-use crate::app::stirs::Stirs;
-use crate::app::worktrees::Worktrees;
-use crate::app::{App, now};
 use crate::client::short_path;
-use crate::error::{Problem, ProblemKind};
-use crate::home::Home;
-use crate::lock::{Children, Holder, Lock, LockError};
-use crate::repository::Repository;
-use crate::store::{Location, Store};
+use crate::http::{Listener, Shutdown, router, serve};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_engine::agents::Agents;
+use flower_engine::agents::terminals::Terminals;
+use flower_engine::clock::BootClock;
+use flower_engine::dispatch::Dispatching;
+use flower_engine::home::Home;
+use flower_engine::identity::{Failures, Refused};
+use flower_engine::landing::Landings;
+use flower_engine::lock::{Children, Holder, Lock, LockError};
+use flower_engine::projects::RepositoryLocks;
+use flower_engine::sessions::Sessions;
+use flower_engine::stirs::Stirs;
+use flower_engine::worktrees::Worktrees;
+use flower_engine::{App, now};
+use flower_git::repository::Repository;
+use flower_store::{Location, Store};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

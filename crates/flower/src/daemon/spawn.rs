@@ -2,9 +2,9 @@
 
 use super::{Config, Report};
 use crate::client::{Address, Client, connect};
-use crate::error::{Problem, ProblemKind};
-use crate::home::Home;
-use crate::lock::{self, Holder};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_engine::home::Home;
+use flower_engine::lock::{self, Holder};
 use hyper::Method;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;

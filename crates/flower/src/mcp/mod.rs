@@ -1,6 +1,8 @@
 //! The MCP door: tools and resources for agents, in both eras of the protocol. The daemon serves it at `/mcp`, and
 //! `flower mcp` over standard input and output; behind both is a [`Backend`].
 
+#[cfg(test)]
+mod listed;
 mod remote;
 mod stdio;
 pub mod tools;
@@ -8,9 +10,9 @@ pub mod tools;
 pub use remote::{Identity, Remote};
 pub use stdio::{MOST_BYTES, serve};
 
-use crate::app::tools::{MAIN, is_resource};
-use crate::error::{Problem, ProblemKind};
-use crate::view::ToolAnswer;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::ToolAnswer;
+use flower_engine::tools::{MAIN, is_resource};
 use futures_util::{Stream, StreamExt};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Extensions, Implementation, JsonObject,
@@ -104,7 +106,7 @@ impl<B: Backend> ServerHandler for Server<B> {
     fn get_info(&self) -> ServerConfig {
         let can = ServerCapabilities::builder().enable_tools().enable_resources().enable_resources_subscribe().build();
         ServerConfig::new(can)
-            .with_server_info(Implementation::new("flower", crate::VERSION))
+            .with_server_info(Implementation::new("flower", flower_contract::VERSION))
             .with_instructions(INSTRUCTIONS)
     }
 

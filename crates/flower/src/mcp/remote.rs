@@ -1,13 +1,13 @@
 //! The daemon as `flower mcp` reaches it: over HTTP, as one agent.
 
 use super::{Backend, Changes};
-use crate::app::tools::touched;
 use crate::client::{Address, Client, Events, escape};
-use crate::error::{Problem, ProblemKind};
-use crate::home::{Home, random_hex};
-use crate::request::IssueToken;
-use crate::view::{EventView, NewToken, ResourceView, StatusView, ToolAnswer};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::request::IssueToken;
+use flower_contract::view::{EventView, NewToken, ResourceView, StatusView, ToolAnswer};
 use flower_core::Role;
+use flower_engine::home::{Home, random_hex};
+use flower_engine::tools::touched;
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::time::Duration;

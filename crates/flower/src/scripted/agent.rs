@@ -172,7 +172,7 @@ impl Door {
         let can = AgentCapabilities::new()
             .load_session(options.resume)
             .session_capabilities(SessionCapabilities::new().resume(resume));
-        let info = Implementation::new("scripted", crate::VERSION);
+        let info = Implementation::new("scripted", flower_contract::VERSION);
         Ok(InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(can).agent_info(info))
     }
 

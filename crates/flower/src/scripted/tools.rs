@@ -57,7 +57,7 @@ impl Tools {
         let hello = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
-            "clientInfo": { "name": "scripted", "version": crate::VERSION },
+            "clientInfo": { "name": "scripted", "version": flower_contract::VERSION },
         });
         tools.ask("initialize", hello).await?;
         tools.send(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await?;

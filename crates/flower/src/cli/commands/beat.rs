@@ -1,9 +1,9 @@
 //! `flower beat`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Beat;
-use crate::view::DispatchView;
+use flower_contract::error::Problem;
+use flower_contract::request::Beat;
+use flower_contract::view::DispatchView;
 
 /// A sign of life: renews a claim
 #[derive(clap::Args)]

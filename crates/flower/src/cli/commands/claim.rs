@@ -3,9 +3,9 @@
 use crate::cli::Context;
 use crate::cli::dispatch::page;
 use crate::cli::input::duration;
-use crate::error::Problem;
-use crate::request::Claim;
-use crate::view::DispatchView;
+use flower_contract::error::Problem;
+use flower_contract::request::Claim;
+use flower_contract::view::DispatchView;
 use std::time::Duration;
 
 /// Take on a dispatch: nobody else can, as long as you are heard of

@@ -4,9 +4,9 @@ use crate::cli::Context;
 use crate::cli::input::text_or_stdin;
 use crate::cli::output::{Style, ago, plain};
 use crate::client::escape;
-use crate::error::Problem;
-use crate::request::NewComment;
-use crate::view::CommentView;
+use flower_contract::error::Problem;
+use flower_contract::request::NewComment;
+use flower_contract::view::CommentView;
 use flower_core::review::Side;
 
 /// Say something about a line of a worktree's changes, to the agent that can mend it; without one, list what was said

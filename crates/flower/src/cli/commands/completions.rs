@@ -1,8 +1,8 @@
 //! `flower completions`
 
 use crate::cli::{Context, command};
-use crate::error::Problem;
 use clap_complete::Shell;
+use flower_contract::error::Problem;
 
 /// Print completions for a shell, to be loaded by it
 #[derive(clap::Args)]

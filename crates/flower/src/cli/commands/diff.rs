@@ -3,7 +3,7 @@
 use crate::cli::Context;
 use crate::cli::output::plain;
 use crate::client::escape;
-use crate::error::Problem;
+use flower_contract::error::Problem;
 use std::io::IsTerminal;
 
 /// What a worktree would change in MAIN: its commits, against where it left MAIN

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::{Problem, ProblemKind};
-use crate::view::Finding;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::Finding;
 
 /// Find what is wrong, and mend it with --fix
 ///

@@ -2,7 +2,7 @@
 
 use crate::cli::Context;
 use crate::daemon;
-use crate::error::Problem;
+use flower_contract::error::Problem;
 use serde::Serialize;
 
 /// Stop the daemon, after what is under way

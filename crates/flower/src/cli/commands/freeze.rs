@@ -2,9 +2,9 @@
 
 use super::main::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Why;
-use crate::view::MainView;
+use flower_contract::error::Problem;
+use flower_contract::request::Why;
+use flower_contract::view::MainView;
 
 /// Let nothing land on MAIN until `flower thaw`
 ///

@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::request::Why;
-use crate::view::HaltView;
+use flower_contract::error::Problem;
+use flower_contract::request::Why;
+use flower_contract::view::HaltView;
 
 /// Stop everything, in all projects: no landing moves any MAIN, and running checks end
 #[derive(clap::Args)]

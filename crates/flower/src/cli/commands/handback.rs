@@ -3,9 +3,9 @@
 use crate::cli::Context;
 use crate::cli::dispatch::page;
 use crate::cli::input::text_or_stdin;
-use crate::error::Problem;
-use crate::request::HandBack;
-use crate::view::HandBackView;
+use flower_contract::error::Problem;
+use flower_contract::request::HandBack;
+use flower_contract::view::HandBackView;
 
 /// Hand work back: it must be committed and merge with MAIN
 #[derive(clap::Args)]

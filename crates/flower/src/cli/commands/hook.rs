@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::client::escape;
-use crate::error::{Problem, ProblemKind};
-use crate::request::Commit;
 use clap::Subcommand;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::request::Commit;
 use std::io::Read;
 
 /// Called by the hooks of a worktree

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::{ago, plain};
-use crate::error::Problem;
-use crate::view::InboxItem;
+use flower_contract::error::Problem;
+use flower_contract::view::InboxItem;
 use hyper::Method;
 
 /// What waits for you: questions, plans and results to accept, landings to let in, alarms of MAIN, messages

@@ -4,9 +4,9 @@ mod settings;
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::request::NewProject;
-use crate::view::ProjectView;
+use flower_contract::error::Problem;
+use flower_contract::request::NewProject;
+use flower_contract::view::ProjectView;
 
 /// Make the repository around the working directory a project
 ///

@@ -34,5 +34,5 @@ pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<JailArgs> {
 
 /// The exit code is that of the command.
 pub(crate) fn run(args: &JailArgs) -> ExitCode {
-    crate::jail::run(&args.spec, args.lifeline, &args.command).into()
+    flower_jail::run(&args.spec, args.lifeline, &args.command).into()
 }

@@ -3,9 +3,9 @@
 use crate::cli::landing::{conclude, follow_hint, page};
 use crate::cli::{Context, wait};
 use crate::client::escape;
-use crate::error::Problem;
-use crate::request::Land;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::request::Land;
+use flower_contract::view::LandingView;
 use flower_core::landing::Priority;
 
 /// Bring what is committed in a worktree to MAIN, through the queue and the checks

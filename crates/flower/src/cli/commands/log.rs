@@ -1,9 +1,9 @@
 //! `flower log`
 
 use crate::cli::Context;
-use crate::error::{Problem, ProblemKind};
-use crate::view::{EventView, RebuildView, VerifyView};
 use clap::Subcommand;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{EventView, RebuildView, VerifyView};
 use flower_core::Recorded;
 use flower_core::chain::Verifier;
 use http_body_util::BodyExt;

@@ -2,9 +2,9 @@
 
 use crate::cli::context::{own_token, remote_host};
 use crate::client::Address;
-use crate::error::Problem;
-use crate::home::Home;
 use crate::mcp::{Identity, Remote, Server, serve};
+use flower_contract::error::Problem;
+use flower_engine::home::Home;
 use std::sync::Arc;
 use std::time::Duration;
 

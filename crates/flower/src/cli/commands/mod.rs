@@ -36,8 +36,8 @@ mod up;
 mod worktree;
 
 use super::Context;
-use crate::error::Problem;
 use clap::Subcommand;
+use flower_contract::error::Problem;
 use std::process::ExitCode;
 
 #[derive(Subcommand)]

@@ -5,9 +5,9 @@ mod approve;
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, plain, terminal_width};
 use crate::client::escape;
-use crate::error::Problem;
-use crate::view::{ProjectView, RemovedProject};
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::view::{ProjectView, RemovedProject};
 
 /// The repositories that this flower serves
 #[derive(clap::Args)]

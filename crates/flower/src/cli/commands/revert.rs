@@ -2,9 +2,9 @@
 
 use crate::cli::landing::{conclude, follow_hint, page};
 use crate::cli::{Context, wait};
-use crate::error::Problem;
-use crate::request::RevertRequest;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::request::RevertRequest;
+use flower_contract::view::LandingView;
 use std::io::Write;
 
 /// Revert a landing, by a landing of its own

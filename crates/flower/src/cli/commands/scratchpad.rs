@@ -3,10 +3,10 @@
 use crate::cli::output::{Table, ago, plain, terminal_width};
 use crate::cli::{Context, input};
 use crate::client::Client;
-use crate::error::Problem;
-use crate::request::{NewScratchpad, WriteScratchpad};
-use crate::view::ScratchpadView;
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::request::{NewScratchpad, WriteScratchpad};
+use flower_contract::view::ScratchpadView;
 
 /// Numbered working documents, linked to their brief
 #[derive(clap::Args)]

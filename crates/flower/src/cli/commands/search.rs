@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::output::{Style, plain};
 use crate::client::escape;
-use crate::error::Problem;
-use crate::view::SearchHit;
+use flower_contract::error::Problem;
+use flower_contract::view::SearchHit;
 
 /// Search titles, specs, traces and scratchpads; one typing mistake per word is forgiven
 #[derive(clap::Args)]

@@ -2,8 +2,8 @@
 
 use super::main::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::MainView;
+use flower_contract::error::Problem;
+use flower_contract::view::MainView;
 
 /// Let landings go on after `flower freeze` or `flower halt`
 #[derive(clap::Args)]

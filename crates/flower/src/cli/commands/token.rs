@@ -3,10 +3,10 @@
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, terminal_width};
 use crate::client::escape;
-use crate::error::Problem;
-use crate::request::IssueToken;
-use crate::view::{NewToken, TokenView};
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::request::IssueToken;
+use flower_contract::view::{NewToken, TokenView};
 use flower_core::Role;
 use hyper::Method;
 

@@ -3,8 +3,8 @@
 use crate::cli::follow::follow;
 use crate::cli::{Context, event};
 use crate::client::{Client, escape};
-use crate::error::Problem;
-use crate::view::{EventView, StatusView};
+use flower_contract::error::Problem;
+use flower_contract::view::{EventView, StatusView};
 
 /// Everything that happened, newest last; with `--project`, in that project
 #[derive(clap::Args)]

@@ -5,9 +5,9 @@ use crate::cli::agent::give_keys;
 use crate::cli::output::plain;
 use crate::client::Client;
 use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
-use crate::error::{Problem, ProblemKind};
-use crate::repository::Repository;
-use crate::view::{OpenLink, ProjectView, StatusView};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{OpenLink, ProjectView, StatusView};
+use flower_git::repository::Repository;
 use serde::Serialize;
 use std::io::Write;
 use std::net::IpAddr;
@@ -66,7 +66,7 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
     let project = match status.project {
         Some(name) => Some(name),
         None if Repository::discover(&context.dir).is_some() => {
-            let body = crate::request::NewProject { dir: context.dir.clone(), name: None };
+            let body = flower_contract::request::NewProject { dir: context.dir.clone(), name: None };
             Some(client.post::<ProjectView>("/api/projects", &body).await?.name)
         }
         None => None,

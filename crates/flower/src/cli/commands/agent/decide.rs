@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::request::Decide;
-use crate::view::PermissionView;
+use flower_contract::error::Problem;
+use flower_contract::request::Decide;
+use flower_contract::view::PermissionView;
 
 /// Allow what an agent asks for, once; `flower inbox` lists it
 #[derive(clap::Args)]

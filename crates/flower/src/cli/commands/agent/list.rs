@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::agent::{context as filled, cost, state};
 use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::AgentView;
+use flower_contract::error::Problem;
+use flower_contract::view::AgentView;
 
 #[derive(clap::Args, Default)]
 pub(super) struct ListArgs {

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::{Style, plain};
-use crate::error::{Problem, ProblemKind};
-use crate::view::{Entry, EntryKind, TranscriptView};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{Entry, EntryKind, TranscriptView};
 use std::time::{Duration, Instant};
 
 /// What it said and did, and what it was told

@@ -13,8 +13,8 @@ mod stop;
 mod tell;
 
 use crate::cli::Context;
-use crate::error::Problem;
 use clap::Subcommand;
+use flower_contract::error::Problem;
 
 /// Agents: list and show them, start and stop them, speak with them
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::agent::give_keys;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::view::{NeedKind, ProfileView, Protocol};
+use flower_contract::error::Problem;
+use flower_contract::view::{NeedKind, ProfileView, Protocol};
 
 /// Which agents can run on this machine, and what is missing for the others
 ///

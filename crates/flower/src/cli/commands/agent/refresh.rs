@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::view::AgentView;
+use flower_contract::error::Problem;
+use flower_contract::view::AgentView;
 
 /// Let a fresh one go on: same name, worktree and claim, from a hand-over note
 #[derive(clap::Args)]

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::agent::page;
-use crate::error::Problem;
-use crate::view::AgentView;
+use flower_contract::error::Problem;
+use flower_contract::view::AgentView;
 
 /// What it does, how that is known, how full its context is, and what it has cost
 #[derive(clap::Args)]

@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::agent::{give_keys, page};
-use crate::error::Problem;
-use crate::request::SpawnAgent;
-use crate::view::AgentView;
+use flower_contract::error::Problem;
+use flower_contract::request::SpawnAgent;
+use flower_contract::view::AgentView;
 use flower_core::Role;
 
 /// Start an agent: for a brief, or to stay in a worktree

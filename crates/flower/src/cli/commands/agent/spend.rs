@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::agent::cost;
 use crate::cli::output::{Table, terminal_width};
-use crate::error::Problem;
-use crate::view::{SpendView, SpentView};
+use flower_contract::error::Problem;
+use flower_contract::view::{SpendView, SpentView};
 
 /// What agents have used by day and by brief, as far as they say
 ///

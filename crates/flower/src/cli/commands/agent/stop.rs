@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::request::Why;
-use crate::view::AgentView;
+use flower_contract::error::Problem;
+use flower_contract::request::Why;
+use flower_contract::view::AgentView;
 
 /// Stop it with everything it started; its work is free for another
 #[derive(clap::Args)]

@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::input::text_or_stdin;
-use crate::error::Problem;
-use crate::request::SendMessage;
-use crate::view::MessageView;
+use flower_contract::error::Problem;
+use flower_contract::request::SendMessage;
+use flower_contract::view::MessageView;
 
 /// Send a message to an agent, to everybody in a worktree, or to the operator
 ///

@@ -1,9 +1,9 @@
 //! `flower brief accept`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Accept;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::Accept;
+use flower_contract::view::BriefView;
 
 /// Accept what waits: a proposed plan, or the result in review
 #[derive(clap::Args)]

@@ -1,9 +1,9 @@
 //! `flower brief answer`
 
 use crate::cli::{Context, input};
-use crate::error::Problem;
-use crate::request::Text;
-use crate::view::EventView;
+use flower_contract::error::Problem;
+use flower_contract::request::Text;
+use flower_contract::view::EventView;
 
 /// Answer a question; the answer is a decision in the trace
 #[derive(clap::Args)]

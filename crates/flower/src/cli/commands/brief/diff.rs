@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::view::DiffView;
+use flower_contract::error::Problem;
+use flower_contract::view::DiffView;
 
 /// Compare two versions of the spec
 #[derive(clap::Args)]

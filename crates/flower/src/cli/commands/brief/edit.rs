@@ -2,9 +2,9 @@
 
 use super::list::kind;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::EditBrief;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::EditBrief;
+use flower_contract::view::BriefView;
 use flower_core::BriefKind;
 
 /// Change a brief's title, kind, epic, projects or how it is dispatched

@@ -1,9 +1,9 @@
 //! `flower brief link`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::NewLink;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::NewLink;
+use flower_contract::view::BriefView;
 use flower_core::LinkKind;
 
 /// Link something to a brief

@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::output::{Cell, Table, ago, plain, terminal_width};
 use crate::client::{Client, escape};
-use crate::error::Problem;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::view::BriefView;
 use flower_core::{BriefKind, Status};
 
 #[derive(clap::Args)]

@@ -18,9 +18,9 @@ mod trace;
 
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::view::{BriefView, EventView};
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::view::{BriefView, EventView};
 
 /// Briefs: what should be done, and all that happened to it
 #[derive(clap::Args)]

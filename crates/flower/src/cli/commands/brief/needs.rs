@@ -1,9 +1,9 @@
 //! `flower brief needs`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Needs;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::Needs;
+use flower_contract::view::BriefView;
 
 /// Say that a brief depends on another, or no longer does
 #[derive(clap::Args)]

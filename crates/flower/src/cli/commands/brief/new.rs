@@ -2,9 +2,9 @@
 
 use super::list::kind;
 use crate::cli::{Context, input};
-use crate::error::Problem;
-use crate::request::NewBrief;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::NewBrief;
+use flower_contract::view::BriefView;
 use flower_core::BriefKind;
 
 /// Write down what should be done

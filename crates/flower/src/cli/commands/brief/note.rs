@@ -1,9 +1,9 @@
 //! `flower brief note`
 
 use crate::cli::{Context, input};
-use crate::error::Problem;
-use crate::request::NewNote;
-use crate::view::EventView;
+use flower_contract::error::Problem;
+use flower_contract::request::NewNote;
+use flower_contract::view::EventView;
 use flower_core::event::Image;
 
 /// Add a note or a comment to the trace, with pictures if you like

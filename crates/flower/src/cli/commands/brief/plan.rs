@@ -1,9 +1,9 @@
 //! `flower brief plan`
 
 use crate::cli::{Context, input};
-use crate::error::Problem;
-use crate::request::Plan;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::Plan;
+use flower_contract::view::BriefView;
 
 /// Propose a plan, which then waits to be accepted
 #[derive(clap::Args)]

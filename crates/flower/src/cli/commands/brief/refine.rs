@@ -1,9 +1,9 @@
 //! `flower brief refine`
 
 use crate::cli::{Context, input};
-use crate::error::Problem;
-use crate::request::Refine;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::Refine;
+use flower_contract::view::BriefView;
 
 /// Change the spec; every version is kept
 #[derive(clap::Args)]

@@ -2,8 +2,8 @@
 
 use crate::cli::output::{ago, plain};
 use crate::cli::{Context, event};
-use crate::error::Problem;
-use crate::view::{BriefView, EventView, RecallView};
+use flower_contract::error::Problem;
+use flower_contract::view::{BriefView, EventView, RecallView};
 use flower_core::Participant;
 use std::fmt::Write;
 

@@ -2,9 +2,9 @@
 
 use super::list::status;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::SetStatus;
-use crate::view::BriefView;
+use flower_contract::error::Problem;
+use flower_contract::request::SetStatus;
+use flower_contract::view::BriefView;
 use flower_core::Status;
 
 /// Move a brief by hand: park it, take it up again, cancel it, or step through work that no agent does

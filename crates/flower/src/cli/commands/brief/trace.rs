@@ -2,7 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::commands::trace::{WindowArgs, show};
-use crate::error::Problem;
+use flower_contract::error::Problem;
 
 /// All that happened to a brief, newest last
 #[derive(clap::Args)]

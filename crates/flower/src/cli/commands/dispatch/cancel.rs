@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::dispatch::page;
-use crate::error::Problem;
-use crate::request::Why;
-use crate::view::DispatchView;
+use flower_contract::error::Problem;
+use flower_contract::request::Why;
+use flower_contract::view::DispatchView;
 
 /// Take it back; whoever works on it is told
 #[derive(clap::Args)]

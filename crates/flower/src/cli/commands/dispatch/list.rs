@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::dispatch::state;
 use crate::cli::output::{Cell, Table, ago, cut, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::DispatchView;
+use flower_contract::error::Problem;
+use flower_contract::view::DispatchView;
 use flower_core::dispatch::DispatchState;
 
 /// What waits to be claimed, and what somebody works on

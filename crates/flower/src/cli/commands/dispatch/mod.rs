@@ -7,8 +7,8 @@ mod request;
 mod show;
 
 use crate::cli::Context;
-use crate::error::Problem;
 use clap::Subcommand;
+use flower_contract::error::Problem;
 
 /// Give a brief to an agent, and see who works on what
 ///

@@ -1,9 +1,9 @@
 //! `flower dispatch packet`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Packet;
-use crate::view::PacketView;
+use flower_contract::error::Problem;
+use flower_contract::request::Packet;
+use flower_contract::view::PacketView;
 
 /// Print a packet with a fresh token: all that an agent needs to begin
 #[derive(clap::Args)]

@@ -3,9 +3,9 @@
 use crate::cli::Context;
 use crate::cli::agent::give_keys;
 use crate::cli::dispatch::page;
-use crate::error::Problem;
-use crate::request::{NewDispatch, Packet};
-use crate::view::{DispatchView, PacketView};
+use flower_contract::error::Problem;
+use flower_contract::request::{NewDispatch, Packet};
+use flower_contract::view::{DispatchView, PacketView};
 use flower_core::readiness::DispatchKind;
 
 #[derive(clap::Args)]

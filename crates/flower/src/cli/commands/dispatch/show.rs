@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::dispatch::page;
-use crate::error::Problem;
-use crate::view::DispatchView;
+use flower_contract::error::Problem;
+use flower_contract::view::DispatchView;
 
 /// One dispatch: where it stands, who holds it, and why it waits
 #[derive(clap::Args)]

@@ -5,9 +5,9 @@ mod take;
 
 use crate::cli::Context;
 use crate::cli::output::{Table, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::LeaseView;
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::view::LeaseView;
 
 /// Who has reserved which paths, in worktrees that several share
 #[derive(clap::Args)]

@@ -1,8 +1,8 @@
 //! `flower lease release`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::LeaseView;
+use flower_contract::error::Problem;
+use flower_contract::view::LeaseView;
 
 /// Give reserved paths back: one lease, or all of your own in a worktree
 #[derive(clap::Args)]

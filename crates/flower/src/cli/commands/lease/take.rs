@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::input::duration;
-use crate::error::Problem;
-use crate::request::TakeLease;
-use crate::view::LeaseView;
+use flower_contract::error::Problem;
+use flower_contract::request::TakeLease;
+use flower_contract::view::LeaseView;
 use std::time::Duration;
 
 /// Reserve paths for a while; what overlaps with another's is refused

@@ -2,8 +2,8 @@
 
 use crate::cli::landing::{follow_hint, page, verdict};
 use crate::cli::{Context, wait};
-use crate::error::Problem;
-use crate::view::{LandingView, MainView};
+use flower_contract::error::Problem;
+use flower_contract::view::{LandingView, MainView};
 use serde::Serialize;
 
 /// Take in what was committed in MAIN by hand, through the checks

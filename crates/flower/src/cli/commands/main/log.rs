@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::landing::{briefs, short};
 use crate::cli::output::{Cell, Style, Table, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::HistoryEntry;
+use flower_contract::error::Problem;
+use flower_contract::view::HistoryEntry;
 use flower_core::landing::State;
 
 /// MAIN's history by landing and brief, newest first

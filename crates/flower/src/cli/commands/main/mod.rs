@@ -13,9 +13,9 @@ pub(super) use show::{page, state};
 
 use crate::cli::Context;
 use crate::client::Client;
-use crate::error::Problem;
-use crate::view::MainView;
 use clap::Subcommand;
+use flower_contract::error::Problem;
+use flower_contract::view::MainView;
 
 /// MAIN as it is now, and what to do if somebody has been at it
 #[derive(clap::Args)]

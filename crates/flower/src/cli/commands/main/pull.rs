@@ -3,8 +3,8 @@
 use crate::cli::landing::{follow_hint, page, short, verdict};
 use crate::cli::output::plain;
 use crate::cli::{Context, wait};
-use crate::error::Problem;
-use crate::view::{LandingView, MainView, PullView};
+use flower_contract::error::Problem;
+use flower_contract::view::{LandingView, MainView, PullView};
 use serde::Serialize;
 
 /// Queue what is new at MAIN's remote

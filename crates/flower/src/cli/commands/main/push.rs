@@ -2,8 +2,8 @@
 
 use super::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::MainView;
+use flower_contract::error::Problem;
+use flower_contract::view::MainView;
 
 /// Push MAIN to its remote now
 ///

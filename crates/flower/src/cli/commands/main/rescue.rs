@@ -3,9 +3,9 @@
 use super::page;
 use crate::cli::Context;
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::request::Rescue;
-use crate::view::{MainView, RescueView, WorktreeView};
+use flower_contract::error::Problem;
+use flower_contract::request::Rescue;
+use flower_contract::view::{MainView, RescueView, WorktreeView};
 use serde::Serialize;
 
 /// Make what was done in MAIN by hand a worktree; MAIN is as before

@@ -2,8 +2,8 @@
 
 use super::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::MainView;
+use flower_contract::error::Problem;
+use flower_contract::view::MainView;
 
 /// Put MAIN back to where the log has it; what was there is kept, and named
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::landing::short;
 use crate::cli::output::{Style, ago, plain};
-use crate::error::Problem;
-use crate::view::MainView;
+use flower_contract::error::Problem;
+use flower_contract::view::MainView;
 
 pub(super) async fn run(context: &Context) -> Result<(), Problem> {
     let client = context.client().await?;

@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::landing::short;
 use crate::cli::output::plain;
-use crate::error::{Problem, ProblemKind};
-use crate::view::{MainProof, MainView};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{MainProof, MainView};
 use serde::Serialize;
 
 /// Check that every commit on MAIN was brought by a landing, and that its branch and files are where they should be

@@ -3,9 +3,9 @@
 use crate::cli::Context;
 use crate::cli::output::plain;
 use crate::client::{Client, escape};
-use crate::error::Problem;
-use crate::request::Approve;
-use crate::view::{CommandsView, StatusView};
+use flower_contract::error::Problem;
+use flower_contract::request::Approve;
+use flower_contract::view::{CommandsView, StatusView};
 use std::io::IsTerminal;
 
 /// Read the commands that flower.toml brings along, and let them run

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::landing::{follow_hint, page};
-use crate::error::Problem;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::view::LandingView;
 
 /// Let a landing in that waits for you, with the commands that it brings along
 ///

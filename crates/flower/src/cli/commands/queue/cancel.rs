@@ -2,9 +2,9 @@
 
 use crate::cli::Context;
 use crate::cli::landing::page;
-use crate::error::Problem;
-use crate::request::Why;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::request::Why;
+use flower_contract::view::LandingView;
 
 /// Take a landing out of the queue; its work stays where it is
 #[derive(clap::Args)]

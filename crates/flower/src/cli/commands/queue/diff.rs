@@ -2,7 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::commands::diff::print;
-use crate::error::Problem;
+use flower_contract::error::Problem;
 
 /// What a landing changes in MAIN, as it was merged or would be
 #[derive(clap::Args)]

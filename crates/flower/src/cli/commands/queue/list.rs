@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::landing::{briefs, state};
 use crate::cli::output::{Cell, Style, Table, cut, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::view::LandingView;
 
 #[derive(clap::Args)]
 pub(super) struct ListArgs {

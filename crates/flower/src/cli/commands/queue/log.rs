@@ -4,8 +4,8 @@ use crate::cli::output::plain;
 use crate::cli::wait::{BREATH, Bell, CheckLog, read_log};
 use crate::cli::{Context, input};
 use crate::client::Client;
-use crate::error::{Problem, ProblemKind};
-use crate::view::LandingView;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::LandingView;
 use flower_core::landing::State;
 use std::io::IsTerminal;
 

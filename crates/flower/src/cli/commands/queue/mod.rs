@@ -8,8 +8,8 @@ mod log;
 mod show;
 
 use crate::cli::Context;
-use crate::error::Problem;
 use clap::Subcommand;
+use flower_contract::error::Problem;
 
 /// What waits to land on MAIN, in the order in which it will
 #[derive(clap::Args)]

@@ -3,8 +3,8 @@
 use crate::cli::Context;
 use crate::cli::landing::{follow_hint, page};
 use crate::cli::output::plain;
-use crate::error::Problem;
-use crate::view::LandingView;
+use flower_contract::error::Problem;
+use flower_contract::view::LandingView;
 use flower_core::landing::State;
 
 /// One landing: where it stands and why, its checks, and what to do

@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::{Table, ago, size, terminal_width};
-use crate::error::Problem;
-use crate::view::ArchiveView;
+use flower_contract::error::Problem;
+use flower_contract::view::ArchiveView;
 use hyper::Method;
 
 /// What is kept of removed worktrees, how big it is, and until when

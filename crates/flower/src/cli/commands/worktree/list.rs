@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::output::{Cell, Style, Table, plain, terminal_width};
-use crate::error::Problem;
-use crate::view::WorktreeView;
+use flower_contract::error::Problem;
+use flower_contract::view::WorktreeView;
 
 pub(super) async fn run(context: &Context) -> Result<(), Problem> {
     let client = context.client().await?;

@@ -12,8 +12,8 @@ mod sync;
 
 use crate::cli::Context;
 use crate::client::escape;
-use crate::error::Problem;
 use clap::Subcommand;
+use flower_contract::error::Problem;
 
 /// Streams of work beside MAIN
 #[derive(clap::Args)]

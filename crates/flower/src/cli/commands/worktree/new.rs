@@ -3,9 +3,9 @@
 use super::show::page;
 use crate::cli::Context;
 use crate::client::Client;
-use crate::error::{Problem, ProblemKind};
-use crate::request::NewWorktree;
-use crate::view::{ProjectView, WorktreeView};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::request::NewWorktree;
+use flower_contract::view::{ProjectView, WorktreeView};
 use flower_core::worktree::{Seal, Sort};
 use std::io::Write;
 use std::time::Duration;

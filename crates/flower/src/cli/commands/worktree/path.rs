@@ -1,8 +1,8 @@
 //! `flower worktree path`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::WorktreeView;
+use flower_contract::error::Problem;
+use flower_contract::view::WorktreeView;
 
 /// Print its directory, for `cd "$(flower worktree path NAME)"`
 #[derive(clap::Args)]

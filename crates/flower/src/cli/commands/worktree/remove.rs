@@ -1,8 +1,8 @@
 //! `flower worktree remove`
 
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::WorktreeView;
+use flower_contract::error::Problem;
+use flower_contract::view::WorktreeView;
 
 /// Remove a worktree; nothing in it is lost
 ///

@@ -2,9 +2,9 @@
 
 use super::show::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::request::Restore;
-use crate::view::WorktreeView;
+use flower_contract::error::Problem;
+use flower_contract::request::Restore;
+use flower_contract::view::WorktreeView;
 
 /// Bring back a worktree that was removed, or whose directory is gone
 #[derive(clap::Args)]

@@ -1,9 +1,9 @@
 //! `flower worktree shell`
 
 use crate::cli::Context;
-use crate::error::{Problem, ProblemKind};
-use crate::jail::Lifeline;
-use crate::view::EnterView;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::EnterView;
+use flower_jail::Lifeline;
 use hyper::Method;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;

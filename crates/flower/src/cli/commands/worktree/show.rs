@@ -3,8 +3,8 @@
 use super::list::{commits, protection, state};
 use crate::cli::Context;
 use crate::cli::output::{Style, ago, plain};
-use crate::error::Problem;
-use crate::view::WorktreeView;
+use flower_contract::error::Problem;
+use flower_contract::view::WorktreeView;
 
 /// One worktree as it is now
 #[derive(clap::Args)]

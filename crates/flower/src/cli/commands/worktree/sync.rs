@@ -2,8 +2,8 @@
 
 use super::show::page;
 use crate::cli::Context;
-use crate::error::Problem;
-use crate::view::SyncView;
+use flower_contract::error::Problem;
+use flower_contract::view::SyncView;
 
 /// Bring its commits out and MAIN's newest in
 ///

@@ -1,6 +1,6 @@
 //! The operator's terminal while an agent has it.
 
-use crate::error::{Problem, ProblemKind};
+use flower_contract::error::{Problem, ProblemKind};
 use rustix::stdio::stdin;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 

@@ -1,0 +1,105 @@
+//! Errors as the outside sees them: `{kind, message, hints}`. This file decides their exit codes and HTTP statuses.
+//! A crate with errors of its own words them beside their definition.
+
+use flower_core::{Refusal, RefusalKind};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProblemKind {
+    /// The call's words are wrong.
+    Usage,
+    /// The input itself is wrong, whatever the state.
+    Invalid,
+    /// Not now, or not like this; the message says why.
+    Refused,
+    NotFound,
+    Conflict,
+    /// The token does not reach this far.
+    Forbidden,
+    /// No token, or a wrong one.
+    Unauthorized,
+    TooLarge,
+    UnsupportedType,
+    Timeout,
+    /// The disk is full; nothing was stored.
+    NoSpace,
+    /// The daemon or the database is out of reach.
+    Unreachable,
+    /// A bug in flower.
+    Bug,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    pub kind: ProblemKind,
+    pub message: String,
+    /// The next step.
+    pub hints: Vec<String>,
+}
+
+/// How a problem travels: `{"error": {…}}`.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ProblemEnvelope {
+    pub error: Problem,
+}
+
+impl Problem {
+    pub fn new(kind: ProblemKind, message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem { kind, message: message.into(), hints: vec![hint.into()] }
+    }
+
+    pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(ProblemKind::Usage, message, hint)
+    }
+
+    pub fn unreachable(message: impl Into<String>, hint: impl Into<String>) -> Problem {
+        Problem::new(ProblemKind::Unreachable, message, hint)
+    }
+
+    pub fn bug(message: impl Into<String>) -> Problem {
+        Problem::new(ProblemKind::Bug, message, "this is a bug in flower; please report it with the command you ran")
+    }
+
+    pub fn exit_code(&self) -> u8 {
+        match self.kind {
+            ProblemKind::Refused | ProblemKind::Forbidden | ProblemKind::Unauthorized => 1,
+            ProblemKind::Usage | ProblemKind::Invalid | ProblemKind::TooLarge | ProblemKind::UnsupportedType => 2,
+            ProblemKind::NotFound => 3,
+            ProblemKind::Conflict => 4,
+            ProblemKind::NoSpace | ProblemKind::Unreachable | ProblemKind::Timeout => 5,
+            ProblemKind::Bug => 70,
+        }
+    }
+
+    pub fn http_status(&self) -> u16 {
+        match self.kind {
+            ProblemKind::Usage => 400,
+            ProblemKind::Unauthorized => 401,
+            ProblemKind::Forbidden => 403,
+            ProblemKind::NotFound => 404,
+            ProblemKind::Timeout => 408,
+            ProblemKind::Conflict => 409,
+            ProblemKind::TooLarge => 413,
+            ProblemKind::UnsupportedType => 415,
+            ProblemKind::Invalid | ProblemKind::Refused => 422,
+            ProblemKind::Bug => 500,
+            ProblemKind::Unreachable => 503,
+            ProblemKind::NoSpace => 507,
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Problem {
+        let kind = match refusal.kind() {
+            RefusalKind::Invalid => ProblemKind::Invalid,
+            RefusalKind::Refused => ProblemKind::Refused,
+            RefusalKind::NotFound => ProblemKind::NotFound,
+            RefusalKind::Conflict => ProblemKind::Conflict,
+            RefusalKind::Forbidden => ProblemKind::Forbidden,
+        };
+        Problem { kind, message: refusal.to_string(), hints: refusal.hints() }
+    }
+}

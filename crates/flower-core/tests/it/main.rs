@@ -1,0 +1,11 @@
+//! The rules: examples, properties, simulations and stored forms.
+
+mod agents;
+mod commands;
+mod fences;
+mod golden;
+mod no_io;
+mod properties;
+mod recall;
+mod recalls;
+mod simulation;

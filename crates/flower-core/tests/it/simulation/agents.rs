@@ -1,0 +1,287 @@
+//! Agents: they claim, work, fall silent, come back too late, ask twice, and try what is not theirs.
+
+use crate::simulation::daemon::is_late;
+use crate::simulation::sim::Sim;
+use flower_core::dispatch::{HandBack, Step};
+use flower_core::{Actor, ActorType, Caller, Command, Door, Event, Refusal, Role, lease, token};
+
+/// All overlaps between them are seen in [`crate::simulation::watch::PATHS`].
+pub const PATTERNS: &[&str] =
+    &["src/", "src/a.rs", "src/*.rs", "docs", "docs/*.md", "**/a.rs", "tests/**", "Cargo.toml"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mood {
+    /// Waits for a packet.
+    Free,
+    /// Has a packet, and does not know yet whether it is good.
+    Claiming,
+    Working,
+    /// Silent for so many of its turns.
+    Hung(u64),
+    Dead,
+}
+
+pub struct Agent {
+    pub name: String,
+    mood: Mood,
+    caller: Option<Caller>,
+    dispatch: u64,
+    fence: u64,
+    /// Runs that it takes for its own, although they ended.
+    past: Vec<(Caller, u64, u64)>,
+}
+
+/// A message on its way.
+pub struct Letter {
+    from: usize,
+    caller: Caller,
+    wish: Wish,
+}
+
+#[derive(Clone, Debug)]
+enum Wish {
+    Claim { dispatch: u64, packet: Option<String>, seconds: u64 },
+    Beat { dispatch: u64, fence: u64 },
+    HandBack { dispatch: u64, fence: u64, failed: bool },
+    Lease { worktree: String, patterns: Vec<String>, seconds: u64 },
+    Release { number: u64 },
+    Plan { brief: u64 },
+    Say { to: String },
+}
+
+impl Agent {
+    pub fn new(number: u64) -> Agent {
+        let name = format!("a{number}");
+        Agent { name, mood: Mood::Free, caller: None, dispatch: 0, fence: 0, past: Vec::new() }
+    }
+
+    pub fn is_free(&self) -> bool {
+        self.mood == Mood::Free
+    }
+
+    pub fn dies(&mut self) {
+        self.mood = Mood::Dead;
+    }
+
+    pub fn takes_packet(&mut self, packet: &token::Request) {
+        let actor = Actor { sort: ActorType::Agent, name: packet.agent.clone() };
+        let mut caller = Caller::unbound(actor, Role::Worker, Door::Mcp);
+        (caller.brief, caller.worktree) = (packet.brief, packet.worktree.clone());
+        (caller.token, caller.run) = (Some(packet.id.clone()), packet.run);
+        let run = packet.run.expect("it is a packet");
+        self.mood = if run.member { Mood::Working } else { Mood::Claiming };
+        (self.caller, self.dispatch, self.fence) = (Some(caller), run.dispatch, 0);
+    }
+
+    fn rests(&mut self) {
+        if self.mood != Mood::Dead {
+            self.mood = Mood::Free;
+        }
+        self.past.extend(self.caller.take().map(|caller| (caller, self.dispatch, self.fence)));
+    }
+}
+
+impl Sim {
+    pub fn agent_acts(&mut self) {
+        let at = self.chance.index(self.agents.len());
+        let agent = &mut self.agents[at];
+        match agent.mood {
+            // Somebody else comes in its place; it itself is never heard of again.
+            Mood::Dead if self.chance.percent(20) => self.agents[at] = Agent::new(100 + self.step),
+            Mood::Dead => {}
+            Mood::Hung(0) => self.wakes(at),
+            Mood::Hung(turns) => agent.mood = Mood::Hung(turns - 1),
+            Mood::Free if self.chance.percent(60) => {}
+            Mood::Free => self.haunts(at),
+            Mood::Claiming if self.chance.percent(40) => {}
+            Mood::Claiming => self.claims(at, None),
+            Mood::Working => self.works(at),
+        }
+    }
+
+    /// Back after a silence, most have finished, and do not know what happened meanwhile.
+    fn wakes(&mut self, at: usize) {
+        self.agents[at].mood = Mood::Working;
+        let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
+        if self.chance.percent(60) {
+            self.sends(at, &Wish::HandBack { dispatch, fence, failed: false });
+        }
+    }
+
+    fn claims(&mut self, at: usize, packet: Option<String>) {
+        let seconds = self.chance.pick(&[60, 120, 600]).expect("there are some");
+        let dispatch = self.agents[at].dispatch;
+        self.sends(at, &Wish::Claim { dispatch, packet, seconds });
+    }
+
+    fn works(&mut self, at: usize) {
+        let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
+        let caller = self.agents[at].caller.clone().expect("whoever works has a token");
+        match self.chance.below(100) {
+            0..38 => self.sends(at, &Wish::Beat { dispatch, fence }),
+            38..56 => {
+                let (Some(worktree), Some(one)) = (caller.worktree, self.chance.pick(PATTERNS)) else { return };
+                let other = self.chance.pick(PATTERNS).filter(|_| self.chance.percent(40));
+                let patterns = [one].into_iter().chain(other).map(str::to_owned).collect();
+                let seconds = 30 + self.chance.below(300);
+                self.sends(at, &Wish::Lease { worktree, patterns, seconds });
+            }
+            56..61 => {
+                let number = 1 + self.chance.below(self.world.last_lease);
+                self.sends(at, &Wish::Release { number });
+            }
+            61..65 => self.claims(at, None),
+            65..68 => self.sends(at, &Wish::Plan { brief: caller.brief.unwrap_or(1) }),
+            68..70 => {
+                let to = self.chance.pick(&["operator", "a1", "nobody"]).expect("there are some").to_owned();
+                self.sends(at, &Wish::Say { to });
+            }
+            70..84 => {
+                let failed = self.chance.percent(25);
+                self.sends(at, &Wish::HandBack { dispatch, fence, failed });
+            }
+            84..89 => self.agents[at].dies(),
+            89..95 => self.agents[at].mood = Mood::Hung(1 + self.chance.below(3)),
+            _ => self.steals(at),
+        }
+    }
+
+    /// With its own token: another's fence, another's run, a packet that is used up.
+    fn steals(&mut self, at: usize) {
+        self.count("tried to steal");
+        let own = self.agents[at].dispatch;
+        let other = 1 + self.chance.below(self.world.last_dispatch);
+        let dispatch = if self.chance.percent(60) { own } else { other };
+        // A refusal names the newest fence, so it is no secret.
+        let fence = self.world.dispatches.get(&dispatch).map_or(1, |dispatch| dispatch.fence);
+        let used = Some(format!("t{}", 1 + self.chance.below(self.tokens)));
+        let used = used.filter(|id| self.watch.is_used(id));
+        let wish = match self.chance.below(4) {
+            0 => Wish::Beat { dispatch, fence },
+            1 | 2 => Wish::HandBack { dispatch, fence, failed: self.chance.percent(50) },
+            _ => Wish::Claim { dispatch: other, packet: used, seconds: 600 },
+        };
+        self.sends(at, &wish);
+    }
+
+    /// Goes on with something that ended, as if it did not know.
+    fn haunts(&mut self, at: usize) {
+        let past = self.agents[at].past.clone();
+        let Some((caller, dispatch, fence)) = self.chance.pick(&past) else { return };
+        let newest = self.world.dispatches.get(&dispatch).map_or(fence, |dispatch| dispatch.fence);
+        let fence = if self.chance.percent(25) { newest } else { fence };
+        let wish = match self.chance.below(4) {
+            0 => Wish::Beat { dispatch, fence },
+            1 => Wish::Claim { dispatch, packet: None, seconds: 60 },
+            _ => Wish::HandBack { dispatch, fence, failed: false },
+        };
+        self.network.push(Letter { from: at, caller, wish });
+    }
+
+    /// A part is lost on the way, and a part arrives twice.
+    fn sends(&mut self, at: usize, wish: &Wish) {
+        let Some(caller) = self.agents[at].caller.clone() else { return };
+        let times = match self.chance.below(100) {
+            0..12 => 0,
+            12..22 => 2,
+            _ => 1,
+        };
+        if times == 0 {
+            self.note(format_args!("{} sends {wish:?}, which is lost", caller.actor.name));
+        }
+        for _ in 0..times {
+            self.network.push(Letter { from: at, caller: caller.clone(), wish: wish.clone() });
+        }
+    }
+
+    /// Any of what is on its way arrives, and gets the time of its arrival.
+    pub fn deliver(&mut self) {
+        if self.network.is_empty() || !self.is_served() {
+            return;
+        }
+        let at = self.chance.index(self.network.len());
+        let Letter { from, caller, wish } = self.network.remove(at);
+        // The door looks at the token first, and at a packet's too.
+        let given = if let Wish::Claim { packet: Some(packet), .. } = &wish { Some(packet) } else { None };
+        let in_force = |token: &String| self.world.tokens.contains_key(token);
+        if !caller.token.iter().chain(given).all(in_force) {
+            self.note(format_args!("{} is turned away with a token that ended: {wish:?}", caller.actor.name));
+            self.count("turned away");
+            return;
+        }
+        let command = self.command(wish);
+        if self.chance.percent(25) {
+            self.note(format_args!("{} waits to be decided: {command:?}", caller.actor.name));
+            self.waiting.push((from, caller, command));
+        } else {
+            self.answer(from, &caller, &command);
+        }
+    }
+
+    /// What has waited in the daemon is decided, not always in order.
+    pub fn decide_waiting(&mut self) {
+        while !self.waiting.is_empty() {
+            let at = self.chance.index(self.waiting.len());
+            let (from, caller, command) = self.waiting.remove(at);
+            self.answer(from, &caller, &command);
+        }
+    }
+
+    fn command(&mut self, wish: Wish) -> Command {
+        let moment = self.clock.moment();
+        match wish {
+            Wish::Claim { dispatch: number, packet, seconds } => {
+                Command::Dispatch { number, step: Step::Claim { holder: None, packet, seconds, moment } }
+            }
+            Wish::Beat { dispatch, fence } => Command::Beat { dispatch, fence, moment },
+            Wish::HandBack { dispatch: number, fence, failed } => {
+                let (summary, not_done, tip, commits) = (format!("step {}", self.step), None, None, Vec::new());
+                let back = HandBack { fence, summary, not_done, failed, tip, commits };
+                Command::Dispatch { number, step: Step::HandBack(back) }
+            }
+            Wish::Lease { worktree, patterns, seconds } => {
+                let (project, holder) = ("web".to_owned(), None);
+                Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds, moment })
+            }
+            Wish::Release { number } => Command::ReleaseLease { number, why: "done".into(), over: None },
+            Wish::Plan { brief } => Command::ProposePlan { brief, markdown: "# Better\n".into() },
+            Wish::Say { to } => Command::SendMessage { to, text: "hello".into() },
+        }
+    }
+
+    fn answer(&mut self, from: usize, caller: &Caller, command: &Command) {
+        let answer = self.submit(caller, command);
+        let agent = &mut self.agents[from];
+        // The answer may get lost too, and then the agent knows nothing and asks again.
+        if agent.caller.as_ref().and_then(|c| c.token.as_ref()) != caller.token.as_ref() || self.chance.percent(15) {
+            return;
+        }
+        let dispatch = agent.dispatch;
+        match (command, answer) {
+            (Command::Dispatch { number, step: Step::Claim { .. } }, Ok(events)) if *number == dispatch => {
+                let claimed = events.iter().find_map(|event| match event {
+                    Event::DispatchClaimed(claimed) => Some(claimed.fence),
+                    _ => None,
+                });
+                agent.fence = claimed.unwrap_or(self.world.dispatches[number].fence);
+                if agent.mood == Mood::Claiming {
+                    agent.mood = Mood::Working;
+                }
+            }
+            (Command::Dispatch { number, step: Step::Claim { .. } }, Err(refusal)) if *number == dispatch => {
+                let patient = matches!(refusal, Refusal::Claimed { .. }) && self.chance.percent(70);
+                if agent.mood == Mood::Claiming && !patient {
+                    agent.rests();
+                }
+            }
+            // Told that it is too late, most stop; some do not listen.
+            (Command::Dispatch { number, step: Step::HandBack(_) }, answer)
+                if *number == dispatch
+                    && (answer.as_ref().is_ok_and(|events| !is_late(events)) || self.chance.percent(80)) =>
+            {
+                agent.rests();
+            }
+            _ => {}
+        }
+    }
+}

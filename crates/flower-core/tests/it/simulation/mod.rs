@@ -1,0 +1,129 @@
+//! R12: dispatch, claims and leases in a simulated world. One thread and one seed make one run, and the same seed makes the
+//! same run again; agents crash, hang, repeat themselves and steal, daemons end at any step, the machine restarts, messages
+//! are lost, doubled and late. Some of the agents are flower's own, which a supervisor starts again.
+//!
+//! A seed that failed is looked at with `FLOWER_SEED=123 cargo nextest run -p flower-core --test it simulation::replay`.
+
+mod agents;
+mod chance;
+mod clock;
+mod crew;
+mod daemon;
+mod fault;
+mod named;
+mod operator;
+mod sim;
+mod state;
+mod watch;
+
+use fault::Fault;
+use sim::{run, run_telling};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of the history, what a failure shows.
+const LAST: usize = 30;
+
+fn seeds() -> u64 {
+    if std::env::var_os("FLOWER_SOAK").is_some() { 10_000 } else { 150 }
+}
+
+#[test]
+fn r12_nothing_breaks_whatever_fails_and_whenever() {
+    for seed in 0..seeds() {
+        assert!(run(seed, seed, Fault::None).broken.is_none(), "{}", told(seed, LAST));
+    }
+}
+
+/// Shows the whole history of one seed.
+#[test]
+fn replay() {
+    let Some(seed) = std::env::var("FLOWER_SEED").ok().and_then(|text| text.parse().ok()) else { return };
+    let told = told(seed, usize::MAX);
+    assert!(run(seed, seed, Fault::None).broken.is_none(), "{told}");
+    #[expect(clippy::print_stdout, reason = "it was asked for")]
+    {
+        println!("{told}");
+    }
+}
+
+#[test]
+fn one_seed_is_one_run() {
+    let mut hashes = BTreeSet::new();
+    for seed in 0..20 {
+        let (once, again) = (run_telling(seed, 1, Fault::None), run_telling(seed, 1, Fault::None));
+        assert_eq!(once.hash, again.hash, "seed {seed}");
+        assert_eq!(once.history, again.history, "seed {seed}");
+        hashes.insert(once.hash);
+    }
+    assert_eq!(hashes.len(), 20, "other seeds are other runs");
+}
+
+#[test]
+fn the_wall_clock_changes_nothing() {
+    for seed in 0..20 {
+        assert_eq!(run(seed, 1, Fault::None).hash, run(seed, 2, Fault::None).hash, "seed {seed}");
+    }
+}
+
+/// Without this, all could hold because nothing ever happens.
+#[test]
+fn what_should_happen_happens() {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for seed in 0..200 {
+        for (what, times) in run(seed, seed, Fault::None).counts {
+            *counts.entry(what).or_default() += times;
+        }
+    }
+    let expected = [
+        "agent brought back",
+        "agent given up",
+        "agent restarted",
+        "agent retired",
+        "agent started",
+        "agent stopped",
+        "answer refused",
+        "auto",
+        "cancelled",
+        "claim refused",
+        "claimed",
+        "claimed again",
+        "counted",
+        "counted after expiry",
+        "daemon ended",
+        "expired",
+        "failed",
+        "heard",
+        "landed",
+        "late",
+        "lease refused",
+        "reserved",
+        "restart",
+        "theft refused",
+        "tried to steal",
+        "turned away",
+    ];
+    for what in expected {
+        assert!(counts.get(what).is_some_and(|times| *times >= 10), "`{what}` hardly happens: {counts:?}");
+    }
+}
+
+/// The watch sees each fault, by its own name, and never anything where there is none.
+#[test]
+fn broken_rules_are_noticed() {
+    for (fault, sign) in Fault::ALL {
+        let sees = |seed| run(seed, seed, *fault).broken.is_some_and(|broken| broken.contains(sign));
+        let seed = (0..400).find(|seed| sees(*seed)).unwrap_or_else(|| panic!("nobody noticed {fault:?}"));
+        assert_eq!(run(seed, seed, Fault::None).broken, None, "it was not the fault");
+    }
+}
+
+/// The run once more, in words.
+fn told(seed: u64, last: usize) -> String {
+    let outcome = run_telling(seed, seed, Fault::None);
+    let from = outcome.history.len().saturating_sub(last);
+    let history = outcome.history[from..].join("\n");
+    let end = outcome.broken.as_ref().map_or("it held".to_owned(), |broken| format!("it broke at {broken}"));
+    format!(
+        "seed {seed}: {end}\n{history}\nthe whole: FLOWER_SEED={seed} cargo nextest run -p flower-core --test it simulation::replay"
+    )
+}

@@ -1,0 +1,264 @@
+//! One run: a world, everybody who acts on it, and whoever watches.
+
+use crate::simulation::agents::{Agent, Letter};
+use crate::simulation::chance::Chance;
+use crate::simulation::clock::Clock;
+use crate::simulation::crew::Process;
+use crate::simulation::daemon::Daemon;
+use crate::simulation::fault::Fault;
+use crate::simulation::watch::Watch;
+use flower_core::event::SCHEMA;
+use flower_core::{Actor, ActorType, Caller, Command, Door, Draft, Event, Refusal, Role, World, chain, decide};
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+
+pub const STEPS: u64 = 200;
+
+/// An event as it is stored.
+pub struct Entry {
+    pub at: String,
+    pub by: String,
+    pub brief: Option<u64>,
+    pub kind: String,
+    pub body: String,
+}
+
+pub struct Sim {
+    pub chance: Chance,
+    /// Moves as it likes: no rule may look at it.
+    wall: Chance,
+    pub clock: Clock,
+    pub world: World,
+    pub log: Vec<Entry>,
+    /// Told only on demand: it takes longer than all the rest.
+    is_told: bool,
+    history: Vec<String>,
+    pub watch: Watch,
+    pub agents: Vec<Agent>,
+    /// On their way from agents to the daemon.
+    pub network: Vec<Letter>,
+    /// In the daemon already, with the time of their arrival, and not decided yet.
+    pub waiting: Vec<(usize, Caller, Command)>,
+    pub daemons: [Daemon; 2],
+    /// By the number of an agent that flower runs.
+    pub crew: BTreeMap<u64, Process>,
+    /// How many of these may run: none in half of the runs, so that others get work too.
+    pub most_crew: u64,
+    pub tokens: u64,
+    pub fault: Fault,
+    /// The first invariant that broke.
+    pub broken: Option<String>,
+    /// What has happened how often.
+    pub counts: BTreeMap<&'static str, u64>,
+    pub step: u64,
+}
+
+/// What one seed led to.
+pub struct Outcome {
+    pub broken: Option<String>,
+    pub history: Vec<String>,
+    /// Over all events, without the wall clock's times.
+    pub hash: String,
+    pub counts: BTreeMap<&'static str, u64>,
+}
+
+pub fn operator() -> Caller {
+    Caller::unbound(Actor { sort: ActorType::Operator, name: "mike".into() }, Role::Operator, Door::Cli)
+}
+
+pub fn run(seed: u64, wall: u64, fault: Fault) -> Outcome {
+    Sim::new(seed, wall, fault).run()
+}
+
+/// The same, with its history.
+pub fn run_telling(seed: u64, wall: u64, fault: Fault) -> Outcome {
+    let mut sim = Sim::new(seed, wall, fault);
+    sim.is_told = true;
+    sim.run()
+}
+
+impl Sim {
+    fn run(mut self) -> Outcome {
+        self.set_up();
+        while self.step < STEPS && self.broken.is_none() {
+            self.step += 1;
+            self.one_step();
+            self.check();
+        }
+        if self.broken.is_none() {
+            self.come_to_rest();
+        }
+        if self.broken.is_none() {
+            self.replay();
+        }
+        self.outcome()
+    }
+
+    pub fn new(seed: u64, wall: u64, fault: Fault) -> Sim {
+        Sim {
+            chance: Chance::new(seed),
+            wall: Chance::new(wall),
+            clock: Clock::new(),
+            world: World::default(),
+            log: Vec::new(),
+            is_told: false,
+            history: Vec::new(),
+            watch: Watch::default(),
+            agents: Vec::new(),
+            network: Vec::new(),
+            waiting: Vec::new(),
+            daemons: [Daemon::default(), Daemon::default()],
+            crew: BTreeMap::new(),
+            most_crew: 0,
+            tokens: 0,
+            fault,
+            broken: None,
+            counts: BTreeMap::new(),
+            step: 0,
+        }
+    }
+
+    fn set_up(&mut self) {
+        self.daemons[0].is_up = true;
+        self.clock.flower_runs();
+        self.make_project();
+        self.most_crew = self.chance.pick(&[0, 0, 1, 4]).expect("there are some");
+        let agents = 5 + self.chance.below(8);
+        self.agents = (0..agents).map(Agent::new).collect();
+        for _ in 0..4 {
+            self.operator_creates();
+        }
+        for number in 1..=self.world.last_brief {
+            self.operator_plans(number);
+        }
+        self.daemon_looks(0);
+        self.daemon_does_all(0);
+    }
+
+    fn one_step(&mut self) {
+        let pass = match self.chance.below(100) {
+            0..10 => 0,
+            10..13 => 100_000 + self.chance.below(600_000),
+            _ => self.chance.below(9_000),
+        };
+        self.clock.pass(pass);
+        match self.chance.below(100) {
+            0..35 => self.operator_acts(),
+            35..60 => self.agent_acts(),
+            60..98 => self.daemon_acts(),
+            _ => self.machine_restarts(),
+        }
+        // Many agents do something meanwhile, and some of what they sent arrives.
+        for _ in 0..self.chance.below(4) {
+            self.agent_acts();
+            self.deliver();
+        }
+        self.deliver();
+        for _ in 0..self.chance.below(3) {
+            self.supervisor_acts();
+        }
+    }
+
+    /// Everything is lost that is not in the log, and the clock starts again.
+    fn machine_restarts(&mut self) {
+        self.note(format_args!("the machine restarts"));
+        self.count("restart");
+        let now = self.chance.below(40_000);
+        self.clock.restart(now);
+        self.waiting.clear();
+        self.network.retain(|_| self.chance.percent(50));
+        for daemon in &mut self.daemons {
+            *daemon = Daemon::default();
+        }
+        self.crew_goes();
+        for at in 0..self.agents.len() {
+            if self.chance.percent(10) {
+                self.agents[at].dies();
+            }
+        }
+    }
+
+    /// Decides on the world as it is now, and moves it on.
+    pub fn submit(&mut self, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
+        let (as_caller, as_command) = self.fault.twist(&self.world, caller, command);
+        let answer = decide(&self.world, &as_caller, &as_command);
+        let drafts = match answer {
+            Ok(drafts) => self.fault.thin(drafts),
+            Err(refusal) => {
+                self.note(format_args!("{} {command:?}\n        refused: {refusal}", caller.actor.name));
+                let seen = self.watch.refused(caller, command, &refusal);
+                self.report(seen);
+                return Err(refusal);
+            }
+        };
+        let events: Vec<Event> = drafts.iter().map(|draft| draft.event.clone()).collect();
+        let kinds = events.iter().map(Event::kind).collect::<Vec<_>>().join(", ");
+        self.note(format_args!("{} {command:?}\n        {kinds}", caller.actor.name));
+        let seen = self.watch.accepted(&self.world, &self.clock, caller, command, &drafts);
+        self.report(seen);
+        if let Command::Beat { dispatch, fence, moment } = &as_command {
+            self.fault.beat(&mut self.world, *dispatch, *fence, moment.beat());
+        }
+        for draft in &drafts {
+            self.record(caller, draft);
+        }
+        self.fault.harm(&mut self.world, &events);
+        Ok(events)
+    }
+
+    fn record(&mut self, caller: &Caller, draft: &Draft) {
+        let at = format!("{}-11-15T12:00:00.000000Z", 1971 + self.wall.below(60));
+        let by = caller.actor.name.clone();
+        self.world.apply_event(&draft.event, draft.brief, &at, &by);
+        let (kind, body) = (draft.event.kind().to_owned(), draft.event.encode());
+        self.log.push(Entry { at, by, brief: draft.brief, kind, body });
+    }
+
+    pub fn check(&mut self) {
+        let seen = self.watch.state(&self.world, &self.clock);
+        self.report(seen);
+    }
+
+    pub fn report(&mut self, seen: Result<(), String>) {
+        if let (None, Err(what)) = (&self.broken, seen) {
+            self.note(format_args!("BROKEN: {what}"));
+            self.broken = Some(format!("step {}: {what}", self.step));
+        }
+    }
+
+    pub fn note(&mut self, what: fmt::Arguments<'_>) {
+        if !self.is_told {
+            return;
+        }
+        let (step, now, boot) = (self.step, self.clock.now, self.clock.boot());
+        self.history.push(format!("{step:>4} {boot} {now:>9} ms  {what}"));
+    }
+
+    pub fn count(&mut self, what: &'static str) {
+        *self.counts.entry(what).or_default() += 1;
+    }
+
+    /// What is stored leads to the same world; signs of life are kept beside it.
+    fn replay(&mut self) {
+        let mut again = World { beats: self.world.beats.clone(), ..World::default() };
+        for entry in &self.log {
+            let event = Event::decode(&entry.kind, SCHEMA, &entry.body).expect("what was stored can be read");
+            again.apply_event(&event, entry.brief, &entry.at, &entry.by);
+        }
+        if again != self.world {
+            self.report(Err("replaying the events gives another world".into()));
+        }
+    }
+
+    fn outcome(mut self) -> Outcome {
+        for (what, times) in std::mem::take(&mut self.watch.counts) {
+            *self.counts.entry(what).or_default() += times;
+        }
+        let mut text = String::new();
+        for entry in &self.log {
+            writeln!(text, "{} {:?} {} {}", entry.by, entry.brief, entry.kind, entry.body).expect("it is a string");
+        }
+        let hash = chain::sha256(text.as_bytes());
+        Outcome { broken: self.broken, history: self.history, hash, counts: self.counts }
+    }
+}

@@ -1,0 +1,200 @@
+//! Permissions: what an agent may do by itself, what a person is asked for, and what is denied.
+
+use super::profiles::Permissions;
+use super::running::Running;
+use crate::App;
+use crate::acp::schema::{
+    PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
+    SelectedPermissionOutcome, ToolCallContent, ToolKind,
+};
+use crate::tools::TOOLS;
+use flower_contract::error::Problem;
+use flower_contract::view::PermissionView;
+use flower_core::{Caller, Command, Permission, Refusal};
+use flower_store::agents;
+use std::path::{Component, Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// What the policy says to a request of an agent that works in `tree`.
+pub(super) fn judge(policy: Permissions, request: &RequestPermissionRequest, tree: &Path) -> Verdict {
+    match policy {
+        Permissions::Allow => Verdict::Allow,
+        Permissions::Deny => Verdict::Deny,
+        Permissions::Ask => Verdict::Ask,
+        Permissions::Worktree => within(request, tree),
+    }
+}
+
+/// The jail bounds what reading and running reach, so that is allowed; files are changed where they belong.
+fn within(request: &RequestPermissionRequest, tree: &Path) -> Verdict {
+    let call = &request.tool_call.fields;
+    match call.kind.unwrap_or_default() {
+        ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Execute => Verdict::Allow,
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => {
+            let paths = paths(request);
+            let inside = !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree));
+            if inside { Verdict::Allow } else { Verdict::Ask }
+        }
+        _ if is_ours(request) => Verdict::Allow,
+        _ => Verdict::Ask,
+    }
+}
+
+/// One of the tools that flower itself hands to every agent.
+fn is_ours(request: &RequestPermissionRequest) -> bool {
+    let call = &request.tool_call.fields;
+    let names = [call.name.as_deref(), call.title.as_deref()];
+    names.into_iter().flatten().any(|name| {
+        let name = name.to_lowercase();
+        name.contains("flower") && TOOLS.iter().any(|tool| name.contains(tool))
+    })
+}
+
+/// What it would touch, as far as it says.
+pub(super) fn paths(request: &RequestPermissionRequest) -> Vec<PathBuf> {
+    let call = &request.tool_call.fields;
+    let named = call.locations.iter().flatten().map(|location| location.path.clone());
+    let changed = call.content.iter().flatten().filter_map(|content| match content {
+        ToolCallContent::Diff(diff) => Some(diff.path.clone()),
+        _ => None,
+    });
+    let mut all: Vec<PathBuf> = named.chain(changed).collect();
+    all.dedup();
+    all
+}
+
+/// Below the tree, without a step back out of it. The jail holds whatever links lead elsewhere.
+fn is_inside(path: &Path, tree: &Path) -> bool {
+    let below = if path.is_absolute() { path.strip_prefix(tree).ok() } else { Some(path) };
+    below.is_some_and(|below| below.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)))
+}
+
+/// By the kind of an option, never by its place; what is allowed is allowed once.
+pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> RequestPermissionResponse {
+    use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
+    let wanted = if allow { [AllowOnce, AllowAlways] } else { [RejectOnce, RejectAlways] };
+    let option = wanted.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
+    RequestPermissionResponse::new(match option {
+        Some(option) => RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone())),
+        None => RequestPermissionOutcome::Cancelled,
+    })
+}
+
+impl App {
+    pub(super) async fn ask_permission(
+        &self,
+        running: &Running,
+        request: &RequestPermissionRequest,
+        seconds: u64,
+    ) -> Result<u64, Problem> {
+        let call = &request.tool_call.fields;
+        let sort = serde_json::to_value(call.kind.unwrap_or_default());
+        let sort = sort.ok().and_then(|sort| sort.as_str().map(str::to_owned)).unwrap_or_else(|| "other".to_owned());
+        let title = call.title.clone().or_else(|| call.name.clone()).unwrap_or_else(|| "something".to_owned());
+        let masked = |text: &str| running.transcript.masked(text);
+        let asked = flower_core::permission::Request {
+            agent: running.number,
+            title: masked(&title),
+            sort,
+            paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
+            seconds,
+        };
+        let events = self.submit(&Caller::system(), Command::AskPermission(asked)).await?;
+        let number = events.iter().find_map(|event| Some(Permission::asked(&event.event().ok()?, None, "")?.number));
+        number.ok_or_else(|| Problem::bug("a permission was asked for and no event says so"))
+    }
+
+    /// What somebody has decided, if anybody has.
+    pub(super) async fn permission_decided(&self, number: u64) -> Option<bool> {
+        self.store.read(move |conn| agents::permission(conn, number)).await.ok().flatten()?.allowed
+    }
+
+    pub async fn permissions(&self) -> Result<Vec<PermissionView>, Problem> {
+        let open = self.store.read(agents::permissions).await?;
+        Ok(open.into_iter().map(PermissionView::from).collect())
+    }
+
+    pub async fn decide_permission(
+        &self,
+        caller: &Caller,
+        number: u64,
+        allow: bool,
+        why: Option<String>,
+    ) -> Result<PermissionView, Problem> {
+        self.submit(caller, Command::DecidePermission { number, allow, why }).await?;
+        self.agents.wake_all();
+        let decided = self.store.read(move |conn| agents::permission(conn, number)).await?;
+        decided.map(PermissionView::from).ok_or_else(|| Refusal::NoPermission { number }.into())
+    }
+
+    /// Those of agents that no longer wait for them, as after a restart.
+    pub(super) async fn drop_permissions(&self, agent: Option<u64>, why: &str) {
+        let open = self.store.read(agents::permissions).await.unwrap_or_default();
+        for permission in open.into_iter().filter(|permission| agent.is_none_or(|agent| permission.agent == agent)) {
+            let (number, why) = (permission.number, Some(why.to_owned()));
+            let decided = Command::DecidePermission { number, allow: false, why };
+            if let Err(problem) = self.submit(&Caller::system(), decided).await {
+                tracing::debug!("permission {number}: {}", problem.message);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn request(call: Value, options: &[&str]) -> RequestPermissionRequest {
+        let options: Vec<Value> =
+            options.iter().map(|kind| json!({ "optionId": kind, "name": kind, "kind": kind })).collect();
+        let mut call = call;
+        call["toolCallId"] = json!("1");
+        serde_json::from_value(json!({ "sessionId": "s", "toolCall": call, "options": options })).unwrap()
+    }
+
+    #[test]
+    fn within_the_worktree_it_is_allowed_and_beyond_it_asked() {
+        let tree = Path::new("/w/price");
+        for (call, expected) in [
+            (json!({ "kind": "edit", "locations": [{ "path": "/w/price/src/a.rs" }] }), Verdict::Allow),
+            (json!({ "kind": "edit", "locations": [{ "path": "src/a.rs" }] }), Verdict::Allow),
+            (json!({ "kind": "edit", "locations": [{ "path": "/w/price/../main/a.rs" }] }), Verdict::Ask),
+            (json!({ "kind": "edit", "locations": [{ "path": "/w/price-2/a.rs" }] }), Verdict::Ask),
+            (json!({ "kind": "edit" }), Verdict::Ask),
+            (
+                json!({ "kind": "edit", "content": [{ "type": "diff", "path": "/etc/passwd", "newText": "" }],
+                     "locations": [{ "path": "a" }] }),
+                Verdict::Ask,
+            ),
+            (json!({ "kind": "execute", "title": "make" }), Verdict::Allow),
+            (json!({ "kind": "fetch", "title": "a page" }), Verdict::Ask),
+            (json!({ "kind": "other", "title": "mcp__flower__hand_back" }), Verdict::Allow),
+            (json!({ "kind": "other", "title": "mcp__other__hand_back" }), Verdict::Ask),
+            (json!({ "kind": "from_the_future" }), Verdict::Ask),
+        ] {
+            let request = request(call, &["allow_once"]);
+            assert_eq!(judge(Permissions::Worktree, &request, tree), expected, "{request:?}");
+            assert_eq!(judge(Permissions::Deny, &request, tree), Verdict::Deny);
+        }
+    }
+
+    #[test]
+    fn options_are_chosen_by_their_kind() {
+        let chosen = |options: &[&str], allow| {
+            let answer = choose(&request(json!({}), options), allow);
+            serde_json::to_value(answer).unwrap()["outcome"].clone()
+        };
+        let options = ["allow_always", "reject_always", "allow_once", "reject_once"];
+        assert_eq!(chosen(&options, true)["optionId"], "allow_once");
+        assert_eq!(chosen(&options, false)["optionId"], "reject_once");
+        assert_eq!(chosen(&["allow_always"], true)["optionId"], "allow_always");
+        assert_eq!(chosen(&["allow_always"], false)["outcome"], "cancelled");
+    }
+}

@@ -1,0 +1,60 @@
+//! The clock that leases are measured on: it counts while the machine runs, sleeping included, and nobody can set it.
+
+use super::App;
+use flower_contract::error::Problem;
+use flower_core::{Beat, Moment};
+use flower_store::beside;
+use rustix::time::{ClockId, clock_gettime};
+use std::fs;
+
+/// Which run of which machine this is, and since when flower runs in it.
+#[derive(Clone, Debug)]
+pub struct BootClock {
+    boot: String,
+    since: u64,
+}
+
+impl BootClock {
+    /// Asks the store when flower first ran after the machine had started.
+    pub async fn new(store: &flower_store::Store) -> Result<BootClock, Problem> {
+        let boot = boot();
+        let key = format!("boot/{boot}");
+        let of = key.clone();
+        let known = store.read(move |conn| beside::get(conn, &of)).await?;
+        let since = match known.and_then(|text| text.parse().ok()) {
+            Some(since) => since,
+            None => {
+                let now = uptime();
+                store.remember(key, Some(now.to_string())).await?;
+                now
+            }
+        };
+        Ok(BootClock { boot, since })
+    }
+
+    pub fn moment(&self) -> Moment {
+        Moment { boot: self.boot.clone(), now: uptime(), since: self.since }
+    }
+}
+
+impl App {
+    /// When a lease will be over, in the time that people use.
+    pub(crate) fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
+        let left = self.clock.moment().left(beat, seconds).min(i64::MAX as u64);
+        let span = jiff::SignedDuration::from_millis(i64::try_from(left).unwrap_or(i64::MAX));
+        jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), super::stamp)
+    }
+}
+
+/// Milliseconds since the machine started.
+fn uptime() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000 + u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000
+}
+
+/// The machine, and which of its runs.
+fn boot() -> String {
+    let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned()).filter(|t| !t.is_empty());
+    let machine = read("/etc/machine-id").or_else(|| read("/proc/sys/kernel/hostname")).unwrap_or_default();
+    format!("{machine}:{}", read("/proc/sys/kernel/random/boot_id").unwrap_or_default())
+}

@@ -1,0 +1,184 @@
+//! `FLOWER_HOME`: where all state lives, and the names of the files in it.
+
+use flower_contract::error::{Problem, ProblemKind};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Debug)]
+pub struct Home {
+    dir: PathBuf,
+}
+
+impl Home {
+    /// From `FLOWER_HOME`, else `$XDG_DATA_HOME/flower`, else `~/.local/share/flower`.
+    pub fn from_environment() -> Result<Home, Problem> {
+        let absolute = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let dir = match (absolute("FLOWER_HOME"), absolute("XDG_DATA_HOME"), absolute("HOME")) {
+            (Some(dir), _, _) => dir,
+            (None, Some(data), _) => data.join("flower"),
+            (None, None, Some(home)) => home.join(".local/share/flower"),
+            (None, None, None) => {
+                return Err(Problem::usage("there is no place for flower's state", "set FLOWER_HOME to a folder"));
+            }
+        };
+        let dir = std::path::absolute(&dir).map_err(|error| {
+            Problem::usage(format!("FLOWER_HOME is no path: {error}"), "set FLOWER_HOME to a folder")
+        })?;
+        Ok(Home { dir })
+    }
+
+    pub fn at(dir: impl Into<PathBuf>) -> Home {
+        Home { dir: dir.into() }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the folder, for the owner alone.
+    pub fn create(&self) -> Result<(), Problem> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
+        made.and_then(|()| fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700)))
+            .map_err(|error| self.problem(&self.dir, &error))
+    }
+
+    pub fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// Held by whatever the daemon has started.
+    pub fn children(&self) -> PathBuf {
+        self.dir.join("children.lock")
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.join("flower.sock")
+    }
+
+    pub fn token(&self) -> PathBuf {
+        self.dir.join("token")
+    }
+
+    pub fn port(&self) -> PathBuf {
+        self.dir.join("port")
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.dir.join("sessions.json")
+    }
+
+    /// The user's own settings, written by hand.
+    pub fn config(&self) -> PathBuf {
+        self.dir.join("config.toml")
+    }
+
+    pub fn daemon_log(&self) -> PathBuf {
+        self.dir.join("daemon.log")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.dir.join("flower.db")
+    }
+
+    /// The directories that agents and the operator work in.
+    pub fn worktrees(&self) -> PathBuf {
+        self.dir.join("worktrees")
+    }
+
+    /// What belongs to each worktree but is not in it: private repositories, homes, caches.
+    pub fn seals(&self) -> PathBuf {
+        self.dir.join("seals")
+    }
+
+    /// Per project: a copy of the objects of MAIN's repository that sealed worktrees may read.
+    pub fn objects(&self) -> PathBuf {
+        self.dir.join("objects")
+    }
+
+    /// What was kept of worktrees that are gone. For the owner alone: ignored files hold secrets.
+    pub fn archive(&self) -> PathBuf {
+        self.dir.join("archive")
+    }
+
+    /// Logs of checks, and what is written down before MAIN moves.
+    pub fn landings(&self) -> PathBuf {
+        self.dir.join("landings")
+    }
+
+    /// What MAIN would be, checked out for the checks to run in.
+    pub fn candidates(&self) -> PathBuf {
+        self.dir.join("candidates")
+    }
+
+    /// What belongs to one agent that flower runs: its transcript, its terminal, the token of its run.
+    pub fn agent(&self, number: u64) -> PathBuf {
+        self.dir.join("agents").join(number.to_string())
+    }
+
+    /// What only waits to be deleted.
+    pub fn trash(&self) -> PathBuf {
+        self.dir.join("trash")
+    }
+
+    /// Copies of what projects hand to every worktree, and flower's own page of house rules.
+    pub fn playbooks(&self) -> PathBuf {
+        self.dir.join("playbooks")
+    }
+
+    /// The operator's token, made at first use.
+    pub fn require_token(&self) -> Result<String, Problem> {
+        let path = self.token();
+        match fs::read_to_string(&path) {
+            Ok(token) if token.trim().len() == 64 => Ok(token.trim().to_owned()),
+            Ok(_) => Err(Problem::unreachable(
+                format!("{} holds no token", path.display()),
+                "remove that file and run `flower down`, then `flower up`",
+            )),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let token = random_hex();
+                write_private(&path, &token).map_err(|error| self.problem(&path, &error))?;
+                Ok(token)
+            }
+            Err(error) => Err(self.problem(&path, &error)),
+        }
+    }
+
+    pub fn problem(&self, path: &Path, error: &io::Error) -> Problem {
+        problem(path, error)
+    }
+}
+
+/// What went wrong with a file of ours, and what helps.
+pub fn problem(path: &Path, error: &io::Error) -> Problem {
+    let kind = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ProblemKind::NoSpace,
+        _ => ProblemKind::Unreachable,
+    };
+    let hint = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space and try again".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
+            "make it writable, or set FLOWER_HOME to a folder that is".to_owned()
+        }
+        _ => "set FLOWER_HOME to a folder that flower may use".to_owned(),
+    };
+    Problem::new(kind, format!("{}: {error}", path.display()), hint)
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+pub fn write_private(path: &Path, content: &str) -> io::Result<()> {
+    use std::io::Write;
+    let draft = path.with_extension(format!("draft-{}", std::process::id()));
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(content.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&draft, path)
+}
+
+/// 256 random bits.
+pub fn random_hex() -> String {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).expect("the kernel gives random bytes");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

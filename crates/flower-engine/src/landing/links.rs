@@ -1,0 +1,203 @@
+//! Where the symbolic links of a tree lead. A link must lead to something that git tracks: neither out of the repository nor
+//! to an ignored file such as `.env`, which MAIN's checkout has beside the tracked ones.
+
+use flower_contract::error::Problem;
+use flower_git::repository::Repository;
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// As many as the kernel follows.
+const MOST_HOPS: usize = 40;
+
+/// What a tree has at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    Folder,
+    /// A file, or the folder of a submodule, below which git tracks nothing.
+    Leaf,
+    Link(OsString),
+}
+
+/// All entries of a tree, with the targets of its links.
+#[derive(Debug, Default)]
+struct Tree(BTreeMap<PathBuf, Entry>);
+
+/// A link that does not lead to a tracked file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Astray {
+    pub(super) link: PathBuf,
+    pub(super) target: OsString,
+}
+
+/// Links of `tree` that lead to nothing tracked, other than those that were in `before` already.
+pub(super) async fn astray(repository: &Repository, before: &str, tree: &str) -> Result<Vec<Astray>, Problem> {
+    let mut found = Tree::read(repository, tree).await?.astray();
+    if !found.is_empty() {
+        let known = Tree::read(repository, before).await?.astray();
+        found.retain(|astray| !known.contains(astray));
+    }
+    Ok(found)
+}
+
+impl Tree {
+    async fn read(repository: &Repository, tree: &str) -> Result<Tree, Problem> {
+        let args = ["ls-tree", "-r", "-t", "-z", "--full-tree", tree];
+        let listed = flower_git::in_main(repository).args(args).run().await?;
+        let mut entries = BTreeMap::new();
+        let mut links = Vec::new();
+        for item in listed.items() {
+            // `120000 blob ID\tpath`
+            let Some(tab) = item.iter().position(|&byte| byte == b'\t') else { continue };
+            let (facts, path) =
+                (String::from_utf8_lossy(&item[..tab]), PathBuf::from(OsStr::from_bytes(&item[tab + 1..])));
+            let entry = match facts.split(' ').next() {
+                Some("040000") => Entry::Folder,
+                Some("120000") => {
+                    links.push((path, facts.rsplit(' ').next().unwrap_or_default().to_owned()));
+                    continue;
+                }
+                _ => Entry::Leaf,
+            };
+            entries.insert(path, entry);
+        }
+        let ids: String = links.iter().map(|(_, id)| format!("{id}\n")).collect();
+        let targets = if links.is_empty() { Vec::new() } else { contents(repository, ids).await? };
+        let links = links.into_iter().zip(targets).map(|((path, _), target)| (path, Entry::Link(target)));
+        entries.extend(links);
+        Ok(Tree(entries))
+    }
+
+    fn astray(&self) -> Vec<Astray> {
+        let links = self.0.iter().filter_map(|(path, entry)| match entry {
+            Entry::Link(target) => Some((path, target)),
+            _ => None,
+        });
+        let astray = links.filter(|(path, target)| !self.leads_to_tracked(path, target));
+        astray.map(|(link, target)| Astray { link: link.clone(), target: target.clone() }).collect()
+    }
+
+    /// Follows a link as the kernel does, component by component: `..` behind a link to a folder leaves that folder, not
+    /// the one that the link lies in.
+    fn leads_to_tracked(&self, link: &Path, target: &OsStr) -> bool {
+        let mut at: PathBuf = link.parent().map(Path::to_owned).unwrap_or_default();
+        let Some(mut ahead) = parts(target) else { return false };
+        let mut hops = 1;
+        while let Some(part) = ahead.pop_front() {
+            let Some(name) = part else {
+                if !at.pop() {
+                    return false;
+                }
+                continue;
+            };
+            at.push(name);
+            match self.0.get(&at) {
+                Some(Entry::Folder) => {}
+                Some(Entry::Leaf) if ahead.is_empty() => {}
+                Some(Entry::Link(target)) => {
+                    hops += 1;
+                    let Some(mut onward) = parts(target).filter(|_| hops <= MOST_HOPS) else { return false };
+                    at.pop();
+                    onward.append(&mut ahead);
+                    ahead = onward;
+                }
+                Some(Entry::Leaf) | None => return false,
+            }
+        }
+        true
+    }
+}
+
+/// The steps of a link's target, `None` for `..`. Nothing for an absolute one, which leaves the repository.
+fn parts(target: &OsStr) -> Option<VecDeque<Option<OsString>>> {
+    let mut parts = VecDeque::new();
+    for part in Path::new(target).components() {
+        match part {
+            Component::Normal(name) => parts.push_back(Some(name.to_owned())),
+            Component::ParentDir => parts.push_back(None),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    (!target.is_empty()).then_some(parts)
+}
+
+/// The contents of blobs, one id in each line.
+async fn contents(repository: &Repository, ids: String) -> Result<Vec<OsString>, Problem> {
+    let cut = || Problem::bug("git's answer about links is cut");
+    let output = flower_git::in_main(repository).args(["cat-file", "--batch"]).input(ids).run().await?;
+    let mut rest = output.stdout.as_slice();
+    let mut contents = Vec::new();
+    while !rest.is_empty() {
+        let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(cut)?;
+        let head = String::from_utf8_lossy(&rest[..end]);
+        let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(cut)?;
+        let content = rest.get(end + 1..end + 1 + size).ok_or_else(cut)?;
+        contents.push(OsStr::from_bytes(content).to_owned());
+        rest = rest.get(end + 2 + size..).unwrap_or_default();
+    }
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From `path`, `folder/` and `link -> target`.
+    fn tree(entries: &[&str]) -> Tree {
+        let entry = |text: &&str| match (text.split_once(" -> "), text.strip_suffix('/')) {
+            (Some((link, target)), _) => (PathBuf::from(link), Entry::Link(target.into())),
+            (None, Some(folder)) => (PathBuf::from(folder), Entry::Folder),
+            (None, None) => (PathBuf::from(text), Entry::Leaf),
+        };
+        Tree(entries.iter().map(entry).collect())
+    }
+
+    fn leads(entries: &[&str], link: &str, target: &str) -> bool {
+        tree(entries).leads_to_tracked(Path::new(link), OsStr::new(target))
+    }
+
+    #[test]
+    fn a_link_leads_to_what_the_tree_has() {
+        let have = ["a/", "a/x", "c", "d -> a", "e -> d/x"];
+        for (link, target) in
+            [("l", "c"), ("a/l", "../c"), ("l", "./a/../c"), ("l", "."), ("l", "a"), ("l", "d/x"), ("l", "e")]
+        {
+            assert!(leads(&have, link, target), "{link} -> {target}");
+        }
+        for (link, target) in [
+            ("l", ".."),
+            ("a/l", "../../c"),
+            ("l", "/etc/passwd"),
+            ("l", "a/../../y"),
+            ("l", ".env"),
+            ("l", "c/x"),
+            ("l", ""),
+        ] {
+            assert!(!leads(&have, link, target), "{link} -> {target}");
+        }
+    }
+
+    #[test]
+    fn leaving_a_folder_that_a_link_led_to_leaves_that_folder() {
+        // By its words it is `s/.env`, which is there; the kernel goes to `.env`, which is not.
+        assert!(!leads(&["s/", "s/.env", "real/", "s/d -> ../real"], "s/x", "d/../.env"));
+        assert!(leads(&["s/", "s/ok", "real/", "ok", "s/d -> ../real"], "s/x", "d/../ok"));
+        let out = ["s/", "s/t/", "s/home/", "s/home/token", "real/", "s/t/d -> ../../real"];
+        assert!(!leads(&out, "s/t/tok", "d/../../home/token"));
+    }
+
+    #[test]
+    fn a_circle_leads_nowhere() {
+        assert!(!leads(&["a -> b", "b -> a"], "l", "a"));
+        assert!(!leads(&["a -> a"], "l", "a/x"));
+    }
+
+    #[test]
+    fn every_link_of_a_tree_is_looked_at() {
+        let astray = tree(&["a", "good -> a", "bad -> .env", "chain -> bad"]).astray();
+        let names: Vec<&str> = astray.iter().filter_map(|astray| astray.link.to_str()).collect();
+        assert_eq!(names, ["bad", "chain"]);
+    }
+}

@@ -1,0 +1,203 @@
+//! Path leases: who may change what in a worktree that several share, and whose turn it is to commit.
+
+use super::App;
+use super::projects::ProjectChoice;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::LeaseView;
+use flower_core::moment::in_words;
+use flower_core::policy::Read;
+use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
+use flower_store::dispatches;
+use std::time::{Duration, Instant};
+
+pub const LEASE: Duration = Duration::from_secs(60 * 60);
+/// A commit takes less; whoever dies in the middle of one keeps nobody waiting for longer.
+const COMMIT: Duration = Duration::from_secs(8);
+/// How long the next one waits for it.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl App {
+    /// Those in force, of one worktree or of the whole project.
+    pub async fn leases(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        worktree: Option<&str>,
+    ) -> Result<Vec<LeaseView>, Problem> {
+        let reader = self.reader(caller).await?;
+        let project = self.find_project(choice).await?;
+        let moment = self.clock.moment();
+        let all = self.store.read(|conn| dispatches::leases(conn, None)).await?;
+        let wanted = |lease: &Lease| {
+            !lease.is_over(&moment)
+                && project.as_ref().is_none_or(|project| *project == lease.project)
+                && worktree.is_none_or(|name| name == lease.worktree)
+                && reader.may(Read::Worktree { project: &lease.project, name: &lease.worktree })
+        };
+        Ok(all.into_iter().filter(wanted).map(|lease| self.view_lease(lease)).collect())
+    }
+
+    pub async fn take_lease(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        worktree: Option<&str>,
+        patterns: Vec<String>,
+        time: Option<Duration>,
+        holder: Option<String>,
+    ) -> Result<LeaseView, Problem> {
+        let name = self.own_worktree(caller, choice, worktree).await?;
+        let worktree = self.worktree(choice, &name).await?;
+        let request = lease::Request {
+            project: worktree.project,
+            worktree: worktree.name,
+            holder,
+            patterns,
+            seconds: time.unwrap_or(LEASE).as_secs(),
+            moment: self.clock.moment(),
+        };
+        let events = self.submit(caller, Command::TakeLease(request)).await?;
+        let taken =
+            events.iter().find_map(|recorded| Lease::taken(&recorded.event().ok()?, recorded.brief, &recorded.at));
+        let lease = taken.ok_or_else(|| Problem::bug("a lease was taken and no event says so"))?;
+        Ok(self.view_lease(lease))
+    }
+
+    /// One of them, or everything that the caller holds in the worktree.
+    pub async fn release_leases(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        number: Option<u64>,
+        worktree: Option<&str>,
+    ) -> Result<Vec<LeaseView>, Problem> {
+        let doomed = match number {
+            Some(number) => {
+                let found = self.store.read(move |conn| dispatches::lease(conn, number)).await?;
+                vec![found.filter(|lease| lease.live).ok_or(Refusal::NoLease { number })?]
+            }
+            None => {
+                let name = self.own_worktree(caller, choice, worktree).await?;
+                let worktree = self.worktree(choice, &name).await?;
+                let of = (worktree.project, worktree.name);
+                let mut all = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
+                all.retain(|lease| lease.holder == caller.actor.name);
+                all
+            }
+        };
+        let mut released = Vec::new();
+        for lease in doomed {
+            let why = format!("given back by {}", caller.actor.name);
+            self.submit(caller, Command::ReleaseLease { number: lease.number, why, over: None }).await?;
+            released.push(self.view_lease(lease));
+        }
+        Ok(released)
+    }
+
+    /// A worker's own, or the one that is named.
+    async fn own_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        named: Option<&str>,
+    ) -> Result<String, Problem> {
+        match named.or(caller.worktree.as_deref()) {
+            Some(name) => self.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
+            None => Err(Problem::usage(
+                "in which worktree?",
+                "say so: `--worktree NAME`; an agent's token knows its own once it has claimed something",
+            )),
+        }
+    }
+
+    /// Before a commit: nothing of it is reserved by another, and nobody else commits meanwhile. A courtesy of the worktree's
+    /// own hook; whoever goes around it is found when the commits are collected.
+    pub async fn begin_commit(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: &str,
+        paths: &[String],
+    ) -> Result<(), Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let of = (worktree.project.clone(), worktree.name.clone());
+        let leases = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
+        let moment = self.clock.moment();
+        for lease in leases.iter().filter(|l| !l.is_over(&moment) && l.holder != caller.actor.name) {
+            let patterns: Vec<Pattern> = lease.patterns.iter().filter_map(|raw| Pattern::parse(raw).ok()).collect();
+            if let Some(path) = paths.iter().find(|path| patterns.iter().any(|pattern| pattern.matches(path))) {
+                let left = in_words(moment.left(&lease.beat, lease.seconds));
+                return Err(Problem::new(
+                    ProblemKind::Conflict,
+                    format!("`{path}` is reserved by `{}`, for another {left}", lease.holder),
+                    "commit only what is yours: `git commit -- PATHS`, or `git restore --staged PATH` first",
+                ));
+            }
+        }
+        let key = (worktree.project, worktree.name);
+        let asked = Instant::now();
+        loop {
+            let holder = {
+                let mut all = self.dispatching.committing.lock().expect("no panic while held");
+                all.retain(|_, (_, until)| *until > Instant::now());
+                match all.get(&key).filter(|(holder, _)| *holder != caller.actor.name) {
+                    Some((holder, _)) => holder.clone(),
+                    None => {
+                        all.insert(key, (caller.actor.name.clone(), Instant::now() + COMMIT));
+                        return Ok(());
+                    }
+                }
+            };
+            if asked.elapsed() > PATIENCE {
+                return Err(Problem::new(
+                    ProblemKind::Conflict,
+                    format!("`{holder}` is committing in `{name}` at this moment"),
+                    "try again in a moment",
+                ));
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// After it: who made it is remembered, and the next one may.
+    pub async fn end_commit(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: &str,
+        commit: &str,
+    ) -> Result<(), Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let commit = flower_core::link::target(flower_core::LinkKind::Commit, commit)?;
+        let made = format!("{} {}", super::now(), caller.actor.name);
+        self.store.remember(format!("made/{commit}"), Some(made)).await?;
+        let mut all = self.dispatching.committing.lock().expect("no panic while held");
+        let key = (worktree.project, worktree.name);
+        if all.get(&key).is_some_and(|(holder, _)| *holder == caller.actor.name) {
+            all.remove(&key);
+        }
+        Ok(())
+    }
+
+    /// Who made commits of long ago, and the like, nobody asks for any more.
+    pub async fn tidy_beside(&self) {
+        let kept = jiff::SignedDuration::from_hours(30 * 24);
+        let before = jiff::Timestamp::now().checked_sub(kept).map_or_else(|_| String::new(), super::stamp);
+        if let Err(error) = self.store.tidy(before).await {
+            tracing::warn!("what is kept beside the log is not tidied: {error}");
+        }
+    }
+
+    fn view_lease(&self, lease: Lease) -> LeaseView {
+        LeaseView {
+            id: lease.number,
+            expires_at: self.expires_at(&lease.beat, lease.seconds),
+            project: lease.project,
+            worktree: lease.worktree,
+            holder: lease.holder,
+            brief: lease.brief,
+            patterns: lease.patterns,
+            taken_at: lease.at,
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! MAIN: where it should be, where it is, and what is done about a difference.
+
+mod history;
+pub(crate) mod hook;
+mod moving;
+mod put_right;
+pub(crate) mod served;
+mod upstream;
+mod verify;
+mod watch;
+
+pub(crate) use moving::{MainTurn, Moved, Since, Target};
+pub(crate) use upstream::UPSTREAM;
+pub use watch::Watch;
+
+use super::App;
+use super::projects::ProjectChoice;
+use super::settings::Objects;
+use super::worktrees::facts::SettingsProblem;
+use super::worktrees::observe::READS_EVERYTHING;
+use super::worktrees::refs::tip;
+use flower_contract::error::Problem;
+use flower_contract::view::{AlarmView, MainSummary, MainView, PushView};
+use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
+use flower_core::policy::{self, Right};
+use flower_core::{Caller, Command, Main};
+use flower_git::repository::Repository;
+use flower_store::landings;
+use std::fs;
+use std::time::Duration;
+
+/// Where everything stays that was found in MAIN and put elsewhere.
+pub(crate) const SAVED: &str = "refs/flower/saved";
+
+/// A status of a very large checkout.
+const STATUS: Duration = Duration::from_secs(5 * 60);
+
+/// MAIN as it is in this moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Where its branch is, if there is one.
+    pub(crate) tip: Option<String>,
+    /// The branch that is checked out.
+    pub(crate) head: Option<String>,
+    /// Files that are not as the branch has them.
+    pub(crate) dirty: Vec<String>,
+}
+
+impl Seen {
+    pub(crate) async fn look(repository: &Repository, branch: &str) -> Result<Seen, Problem> {
+        let full = format!("refs/heads/{branch}");
+        let (status, tip) = tokio::join!(
+            flower_git::in_main(repository).args(flower_git::UNCOMMITTED).deadline(STATUS).run(),
+            tip(repository, &full)
+        );
+        let name = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
+        let dirty = status?.items().take(MOST_FILES + 1).map(name).collect();
+        Ok(Seen { tip: tip?, head: super::worktrees::facts::head_branch(repository), dirty })
+    }
+
+    /// What is wrong, if anything, with the evidence in words.
+    pub(crate) fn alarm(&self, main: &Main) -> Option<(Alarm, String)> {
+        let branch = &main.branch;
+        let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
+        match &self.tip {
+            None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
+            Some(tip) if *tip != main.tip => {
+                let text = format!("somebody moved MAIN's branch from {} to {}", short(&main.tip), short(tip));
+                return Some((Alarm::Moved, text));
+            }
+            Some(_) => {}
+        }
+        if self.head.as_ref() != Some(branch) {
+            let on = self.head.as_ref().map_or_else(|| "no branch".to_owned(), |head| format!("`{head}`"));
+            return Some((Alarm::Detached, format!("MAIN's checkout is on {on}, not on `{branch}`")));
+        }
+        match self.dirty.as_slice() {
+            [] => None,
+            [one] => Some((Alarm::Dirty, format!("`{one}` was changed in MAIN by hand"))),
+            [one, rest @ ..] => {
+                let more = if rest.len() >= MOST_FILES { "many".to_owned() } else { rest.len().to_string() };
+                Some((Alarm::Dirty, format!("`{one}` and {more} more were changed in MAIN by hand")))
+            }
+        }
+    }
+}
+
+/// The way out of an alarm.
+pub(crate) fn way_out(what: Alarm) -> &'static str {
+    match what {
+        Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
+        Alarm::Moved => {
+            "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
+        }
+        Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
+    }
+}
+
+impl App {
+    /// MAIN as the log has it. One that nobody has looked at yet is recorded as it is now.
+    pub(crate) async fn main_of(&self, project: &str) -> Result<Main, Problem> {
+        if let Some(main) = self.recorded_main(project).await? {
+            return Ok(main);
+        }
+        let facts = self.facts_of(project).await?;
+        let branch = facts.main_branch;
+        let step = Step::Record { branch: branch.clone(), tip: facts.main_tip };
+        self.submit(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
+        // One that had no commits when it became a project gets its fence here.
+        if let Err(problem) = hook::put_up(&self.repository(project).await?, &branch) {
+            tracing::warn!("{project}: {}", problem.message);
+        }
+        self.recorded_main(project).await?.ok_or_else(|| Problem::bug("MAIN was recorded and is not there"))
+    }
+
+    /// MAIN as the log has it, if it was looked at before.
+    pub(crate) async fn recorded_main(&self, project: &str) -> Result<Option<Main>, Problem> {
+        let of = project.to_owned();
+        Ok(self.store.read(move |conn| landings::main(conn, &of)).await?)
+    }
+
+    /// What is wrong with MAIN's `flower.toml`, found out once for each tip.
+    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
+        if let Some((known, problem)) = self.landings.settings.lock().expect("no panic while held").get(project)
+            && known == tip
+        {
+            return problem.clone();
+        }
+        // A repository that cannot be read is told of elsewhere.
+        let problem = self.facts_of(project).await.ok()?.settings_problem;
+        let mut known = self.landings.settings.lock().expect("no panic while held");
+        known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
+        problem
+    }
+
+    /// Looks at MAIN now, and raises or ends an alarm.
+    pub(crate) async fn check_main(&self, turn: &MainTurn) -> Result<(Main, Seen), Problem> {
+        let main = self.main_of(&turn.project).await?;
+        let seen = Seen::look(&turn.repository, &main.branch).await?;
+        // What a crash left is put right at the next start; it is nobody's doing.
+        if self.is_moving(&turn.project) {
+            return Ok((main, seen));
+        }
+        let step = match (seen.alarm(&main), &main.alarm) {
+            (Some((what, text)), _) => {
+                let found = if what == Alarm::Dirty { None } else { seen.tip.clone() };
+                Step::Alarm { what, found, text, files: seen.dirty.clone() }
+            }
+            // What was only edited, and is as before, needs nobody. A branch that moved does.
+            (None, Some(raised)) if matches!(raised.what, Alarm::Dirty | Alarm::Detached) => {
+                Step::Settle { how: Settlement::Undone, tip: main.tip.clone(), worktree: None }
+            }
+            (None, _) => return Ok((main, seen)),
+        };
+        self.submit(&Caller::system(), Command::Main { project: turn.project.clone(), step }).await?;
+        self.landings.wake();
+        Ok((self.main_of(&turn.project).await?, seen))
+    }
+
+    /// MAIN, looked at live.
+    pub async fn main_view(&self, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        let project = self.require_project(choice).await?;
+        let turn = self.main_turn(&project).await?;
+        let (main, seen) = self.check_main(&turn).await?;
+        self.view_main(&turn, main, seen).await
+    }
+
+    async fn view_main(&self, turn: &MainTurn, main: Main, seen: Seen) -> Result<MainView, Problem> {
+        let state = self.state_of(&turn.project, &main);
+        let protection = self.protection().await;
+        let mut notes = Vec::new();
+        if let Ok(facts) = self.facts_of(&turn.project).await {
+            match facts.settings_problem {
+                Some(problem) => notes.push(problem.in_words()),
+                None if facts.settings.checks.0.is_empty() => notes
+                    .push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned()),
+                None => {}
+            }
+            if facts.settings.worktree.objects == Objects::All {
+                notes.push(format!("{READS_EVERYTHING}: flower.toml says `objects = \"all\"`"));
+            }
+        }
+        notes.extend(self.lending_note(&turn.project));
+        let fence = hook::state(&turn.repository);
+        notes.extend(fence.note());
+        Ok(MainView {
+            project: turn.project.clone(),
+            branch: main.branch,
+            tip: seen.tip,
+            recorded_tip: main.tip,
+            state: state.to_owned(),
+            reason: main.alarm.as_ref().map(|alarm| alarm.text.clone()).or_else(|| main.frozen.clone()),
+            protection: if protection.missing.is_empty() { "kernel" } else { "watched" }.to_owned(),
+            hook: fence.word().to_owned(),
+            served: "in_place".to_owned(),
+            since: main.since,
+            alarm: main.alarm.map(|alarm| AlarmView {
+                next: way_out(alarm.what).to_owned(),
+                what: alarm.what,
+                text: alarm.text,
+                files: alarm.files,
+                at: alarm.at,
+            }),
+            frozen: main.frozen,
+            push: main.push.map(|push| PushView {
+                remote: push.remote,
+                commit: push.commit,
+                failure: push.failure,
+                at: push.at,
+            }),
+            notes,
+        })
+    }
+
+    fn state_of(&self, project: &str, main: &Main) -> &'static str {
+        match (&main.alarm, &main.frozen) {
+            (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
+            (Some(_), _) => "moved",
+            (None, Some(_)) => "frozen",
+            (None, None) if self.is_moving(project) => "unknown",
+            (None, None) => "stable",
+        }
+    }
+
+    /// MAIN as the log has it, at a glance: no git is asked.
+    pub(crate) fn summary_of(&self, project: &str, main: Main) -> MainSummary {
+        let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
+        MainSummary {
+            state: self.state_of(project, &main).to_owned(),
+            next: main.alarm.as_ref().map(|alarm| way_out(alarm.what).to_owned()).or(frozen),
+            reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
+            branch: main.branch,
+            recorded_tip: main.tip,
+            settings: None,
+        }
+    }
+
+    pub async fn freeze(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        why: Option<String>,
+    ) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
+        let project = self.require_project(choice).await?;
+        self.main_of(&project).await?;
+        self.submit(caller, Command::Main { project: project.clone(), step: Step::Freeze { why } }).await?;
+        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+    }
+
+    pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Own)?;
+        let project = self.require_project(choice).await?;
+        self.main_of(&project).await?;
+        self.submit(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        self.landings.wake();
+        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+    }
+
+    /// Everything stopped: no landing moves MAIN in any project, and running checks end.
+    pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<Vec<String>, Problem> {
+        let why = why.unwrap_or_else(|| "halted".to_owned());
+        let mut halted = Vec::new();
+        for project in self.projects().await? {
+            let step = Step::Freeze { why: Some(why.clone()) };
+            match self.submit(caller, Command::Main { project: project.name.clone(), step }).await {
+                Ok(_) => halted.push(project.name),
+                // Nothing can land where there is no MAIN.
+                Err(problem) if problem.kind == flower_contract::error::ProblemKind::Refused => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        self.landings.stop_all();
+        self.halt_agents(caller, &why).await?;
+        Ok(halted)
+    }
+}
+
+/// Whether a commit can be found in the repository.
+pub(crate) async fn exists(repository: &Repository, commit: &str) -> Result<bool, Problem> {
+    let object = format!("{commit}^{{commit}}");
+    Ok(flower_git::in_main(repository).args(["cat-file", "-e", &object]).output().await?.code == 0)
+}
+
+/// The folder of hooks that git uses here, unless somebody chose another.
+fn hooks(repository: &Repository) -> std::path::PathBuf {
+    repository.git_dir.join("hooks")
+}
+
+/// Reads a small file, if it is one.
+fn text_of(path: &std::path::Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    (found.is_file() && found.len() < 1 << 20).then(|| fs::read_to_string(path).ok()).flatten()
+}

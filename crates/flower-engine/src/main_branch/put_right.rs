@@ -1,0 +1,235 @@
+//! The three ways out when somebody else has been at MAIN: take it in, put it back, or make it a worktree. None of them loses
+//! anything.
+
+use super::served::{self, RemoveOnDrop, scratch_index};
+use super::{MainTurn, Moved, SAVED, Seen, Target};
+use crate::App;
+use crate::landing::{commit, is_ancestor};
+use crate::projects::ProjectChoice;
+use crate::worktrees::NewWorktree;
+use crate::worktrees::create::identity;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{LandingView, MainView, RescueView};
+use flower_core::landing::{self, Priority, Source};
+use flower_core::main_branch::{Alarm, Settlement, Step};
+use flower_core::worktree::{Seal, Sort};
+use flower_core::{Caller, Command, Main};
+use flower_git::repository::Repository;
+use std::fs;
+use std::time::Duration;
+
+const ADDING: Duration = Duration::from_secs(10 * 60);
+
+impl App {
+    /// Takes commits that were made in MAIN by hand in, through the checks.
+    pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
+        crate::require_operator(caller, "adopt what happened to MAIN")?;
+        let project = self.require_project(choice).await?;
+        let turn = self.main_turn(&project).await?;
+        let (main, seen) = self.check_main(&turn).await?;
+        let refused = |message: String, hint: &str| Err(Problem::new(ProblemKind::Refused, message, hint));
+        let Some(found) = seen.tip.clone().filter(|tip| *tip != main.tip) else {
+            return match &main.alarm {
+                Some(alarm) if alarm.what == Alarm::Dirty => refused(
+                    "nothing was committed in MAIN; files are changed".into(),
+                    "make them a worktree: `flower main rescue`, and land that",
+                ),
+                Some(alarm) => refused(alarm.text.clone(), "put it back: `flower main restore`"),
+                None => {
+                    refused("MAIN is where it should be; there is nothing to adopt".into(), "`flower main` shows it")
+                }
+            };
+        };
+        if is_ancestor(&turn.repository, &found, &main.tip).await? {
+            return refused(
+                "MAIN's branch was moved back; there is nothing new in it".into(),
+                "put it right: `flower main restore`",
+            );
+        }
+        let subject = ["log", "--max-count=1", "--format=%s", "--end-of-options", &found];
+        let subject = flower_git::in_main(&turn.repository).args(subject).line().await?;
+        let request = landing::Request {
+            project,
+            source: Source::Adopted,
+            worktree: None,
+            worktree_number: None,
+            commit: found,
+            title: flower_core::text::cut(&format!("Adopt: {subject}"), 200),
+            briefs: Vec::new(),
+            priority: Priority::High,
+            reverts: None,
+        };
+        drop(turn);
+        self.enqueue(caller, request).await
+    }
+
+    /// Puts MAIN back to where the log has it. What was there is kept.
+    pub async fn restore_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        crate::require_operator(caller, "restore MAIN")?;
+        let project = self.require_project(choice).await?;
+        let turn = self.main_turn(&project).await?;
+        let (main, seen) = self.check_main(&turn).await?;
+        let kept = self.save(&turn, &seen).await?;
+        self.put_back_main(&turn, &main, &seen, kept.as_deref()).await?;
+        let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
+        self.submit(caller, Command::Main { project: project.clone(), step }).await?;
+        self.landings.wake();
+        let (main, seen) = self.check_main(&turn).await?;
+        let mut view = self.view_main(&turn, main, seen).await?;
+        if let Some(kept) = kept {
+            view.notes.insert(0, format!("what was there is kept as {}", kept_ref(&kept)));
+        }
+        Ok(view)
+    }
+
+    /// Makes whatever was done in MAIN by hand a worktree of its own; MAIN is clean after.
+    pub async fn rescue_main(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: Option<String>,
+    ) -> Result<RescueView, Problem> {
+        crate::require_operator(caller, "rescue what is in MAIN")?;
+        let project = self.require_project(choice).await?;
+        let here = ProjectChoice { name: Some(project.clone()), dir: None };
+        let (kept, files) = {
+            let turn = self.main_turn(&project).await?;
+            let (main, seen) = self.check_main(&turn).await?;
+            let Some(kept) = self.save(&turn, &seen).await? else {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    "there is nothing in MAIN to be rescued",
+                    "`flower main` shows how it stands",
+                ));
+            };
+            let files = served::changes(&turn.repository, &main.tip, &kept).await?;
+            (kept, files.iter().map(served::Change::name).collect::<Vec<_>>())
+        };
+        let name = match name {
+            Some(name) => name,
+            None => self.free_worktree_name(&project).await?,
+        };
+        // First it is safe elsewhere; only then MAIN changes.
+        let wanted = NewWorktree {
+            name,
+            sort: Sort::Ephemeral,
+            seal: if self.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
+            from: Some(kept.clone()),
+            brief: None,
+            no_setup: true,
+            lfs_pointers: true,
+        };
+        let worktree = self.create_worktree(caller, &here, wanted).await?;
+        let turn = self.main_turn(&project).await?;
+        let (main, seen) = self.check_main(&turn).await?;
+        let left = self.put_back_main(&turn, &main, &seen, Some(&kept)).await?;
+        let (how, worktree_name) = (Settlement::Rescued, Some(worktree.name.clone()));
+        let step = Step::Settle { how, tip: main.tip.clone(), worktree: worktree_name };
+        self.submit(caller, Command::Main { project, step }).await?;
+        self.landings.wake();
+        let (main, seen) = self.check_main(&turn).await?;
+        let main = self.view_main(&turn, main, seen).await?;
+        Ok(RescueView { worktree, files, left, main })
+    }
+
+    async fn free_worktree_name(&self, project: &str) -> Result<String, Problem> {
+        let taken: Vec<String> = self.live_worktrees(project).await?.into_iter().map(|w| w.name).collect();
+        let repository = self.repository(project).await?;
+        for name in (1..1_000).map(|n| format!("rescue-{n}")) {
+            let branch = format!("refs/heads/{}", flower_core::worktree::branch(&name));
+            if !taken.contains(&name) && crate::worktrees::refs::tip(&repository, &branch).await?.is_none() {
+                return Ok(name);
+            }
+        }
+        Err(Problem::usage("there are too many rescued worktrees", "name it: `--as NAME`"))
+    }
+
+    /// Commits everything that is in MAIN's checkout, through an index of its own, and keeps it. Nothing if there is nothing new.
+    async fn save(&self, turn: &MainTurn, seen: &Seen) -> Result<Option<String>, Problem> {
+        let repository = &turn.repository;
+        let main = self.main_of(&turn.project).await?;
+        // What the checkout is based on, which need not be MAIN's branch.
+        let head = flower_git::in_main(repository)
+            .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
+            .output()
+            .await?;
+        let head = if head.code == 0 { head.line() } else { main.tip.clone() };
+        let mut kept = None;
+        if !seen.dirty.is_empty() {
+            let tree = tree_of_checkout(&self.home, repository).await?;
+            let identity = identity(repository).await?;
+            let text = "Changes that were made in MAIN by hand\n";
+            let commit = commit(repository, &tree, &[&head], text, None, &identity).await?;
+            kept = Some(commit);
+        } else if head != main.tip {
+            kept = Some(head);
+        }
+        let tip = seen.tip.clone().filter(|tip| *tip != main.tip && Some(tip) != kept.as_ref());
+        for commit in kept.iter().chain(&tip) {
+            flower_git::in_main(repository).args(["update-ref", &kept_ref(commit), commit]).run().await?;
+        }
+        Ok(kept.or(tip))
+    }
+
+    /// Branch, HEAD and files as the log has them. Files that changed once more since they were saved stay, and are named.
+    async fn put_back_main(
+        &self,
+        turn: &MainTurn,
+        main: &Main,
+        seen: &Seen,
+        saved: Option<&str>,
+    ) -> Result<Vec<String>, Problem> {
+        let repository = &turn.repository;
+        let mut left = Vec::new();
+        match &seen.tip {
+            Some(tip) if *tip != main.tip => {
+                let changes = served::changes(repository, tip, &main.tip).await?;
+                match self.move_main(turn, main, tip, &Target::Recorded(main), &changes).await? {
+                    Moved::Yes { .. } => self.close_journal(&turn.project),
+                    Moved::Elsewhere => {
+                        return Err(Problem::new(
+                            ProblemKind::Conflict,
+                            "MAIN's branch moves in this moment",
+                            "end what moves it, and try again",
+                        ));
+                    }
+                }
+            }
+            Some(_) => {}
+            None => {
+                let branch = format!("refs/heads/{}", main.branch);
+                flower_git::in_main(repository).args(["update-ref", &branch, &main.tip, ""]).run().await?;
+            }
+        }
+        if seen.head.as_ref() != Some(&main.branch) {
+            let branch = format!("refs/heads/{}", main.branch);
+            flower_git::in_main(repository)
+                .args(["symbolic-ref", "-m", "flower: restore", "HEAD", &branch])
+                .run()
+                .await?;
+        }
+        if let Some(saved) = saved {
+            left = served::put_back(&self.home, repository, saved, &main.tip).await?;
+        }
+        Ok(left)
+    }
+}
+
+/// Everything that git would add, as a tree; the operator's own index stays as it is.
+async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> Result<String, Problem> {
+    let index = scratch_index(home);
+    let _remove = RemoveOnDrop(index.clone());
+    // With what is known of the files, so that not all of them are read again.
+    let own = repository.git_dir.join("index");
+    if own.exists() {
+        fs::copy(&own, &index).map_err(|error| crate::home::problem(&own, &error))?;
+    }
+    let at_index = || flower_git::in_main(repository).env("GIT_INDEX_FILE", &index).deadline(ADDING);
+    at_index().args(["add", "--all", "--", "."]).run().await?;
+    Ok(at_index().args(["write-tree"]).line().await?)
+}
+
+/// Where something that was found in MAIN stays.
+fn kept_ref(commit: &str) -> String {
+    format!("{SAVED}/{commit}")
+}

@@ -1,0 +1,81 @@
+//! Whether MAIN is what the log says: every commit on its first-parent history since flower looks after it was landed or
+//! adopted by flower, its branch and checkout are where they should be, and its objects are whole.
+
+use super::exists;
+use super::history::first_parents;
+use crate::App;
+use crate::projects::ProjectChoice;
+use flower_contract::error::Problem;
+use flower_contract::view::MainProof;
+use flower_core::landing::State;
+use flower_store::landings;
+use std::time::Duration;
+
+const FSCK: Duration = Duration::from_secs(30 * 60);
+/// More landings than one flower makes.
+const MOST: u64 = 100_000;
+
+impl App {
+    pub async fn verify_main(&self, choice: &ProjectChoice) -> Result<MainProof, Problem> {
+        let project = self.require_project(choice).await?;
+        let turn = self.main_turn(&project).await?;
+        let (main, seen) = self.check_main(&turn).await?;
+        let mut problems: Vec<String> = Vec::new();
+        if let Some((_, text)) = seen.alarm(&main) {
+            problems.push(text);
+        }
+        let (mut proved, mut unchecked, mut met_beginning) = (0, 0, false);
+        let tip = seen.tip.as_deref().unwrap_or(&main.tip);
+        // Where the landing began that the last commit belongs to: a rebased one has several.
+        let mut inside: Option<String> = None;
+        for line in first_parents(&turn.repository, tip, MOST).await? {
+            if main.began == line.commit {
+                met_beginning = true;
+                break;
+            }
+            if inside.as_ref().is_some_and(|onto| *onto != line.commit) {
+                continue;
+            }
+            let of = line.commit.clone();
+            let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
+            match recorded {
+                Some(landing) if matches!(landing.state, State::Landed | State::RolledBack) => {
+                    proved += 1;
+                    unchecked += u64::from(landing.checks.is_empty());
+                    inside = landing.onto;
+                }
+                _ => {
+                    inside = None;
+                    let short = line.commit.get(..12).unwrap_or(&line.commit);
+                    problems
+                        .push(format!("{short} ({}) is on MAIN, and no landing of flower's brought it", line.subject));
+                }
+            }
+        }
+        let began = main.began;
+        if !met_beginning {
+            let gone = if exists(&turn.repository, &began).await? { "is not on MAIN any more" } else { "is gone" };
+            problems.push(format!("{began}, where flower began to look after MAIN, {gone}"));
+        }
+        let fsck = flower_git::in_main(&turn.repository).args([
+            "fsck",
+            "--no-dangling",
+            "--no-progress",
+            "--connectivity-only",
+        ]);
+        let fsck = fsck.deadline(FSCK).output().await?;
+        if fsck.code != 0 {
+            problems.push(format!("git fsck: {}", fsck.stderr));
+        }
+        problems.truncate(100);
+        Ok(MainProof {
+            project,
+            ok: problems.is_empty(),
+            tip: tip.to_owned(),
+            began,
+            landings: proved,
+            unchecked,
+            problems,
+        })
+    }
+}

@@ -1,0 +1,123 @@
+//! What agents can do, one function per tool. Each answers in short Markdown, quotes what others wrote, and says what to
+//! do next.
+
+mod arguments;
+mod briefs;
+mod page;
+mod resources;
+mod scratchpads;
+mod work;
+
+pub use resources::{MAIN, is_resource, touched};
+
+use super::App;
+use super::projects::ProjectChoice;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::ToolAnswer;
+use flower_core::Caller;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+/// Every tool, in the order in which agents see them.
+pub const TOOLS: [&str; 13] = [
+    "start_work",
+    "recall_brief",
+    "list_briefs",
+    "search",
+    "create_brief",
+    "propose_plan",
+    "refine_spec",
+    "add_note",
+    "write_scratchpad",
+    "reserve_paths",
+    "check_inbox",
+    "send_message",
+    "hand_back",
+];
+
+impl App {
+    /// Runs a tool for whoever called it.
+    pub async fn call_tool(
+        self: &Arc<Self>,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolAnswer, Problem> {
+        let answer = self.run_tool(caller, tool, arguments).await;
+        match answer {
+            Ok(answer) if tool == "check_inbox" => Ok(answer),
+            Ok(answer) => Ok(ToolAnswer { notice: self.notice(caller).await, ..answer }),
+            Err(problem) => {
+                if problem.kind == ProblemKind::Forbidden {
+                    self.note_refused(caller, tool, &problem.message).await;
+                }
+                Err(problem)
+            }
+        }
+    }
+
+    /// What waits for the caller is announced in every answer.
+    async fn notice(&self, caller: &Caller) -> Option<String> {
+        let heard = self.hear(caller, false).await.ok()?;
+        let count = heard.messages.len() + heard.news.len();
+        let more = if heard.more { " or more" } else { "" };
+        (count > 0).then(|| format!("[{count}{more} new in your inbox: `check_inbox`]"))
+    }
+
+    async fn run_tool(
+        self: &Arc<Self>,
+        caller: &Caller,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolAnswer, Problem> {
+        let given = Given { tool, arguments };
+        match tool {
+            "start_work" => work::start_work(self, caller, given.read()?).await,
+            "recall_brief" => work::recall_brief(self, caller, given.read()?).await,
+            "list_briefs" => briefs::list(self, caller, given.read()?).await,
+            "search" => briefs::search(self, caller, given.read()?).await,
+            "create_brief" => briefs::create(self, caller, given.read()?).await,
+            "propose_plan" => briefs::propose_plan(self, caller, given.read()?).await,
+            "refine_spec" => briefs::refine_spec(self, caller, given.read()?).await,
+            "add_note" => briefs::add_note(self, caller, given.read()?).await,
+            "write_scratchpad" => scratchpads::write(self, caller, given.read()?).await,
+            "reserve_paths" => work::reserve_paths(self, caller, given.read()?).await,
+            "check_inbox" => work::check_inbox(self, caller, given.read()?).await,
+            "send_message" => work::send_message(self, caller, given.read()?).await,
+            "hand_back" => work::hand_back(self, caller, given.read()?).await,
+            _ => Err(Problem::new(
+                ProblemKind::NotFound,
+                format!("there is no tool `{tool}`"),
+                format!("there is: {}", TOOLS.join(", ")),
+            )),
+        }
+    }
+
+    async fn choice_of(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
+        self.choice(caller, ProjectChoice { name: self.project_of(caller).await?, dir: None }).await
+    }
+}
+
+/// What a tool was given, before it is understood.
+struct Given<'a> {
+    tool: &'a str,
+    arguments: Map<String, Value>,
+}
+
+impl Given<'_> {
+    /// The arguments as the tool wants them; what is wrong is named with its field.
+    fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
+        serde_path_to_error::deserialize(Value::Object(self.arguments)).map_err(|error| {
+            let field = error.path().to_string();
+            let at = if field == "." { String::new() } else { format!("`{field}`: ") };
+            let hint = format!("call `{}` again with that put right; nothing was done", self.tool);
+            Problem::usage(format!("{at}{}", error.inner()), hint)
+        })
+    }
+}
+
+/// An answer that is only text.
+fn text(text: String) -> ToolAnswer {
+    ToolAnswer { text, notice: None }
+}

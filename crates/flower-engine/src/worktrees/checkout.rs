@@ -1,0 +1,65 @@
+//! The operator's side of a worktree: its folder in MAIN's repository, its directory and the files in it.
+//!
+//! `git worktree add` would do, but starts four processes one after the other and leaves half of it when it is killed. Its
+//! folder is four small files in the layout that git documents; here it appears at once, by a rename.
+
+use super::place::{Place, gitfile_text};
+use flower_contract::error::Problem;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A very large repository on a slow disk.
+const CHECKOUT: Duration = Duration::from_secs(30 * 60);
+
+/// Checks the worktree's branch out. Nothing may be in its place.
+pub(super) async fn check_out(place: &Place) -> Result<(), Problem> {
+    // Refs of this kind are not files, and neither is a worktree's HEAD.
+    if place.repository.git_dir.join("reftable").exists() {
+        flower_git::in_main(&place.repository)
+            .args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"])
+            .args([place.tree.as_os_str(), place.branch.as_ref()])
+            .deadline(CHECKOUT)
+            .run()
+            .await?;
+        return Ok(());
+    }
+    let io = |error: io::Error| crate::home::problem(&place.tree, &error);
+    let admin = write_admin(place).map_err(io)?;
+    fs::create_dir(&place.tree).and_then(|()| fs::write(place.tree.join(".git"), gitfile_text(&admin))).map_err(io)?;
+    flower_git::in_linked(&place.repository, &admin, &place.tree)
+        .args(["read-tree", "--reset", "-u", "HEAD"])
+        .deadline(CHECKOUT)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// The folder that git has for a worktree.
+pub(super) fn write_admin(place: &Place) -> io::Result<PathBuf> {
+    let git_dir = &place.repository.git_dir;
+    let draft = git_dir.join(format!("flower.draft-{}", place.name));
+    super::disk::delete(&draft)?;
+    fs::create_dir(&draft)?;
+    fs::write(draft.join("locked"), "flower\n")?;
+    fs::write(draft.join("commondir"), "../..\n")?;
+    fs::write(draft.join("HEAD"), format!("ref: {}\n", place.full_branch()))?;
+    fs::write(draft.join("gitdir"), format!("{}\n", place.tree.join(".git").display()))?;
+    let all = git_dir.join("worktrees");
+    fs::create_dir_all(&all)?;
+    // Somebody else may have a worktree of that name.
+    let names = std::iter::once(place.name.clone()).chain((1..100).map(|n| format!("{}{n}", place.name)));
+    for name in names {
+        let admin = all.join(name);
+        if !taken(&admin) {
+            fs::rename(&draft, &admin)?;
+            return Ok(admin);
+        }
+    }
+    Err(io::Error::other("a hundred worktrees of this name"))
+}
+
+fn taken(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok()
+}

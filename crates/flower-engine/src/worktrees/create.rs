@@ -1,0 +1,260 @@
+//! Making a worktree. Whatever goes wrong on the way, nothing of it is left.
+
+use super::checkout::check_out;
+use super::facts::Facts;
+use super::place::Place;
+use super::private::{self, Identity};
+use super::refs::{refs_below, tip, update_refs};
+use super::{disk, gitlinks, setup};
+use crate::App;
+use crate::projects::ProjectChoice;
+use crate::settings::Objects;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::WorktreeView;
+use flower_core::worktree::{self, Seal, Sort};
+use flower_core::{Caller, Command, Worktree};
+use flower_git::repository::Repository;
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub struct NewWorktree {
+    pub name: String,
+    pub sort: Sort,
+    pub seal: Seal,
+    pub from: Option<String>,
+    pub brief: Option<u64>,
+    /// Leave out the project's setup commands.
+    pub no_setup: bool,
+    /// Take the pointers of LFS instead of the files.
+    pub lfs_pointers: bool,
+}
+
+impl App {
+    pub async fn create_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        new: NewWorktree,
+    ) -> Result<WorktreeView, Problem> {
+        let name = worktree::name(&new.name)?;
+        let project = self.project_for_new(caller, choice).await?;
+        let repository = self.repository(&project).await?;
+        if new.seal == Seal::Sealed {
+            self.require_jail().await?;
+        }
+        if new.seal == Seal::Sealed {
+            self.require_lendable(&project, &repository).await?;
+        }
+        let turn = self.worktrees.turn(&repository.root);
+        let holding = turn.lock().await;
+        let main = self.recorded_main(&project).await?;
+        let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
+        self.require_makeable(&repository, &facts, &new, &project, &name).await?;
+        let request = worktree::Request {
+            project,
+            name,
+            sort: new.sort,
+            seal: new.seal,
+            base: facts.base.clone(),
+            from: facts.from.clone(),
+            brief: new.brief,
+        };
+        let events = self.submit(caller, Command::RequestWorktree(request)).await?;
+        let worktree = requested(&events)?;
+        let place = self.place(&worktree).await?;
+        let made = self.make(&place, &worktree, &facts, new.lfs_pointers).await;
+        if let Err(problem) = made {
+            self.take_back(&worktree, &problem.message).await;
+            return Err(problem);
+        }
+        let path = place.tree.to_string_lossy().into_owned();
+        self.submit(&Caller::system(), Command::FinishWorktree { number: worktree.number, path }).await?;
+        drop(holding);
+        self.worktrees.watch.add(&place, worktree.number);
+        if !new.no_setup && !facts.settings.worktree.setup.is_empty() {
+            self.run_setup(&place, &facts.settings).await?;
+        }
+        let worktree = Worktree { stage: worktree::Stage::Ready, ..worktree };
+        self.observe_new(worktree, &facts).await
+    }
+
+    /// Everything that can be refused before anything is recorded.
+    async fn require_makeable(
+        &self,
+        repository: &Repository,
+        facts: &Facts,
+        new: &NewWorktree,
+        project: &str,
+        name: &str,
+    ) -> Result<(), Problem> {
+        let refused = |message: String, hint: String| Err(Problem::new(ProblemKind::Refused, message, hint));
+        if facts.blocked {
+            return refused(
+                "the branch `flower` leaves no room for branches `flower/…`".into(),
+                "rename it: `git branch -m flower NAME`".into(),
+            );
+        }
+        if facts.branch.is_some() {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("there is a branch `flower/{name}` already"),
+                format!(
+                    "bring back what it was: `flower worktree restore {name}`, choose another name, or delete it: `git branch -D flower/{name}`"
+                ),
+            ));
+        }
+        if new.seal == Seal::Sealed && is_partial(repository) {
+            return refused(
+                format!(
+                    "{} is a partial clone; what runs in a sealed worktree could not fetch the rest",
+                    repository.root.display()
+                ),
+                "fetch everything: `git fetch --refetch --no-filter`, or make it `--linked`".into(),
+            );
+        }
+        if facts.attributes.contains(LFS) && !new.lfs_pointers {
+            return Err(needs_lfs(facts));
+        }
+        let runs = !new.no_setup && !facts.settings.worktree.setup.is_empty();
+        if runs || !facts.settings.openings().is_empty() {
+            self.require_approved(project, &facts.settings).await?;
+        }
+        setup::require_inside(&facts.settings.worktree)?;
+        let place = self.home.worktrees().join(project).join(name);
+        if self.home.dir().canonicalize().is_ok_and(|home| home.starts_with(&repository.root)) {
+            return refused(
+                format!(
+                    "FLOWER_HOME lies inside of {}, and a worktree never lies inside MAIN",
+                    repository.root.display()
+                ),
+                "set FLOWER_HOME to a folder elsewhere".into(),
+            );
+        }
+        if std::fs::symlink_metadata(&place).is_ok() {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("{} is in the way", place.display()),
+                "nobody knows what it is: look at it, and move it away",
+            ));
+        }
+        Ok(())
+    }
+
+    async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts, lfs_pointers: bool) -> Result<(), Problem> {
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        disk::make_private(&place.folder).map_err(io)?;
+        let base = &worktree.base;
+        let refs = vec![
+            // Must not be there: a crash is mended by deleting it again.
+            format!("create {} {base}", place.full_branch()),
+            format!("update {}{base} {base}", place.keep()),
+        ];
+        let files = async {
+            update_refs(&place.repository, refs).await?;
+            check_out(place).await
+        };
+        // Looking through all folders takes as long as it takes; the checkout takes longer.
+        let lfs = async { Ok::<_, Problem>(!lfs_pointers && uses_lfs(&place.repository, base).await?) };
+        let lends = place.seal == Seal::Sealed && facts.settings.worktree.objects == Objects::Reachable;
+        let lent = async {
+            match lends {
+                true => self.lend(&place.project, &place.repository).await.map(Some),
+                false => Ok(None),
+            }
+        };
+        let (files, identity, lfs, lent) = tokio::join!(files, identity(&place.repository), lfs, lent);
+        files?;
+        if lfs? {
+            return Err(needs_lfs(facts));
+        }
+        let linked = setup::playbooks(&self.home, place, &facts.settings.worktree).map_err(io)?;
+        setup::exclude_in_main(place, &linked).map_err(io)?;
+        if place.seal == Seal::Sealed {
+            private::write(place, facts, &worktree.base, &identity?).map_err(io)?;
+            let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
+            private::take_index(place, &admin).map_err(io)?;
+            private::exclude(place, &linked).map_err(io)?;
+            if let Some(lent) = lent? {
+                self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;
+            }
+            super::mirror::note_mirrored(place, &worktree.base).map_err(io)?;
+            gitlinks::protect_operator(place).await?;
+        }
+        setup::submodules(place, facts).await?;
+        setup::carry(place, &facts.settings.worktree).await.map_err(io)
+    }
+
+    /// Removes what was made of a worktree that nobody has seen yet.
+    pub(super) async fn take_back(&self, worktree: &Worktree, why: &str) {
+        if let Ok(place) = self.place(worktree).await {
+            let refs = refs_below(&place.repository, &place.keep()).await.unwrap_or_default();
+            let mut lines: Vec<String> = refs.iter().map(|(name, _)| format!("delete {name}")).collect();
+            // Only if nothing was committed on it, which nobody could have yet.
+            if tip(&place.repository, &place.full_branch())
+                .await
+                .is_ok_and(|tip| tip.as_deref() == Some(worktree.base.as_str()))
+            {
+                lines.push(format!("delete {} {}", place.full_branch(), worktree.base));
+            }
+            if let Some(admin) = place.admin()
+                && let Err(error) = disk::delete(&admin)
+            {
+                tracing::warn!("{}: {error}", admin.display());
+            }
+            if let Err(problem) = update_refs(&place.repository, lines).await {
+                tracing::warn!("taking back {}: {}", worktree.name, problem.message);
+            }
+            for path in [&place.tree, &place.folder] {
+                super::reclaim(&self.home, path);
+            }
+        }
+        let failed = Command::FailWorktree { number: worktree.number, why: why.to_owned() };
+        if let Err(problem) = self.submit(&Caller::system(), failed).await {
+            tracing::warn!("worktree {} failed, which cannot be recorded: {}", worktree.name, problem.message);
+        }
+    }
+}
+
+fn requested(events: &[flower_core::Recorded]) -> Result<Worktree, Problem> {
+    let made = events.iter().find_map(|recorded| Worktree::requested(&recorded.event().ok()?, &recorded.at));
+    made.ok_or_else(|| Problem::bug("a worktree was requested and no event says so"))
+}
+
+/// How attributes name its filter.
+const LFS: &str = "filter=lfs";
+
+/// Whether the attributes of any folder do.
+async fn uses_lfs(repository: &Repository, commit: &str) -> Result<bool, Problem> {
+    let args = ["grep", "--quiet", "--fixed-strings", "-e", LFS, commit, "--", ":(top,glob)**/.gitattributes"];
+    Ok(flower_git::in_main(repository).args(args).succeeds().await?)
+}
+
+fn needs_lfs(facts: &Facts) -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
+        "take the pointers instead of the files: add `--lfs-pointers`",
+    )
+}
+
+/// Who the operator is in MAIN, for commits inside.
+pub(crate) async fn identity(repository: &Repository) -> Result<Identity, Problem> {
+    let args = ["config", "--null", "--get-regexp", r"^user\.(name|email)$"];
+    let output = flower_git::in_main(repository).with_operators_settings().args(args).output().await?;
+    let mut identity = Identity::default();
+    for item in output.items() {
+        let text = String::from_utf8_lossy(item);
+        match text.split_once('\n') {
+            Some(("user.name", value)) => identity.name = Some(value.to_owned()),
+            Some(("user.email", value)) => identity.email = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    Ok(identity)
+}
+
+/// Whether some objects are only at a remote.
+pub(super) fn is_partial(repository: &Repository) -> bool {
+    let packs = std::fs::read_dir(repository.git_dir.join("objects/pack")).into_iter().flatten().flatten();
+    packs.into_iter().any(|entry| entry.path().extension().is_some_and(|kind| kind == "promisor"))
+}

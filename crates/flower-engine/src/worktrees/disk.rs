@@ -1,0 +1,285 @@
+//! Copying, moving and deleting whole trees.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+/// Makes a directory, and those above it, for the owner alone.
+pub(crate) fn make_private(dir: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
+}
+
+/// Deletes a tree, also one whose directories forbid it. What is gone already is fine.
+pub(crate) fn delete(path: &Path) -> io::Result<()> {
+    let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
+    let attempt = || match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match attempt() {
+        Err(error) if gone(&error) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            unlock(path);
+            attempt().or_else(|error| if gone(&error) { Ok(()) } else { Err(error) })
+        }
+        done => done,
+    }
+}
+
+/// Makes every directory of a tree writable for us. Symbolic links are not followed.
+fn unlock(path: &Path) {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        unlock(&entry.path());
+    }
+}
+
+/// How much a tree holds, counted up to `most` bytes, and how many files.
+pub(super) fn size(path: &Path, most: u64) -> (u64, u64) {
+    let Ok(found) = fs::symlink_metadata(path) else { return (0, 0) };
+    if !found.is_dir() {
+        return (found.len(), 1);
+    }
+    let (mut bytes, mut files) = (0, 0);
+    for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+        let (more, count) = size(&entry.path(), most.saturating_sub(bytes));
+        bytes += more;
+        files += count;
+        if bytes > most {
+            break;
+        }
+    }
+    (bytes, files)
+}
+
+/// Moves a file or tree, making the directories above it. What is not there any more was moved before.
+pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(from).is_err() {
+        return Ok(());
+    }
+    if let Some(above) = to.parent() {
+        fs::create_dir_all(above)?;
+    }
+    match rename(from, to) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::IsADirectory | io::ErrorKind::NotADirectory | io::ErrorKind::DirectoryNotEmpty
+            ) =>
+        {
+            delete(to)?;
+            rename(from, to)
+        }
+        // The repository need not lie on the file system of FLOWER_HOME.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let mut draft = to.as_os_str().to_owned();
+            draft.push(".draft");
+            let draft = PathBuf::from(draft);
+            delete(&draft)?;
+            copy(from, &draft)?;
+            delete(to)?;
+            fs::rename(&draft, to)?;
+            delete(from)
+        }
+        done => done,
+    }
+}
+
+/// Renames, also where a directory forbids it: the one that it leaves, the one that it goes to, or it itself, whose entry
+/// `..` is written when it moves. Their permissions are the same afterwards.
+pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    match fs::rename(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            let around = [from.parent(), to.parent()].into_iter().flatten();
+            let own = is_dir(from).then_some(from);
+            let mut before = Vec::new();
+            for dir in around.chain(own) {
+                let permissions = fs::symlink_metadata(dir)?.permissions();
+                // Another user's directory stays as it is, and the attempt says so.
+                let _ = fs::set_permissions(dir, fs::Permissions::from_mode(permissions.mode() | 0o700));
+                before.push((dir, permissions));
+            }
+            let renamed = fs::rename(from, to);
+            for (dir, permissions) in before {
+                let now = if renamed.is_ok() && dir == from { to } else { dir };
+                let _ = fs::set_permissions(now, permissions);
+            }
+            renamed
+        }
+        done => done,
+    }
+}
+
+/// Whether a directory is there, and not only a link to one.
+pub(super) fn is_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// Copies a tree with permissions and times, sharing blocks where the file system can; never by hard link, through which a
+/// write would reach the original.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from)?;
+    if found.is_symlink() {
+        return std::os::unix::fs::symlink(fs::read_link(from)?, to);
+    }
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            copy(&entry.path(), &to.join(entry.file_name()))?;
+        }
+        fs::set_permissions(to, found.permissions())?;
+        return keep_time(to, &found);
+    }
+    if !found.is_file() {
+        // Sockets, pipes and devices are of no use in a copy.
+        return Ok(());
+    }
+    let source = fs::File::open(from)?;
+    let mut target = fs::File::create(to)?;
+    if rustix::fs::ioctl_ficlone(&target, &source).is_err() {
+        io::copy(&mut &source, &mut target)?;
+    }
+    target.set_permissions(found.permissions())?;
+    target.set_modified(found.modified()?)
+}
+
+fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
+    fs::File::open(dir)?.set_modified(found.modified()?)
+}
+
+/// A path that was written down in a file, which must stay inside of the directory it is relative to.
+pub(crate) fn inside(raw: &str) -> Option<PathBuf> {
+    let path = Path::new(raw.trim_end_matches('/'));
+    if path.as_os_str().is_empty() {
+        return None;
+    }
+    let plain = path.components().all(|part| matches!(part, Component::Normal(name) if name != ".git"));
+    (plain && !raw.contains('\0')).then(|| path.to_owned())
+}
+
+/// `path` below `root`, if it is there and no symbolic link on the way to it leads anywhere: whoever works in a directory
+/// can put one in place of a folder, and then what looks like a file of theirs is somebody else's.
+pub(crate) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+    let at = place(root, path)?;
+    fs::symlink_metadata(&at).is_ok().then_some(at)
+}
+
+/// The same for something that may not be there yet.
+pub(crate) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
+    let mut at = root.to_owned();
+    for part in path.components() {
+        match fs::symlink_metadata(&at) {
+            Ok(found) if !found.is_dir() => return None,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return None,
+            Ok(_) | Err(_) => at.push(part),
+        }
+    }
+    Some(at)
+}
+
+/// Makes it so: whatever on the way is no directory is deleted.
+pub(super) fn clear_way(root: &Path, path: &Path) -> io::Result<()> {
+    let above: Vec<&Path> = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()).collect();
+    for part in above.into_iter().rev().map(|part| root.join(part)) {
+        if fs::symlink_metadata(&part).is_ok_and(|found| !found.is_dir()) {
+            delete(&part)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_paths_stay_inside() {
+        for good in ["target", "node_modules/", "a/b.md", ".claude"] {
+            assert!(inside(good).is_some(), "{good}");
+        }
+        for bad in ["", "/", "//", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
+            assert!(inside(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_made_or_deleted_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("root"), dir.path().join("outside"));
+        fs::create_dir_all(root.join("real")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        std::os::unix::fs::symlink(&outside, root.join("link")).unwrap();
+        for (path, stays) in [("real/a", true), ("new/er/a", true), ("a", true), ("link", true), ("link/a", false)] {
+            assert_eq!(place(&root, Path::new(path)).is_some(), stays, "{path}");
+        }
+        clear_way(&root, Path::new("link/a/b")).unwrap();
+        assert!(fs::symlink_metadata(root.join("link")).is_err() && outside.exists());
+        clear_way(&root, Path::new("real/a")).unwrap();
+        assert!(root.join("real").exists());
+    }
+
+    #[test]
+    fn a_link_on_the_way_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("real")).unwrap();
+        fs::write(dir.path().join("real/file"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc", dir.path().join("link")).unwrap();
+        assert!(beneath(dir.path(), Path::new("real/file")).is_some());
+        assert_eq!(beneath(dir.path(), Path::new("link/passwd")), None);
+        assert_eq!(beneath(dir.path(), Path::new("absent")), None);
+        assert_eq!(beneath(dir.path(), Path::new("link")), Some(dir.path().join("link")), "the link itself is ours");
+        assert!(place(dir.path(), Path::new("new/folder/file")).is_some());
+        assert_eq!(place(dir.path(), Path::new("link/new")), None);
+        assert_eq!(place(dir.path(), Path::new("real/file/new")), None);
+    }
+
+    #[test]
+    fn a_copy_has_times_permissions_and_links_of_its_own() {
+        use std::os::unix::fs::MetadataExt;
+        let dir = tempfile::tempdir().unwrap();
+        let from = dir.path().join("from");
+        fs::create_dir_all(from.join("sub")).unwrap();
+        fs::write(from.join("sub/tool"), "#!/bin/sh\n").unwrap();
+        fs::set_permissions(from.join("sub/tool"), fs::Permissions::from_mode(0o750)).unwrap();
+        std::os::unix::fs::symlink("sub/tool", from.join("link")).unwrap();
+        let to = dir.path().join("to");
+        copy(&from, &to).unwrap();
+        let (old, new) = (fs::metadata(from.join("sub/tool")).unwrap(), fs::metadata(to.join("sub/tool")).unwrap());
+        assert_eq!((old.mode(), old.modified().unwrap()), (new.mode(), new.modified().unwrap()));
+        assert_eq!((new.nlink(), new.ino() == old.ino()), (1, false));
+        assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("sub/tool"));
+        fs::write(to.join("sub/tool"), "changed").unwrap();
+        assert_eq!(fs::read_to_string(from.join("sub/tool")).unwrap(), "#!/bin/sh\n");
+    }
+
+    #[test]
+    fn what_forbids_its_move_moves_and_forbids_it_still() {
+        let dir = tempfile::tempdir().unwrap();
+        let locked = dir.path().join("locked");
+        fs::create_dir_all(locked.join("in")).unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+        let to = dir.path().join("other/place");
+        move_over(&locked, &to).unwrap();
+        assert!(!locked.exists() && to.join("in").exists());
+        assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o555);
+        delete(&to).unwrap();
+    }
+
+    #[test]
+    fn what_forbids_its_deletion_goes_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let locked = dir.path().join("a/b");
+        fs::create_dir_all(&locked).unwrap();
+        fs::write(locked.join("file"), "x").unwrap();
+        fs::set_permissions(&locked, fs::Permissions::from_mode(0o000)).unwrap();
+        delete(&dir.path().join("a")).unwrap();
+        assert!(!dir.path().join("a").exists());
+        delete(&dir.path().join("a")).unwrap();
+    }
+}

@@ -1,0 +1,336 @@
+//! Gitlinks, git's entries for submodules. Where the operator's index has one, a plain `git status` or `git add -A` runs git
+//! in the repository that it finds there, and with it whatever that repository's configuration names. So nothing that runs
+//! inside a worktree may put a repository at such a place: its folder is an overlay in the jail, whose changes never reach
+//! the worktree's directory, and the folders above it cannot be renamed. The operator's index also marks each gitlink
+//! `skip-worktree`, which keeps git from looking there at all.
+
+use super::disk;
+use super::place::Place;
+use crate::App;
+use crate::lock;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_git::repository::Repository;
+use flower_jail::{Overlay, Spec};
+use std::collections::{BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{LazyLock, Mutex};
+
+/// Paths of gitlinks, relative to the top of the worktree.
+pub(crate) type Gitlinks = BTreeSet<PathBuf>;
+
+/// Each costs a few mounts in every jail; more than any project that is built has.
+const MAX_GITLINKS: usize = 500;
+/// Trees of commits never change, so their gitlinks are remembered.
+const MAX_REMEMBERED: usize = 64;
+
+static REMEMBERED: LazyLock<Mutex<HashMap<String, Gitlinks>>> = LazyLock::new(Mutex::default);
+
+/// By this line the hook in MAIN's repository knows a worktree of flower's.
+pub(crate) const WORKTREE_CONFIG_SIGN: &str = "# Written by flower:";
+
+/// What plain git reads in the worktree's directory beside MAIN's own configuration. It covers gitlinks that the operator adds,
+/// as `git add -A` does for a repository that was made inside.
+const OPERATORS_CONFIG: &str = "\
+# Written by flower: keeps git from running what a repository inside of this worktree names.
+[diff]
+\tignoreSubmodules = all
+[status]
+\tsubmoduleSummary = false
+[submodule]
+\trecurse = false
+[fetch]
+\trecurseSubmodules = false
+[push]
+\trecurseSubmodules = no
+";
+
+impl App {
+    /// Seals the places of all submodules in a jail that is about to start. The paths are noted, because only commits whose
+    /// gitlinks are sealed in every jail that runs may move the operator's index.
+    pub(crate) async fn seal_gitlinks(&self, place: &Place, spec: &mut Spec) -> Result<(), Problem> {
+        let io = |error: io::Error| self.home.problem(&place.folder, &error);
+        // Not that of the worktree: a mirror can take long, and starting something need not wait for it.
+        let turn = self.worktrees.turn(&place.folder.join("gitlinks"));
+        let _turn = turn.lock().await;
+        let in_index = match place.admin() {
+            Some(admin) => in_index(place, &admin).await?.into_iter().map(|(path, _)| path).collect(),
+            None => Gitlinks::new(),
+        };
+        let main = flower_git::in_main(&place.repository).args(["rev-parse", "--verify", "HEAD"]).line().await?;
+        let in_main = in_commit(&place.repository, &main).await?;
+        let mut sealed = Gitlinks::new();
+        for path in in_index.union(&in_main) {
+            match make_folder(&place.tree, path) {
+                Ok(true) => {}
+                // Only what the operator's index has is looked at by the operator's git.
+                Ok(false) if !in_index.contains(path) => continue,
+                Ok(false) => return Err(blocked(place, path)),
+                Err(error) => return Err(io(error)),
+            }
+            sealed.insert(path.clone());
+        }
+        if sealed.len() > MAX_GITLINKS {
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("`{}` has more than {MAX_GITLINKS} submodules, which is more than a jail can seal", place.name),
+                "work in a worktree of a repository with fewer: each submodule takes several mounts",
+            ));
+        }
+        for path in &sealed {
+            set_aside_repository(place, path).map_err(io)?;
+        }
+        note_sealed(place, &sealed).map_err(io)?;
+        for path in &sealed {
+            seal(place, path, spec).map_err(io)?;
+        }
+        Ok(())
+    }
+
+    /// Fails unless every gitlink is sealed in whatever runs inside: otherwise a repository could be put there as soon as the
+    /// operator's index has it.
+    pub(super) fn require_sealed(&self, place: &Place, gitlinks: &Gitlinks) -> Result<(), Problem> {
+        let sealed = load_sealed(place);
+        let Some(open) = gitlinks.iter().find(|path| !sealed.contains(*path)) else { return Ok(()) };
+        if lock::alone(&place.lock()).is_some() {
+            return Ok(());
+        }
+        Err(Problem::new(
+            ProblemKind::Refused,
+            format!(
+                "the submodule `{}` came into `{}` while something runs inside that was started before",
+                super::unfit::plain(&open.to_string_lossy()),
+                place.name
+            ),
+            format!("end what runs inside; then the commits come out with `flower worktree sync {}`", place.name),
+        ))
+    }
+}
+
+/// The gitlinks of a commit of MAIN's repository.
+pub(super) async fn in_commit(repository: &Repository, commit: &str) -> Result<Gitlinks, Problem> {
+    let known = |all: &HashMap<String, Gitlinks>| all.get(commit).cloned();
+    if let Some(found) = known(&REMEMBERED.lock().expect("no panic while held")) {
+        return Ok(found);
+    }
+    let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
+    let output = flower_git::in_main(repository).args(args).run().await?;
+    let found: Gitlinks = output.items().filter_map(of_tree_line).collect();
+    remember(commit, &found);
+    Ok(found)
+}
+
+/// For a commit whose tree was just listed.
+pub(super) fn remember(commit: &str, gitlinks: &Gitlinks) {
+    let mut all = REMEMBERED.lock().expect("no panic while held");
+    if all.len() >= MAX_REMEMBERED {
+        all.clear();
+    }
+    all.insert(commit.to_owned(), gitlinks.clone());
+}
+
+/// From a line as in `160000 commit 12ab\tpath`, with or without a size before the path.
+pub(super) fn of_tree_line(line: &[u8]) -> Option<PathBuf> {
+    let path = line.strip_prefix(b"160000 ")?;
+    let at = path.iter().position(|&byte| byte == b'\t')?;
+    Some(OsString::from_vec(path[at + 1..].to_vec()).into())
+}
+
+/// The gitlinks of the operator's index, each with whether it is marked `skip-worktree`.
+async fn in_index(place: &Place, admin: &Path) -> Result<Vec<(PathBuf, bool)>, Problem> {
+    let args = ["ls-files", "--stage", "-t", "-z"];
+    let output = flower_git::in_linked(&place.repository, admin, &place.tree).args(args).run().await?;
+    Ok(output.items().filter_map(of_index_line).collect())
+}
+
+/// From a line as in `S 160000 12ab 0\tpath`.
+fn of_index_line(line: &[u8]) -> Option<(PathBuf, bool)> {
+    let (&tag, rest) = line.split_first()?;
+    Some((of_tree_line(rest.strip_prefix(b" ")?)?, tag == b'S'))
+}
+
+/// Makes plain git harmless on the operator's side of a worktree, as far as configuration and index can. To be repeated whenever
+/// the index has moved.
+pub(super) async fn protect_operator(place: &Place) -> Result<(), Problem> {
+    let Some(admin) = place.admin() else { return Ok(()) };
+    write_config(place, &admin).await?;
+    let unmarked = in_index(place, &admin).await?.into_iter().filter(|(_, skipped)| !skipped).map(|(path, _)| path);
+    let mut input = Vec::new();
+    for path in unmarked {
+        input.extend_from_slice(path.as_os_str().as_bytes());
+        input.push(0);
+    }
+    if !input.is_empty() {
+        let args = ["update-index", "--skip-worktree", "-z", "--stdin"];
+        flower_git::in_linked(&place.repository, &admin, &place.tree).args(args).input(input).run().await?;
+    }
+    Ok(())
+}
+
+/// git reads `config.worktree` only where the repository says so, as it does for `git sparse-checkout`. A repository whose own
+/// `core.worktree` or `core.bare` would then count for all worktrees stays as it is.
+async fn write_config(place: &Place, admin: &Path) -> Result<(), Problem> {
+    let file = admin.join("config.worktree");
+    let io = |error: io::Error| crate::home::problem(&file, &error);
+    let get =
+        |key: &'static str| flower_git::in_main(&place.repository).args(["config", "--local", "--get", key]).output();
+    if fs::symlink_metadata(&file).is_err() {
+        fs::write(&file, OPERATORS_CONFIG).map_err(io)?;
+    }
+    if get("extensions.worktreeConfig").await?.line() == "true" {
+        return Ok(());
+    }
+    let moves = get("core.worktree").await?.code == 0 || get("core.bare").await?.line() == "true";
+    if !moves {
+        let args = ["config", "--local", "extensions.worktreeConfig", "true"];
+        flower_git::in_main(&place.repository).args(args).run().await?;
+    }
+    Ok(())
+}
+
+/// Takes the extension out again once no worktree has a configuration of its own.
+pub(super) async fn forget_config(repository: &Repository) -> Result<(), Problem> {
+    let admins = fs::read_dir(repository.git_dir.join("worktrees")).into_iter().flatten().flatten();
+    let mut configs =
+        admins.map(|admin| admin.path().join("config.worktree")).chain([repository.git_dir.join("config.worktree")]);
+    if configs.any(|config| config.exists()) {
+        return Ok(());
+    }
+    let args = ["config", "--local", "--unset", "extensions.worktreeConfig"];
+    flower_git::in_main(repository).args(args).output().await?;
+    // git leaves the empty section where it was.
+    let left = ["config", "--local", "--get-regexp", r"^extensions\."];
+    if flower_git::in_main(repository).args(left).output().await?.code != 0 {
+        flower_git::in_main(repository).args(["config", "--local", "--remove-section", "extensions"]).output().await?;
+    }
+    Ok(())
+}
+
+/// Moves a repository away that stands in the place of a gitlink, before the operator's git can see it there. What leads into
+/// MAIN's own folder is the operator's.
+pub(super) fn set_aside_repository(place: &Place, gitlink: &Path) -> io::Result<()> {
+    let Some(folder) = disk::beneath(&place.tree, gitlink) else { return Ok(()) };
+    let found = folder.join(".git");
+    match fs::symlink_metadata(&found) {
+        Err(_) => return Ok(()),
+        Ok(file) if file.is_file() && file.len() < 4096 && leads_into(&found, &place.repository.git_dir) => {
+            return Ok(());
+        }
+        Ok(_) => {}
+    }
+    let free = (1..).map(|n| place.folder.join(format!("nested-{n}.git"))).find(|to| fs::symlink_metadata(to).is_err());
+    let to = free.ok_or_else(|| io::Error::other("no free name"))?;
+    tracing::warn!(
+        "worktree {}: {} is no repository of MAIN's and is kept as {}",
+        place.name,
+        found.display(),
+        to.display()
+    );
+    disk::rename(&found, &to)
+}
+
+fn leads_into(gitfile: &Path, git_dir: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(gitfile) else { return false };
+    let Some(to) = text.strip_prefix("gitdir: ").map(|to| Path::new(to.trim_end())) else { return false };
+    let real = gitfile.parent().unwrap_or(Path::new("/")).join(to).canonicalize();
+    real.is_ok_and(|real| real.starts_with(git_dir))
+}
+
+/// Makes the folder of a submodule, as git does. Says whether it is one: a file or link may stand on the way.
+fn make_folder(tree: &Path, gitlink: &Path) -> io::Result<bool> {
+    let mut at = tree.to_owned();
+    for part in gitlink.components() {
+        let Component::Normal(name) = part else { return Ok(false) };
+        at.push(name);
+        match fs::symlink_metadata(&at) {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::create_dir(&at)?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+fn blocked(place: &Place, gitlink: &Path) -> Problem {
+    let folder = super::unfit::plain(&place.tree.join(gitlink).to_string_lossy());
+    Problem::new(
+        ProblemKind::Refused,
+        format!("a file or link stands where `{}` has a submodule: {folder}", place.name),
+        "move it away, or commit that the submodule is gone; then start again",
+    )
+}
+
+/// An overlay over the submodule's own folder, and each folder above it as a mount, which cannot be renamed.
+fn seal(place: &Place, gitlink: &Path, spec: &mut Spec) -> io::Result<()> {
+    let lower = place.tree.join(gitlink);
+    let own = place.folder.join("submodules").join(escaped(gitlink.as_os_str()));
+    let (upper, work) = (own.join("upper"), own.join("work"));
+    for dir in [&upper, &work] {
+        disk::make_private(dir)?;
+    }
+    let above = lower.ancestors().skip(1).take_while(|folder| *folder != place.tree);
+    spec.pinned.extend(above.map(Path::to_owned));
+    spec.overlays.push(Overlay { at: lower.clone(), lower, upper, work, or_read_only: true });
+    Ok(())
+}
+
+/// A path as one name.
+fn escaped(path: &OsStr) -> String {
+    let byte = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02x}"),
+    };
+    let name: String = path.as_bytes().iter().map(byte).collect();
+    // Names of files are bounded; what is longer is told apart by its hash.
+    if name.len() <= 200 { name } else { flower_core::chain::sha256(path.as_bytes()) }
+}
+
+fn load_sealed(place: &Place) -> Gitlinks {
+    let text = fs::read(place.folder.join("gitlinks")).unwrap_or_default();
+    text.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(|path| OsStr::from_bytes(path).into()).collect()
+}
+
+/// While something runs inside, only what is sealed there too counts.
+fn note_sealed(place: &Place, sealed: &Gitlinks) -> io::Result<()> {
+    let alone = lock::alone(&place.lock());
+    let before = load_sealed(place);
+    let all = sealed.iter().filter(|path| alone.is_some() || before.contains(*path));
+    let text: Vec<u8> = all.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();
+    fs::write(place.folder.join("gitlinks"), text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gitlinks_are_found_in_trees_and_indexes_whatever_their_names_are() {
+        assert_eq!(of_tree_line(b"160000 commit 12ab\tvendor/lib").unwrap(), Path::new("vendor/lib"));
+        assert_eq!(of_tree_line(b"160000 commit 12ab       -\ta\xffb").unwrap().as_os_str().as_bytes(), b"a\xffb");
+        assert_eq!(of_tree_line(b"100644 blob 12ab 7\ta"), None);
+        assert_eq!(of_index_line(b"S 160000 12ab 0\tlib"), Some(("lib".into(), true)));
+        assert_eq!(of_index_line(b"H 160000 12ab 0\tlib"), Some(("lib".into(), false)));
+        assert_eq!(of_index_line(b"H 100644 12ab 0\ta"), None);
+    }
+
+    #[test]
+    fn paths_become_names_that_differ() {
+        let names: BTreeSet<String> = ["a/b", "a_b", "a%2fb", "a.b"].map(|path| escaped(path.as_ref())).into();
+        assert_eq!(names.len(), 4);
+        assert!(names.iter().all(|name| !name.contains(['/', '.'])));
+    }
+
+    #[test]
+    fn a_folder_is_made_and_neither_link_nor_file_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(make_folder(dir.path(), Path::new("vendor/lib")).unwrap());
+        assert!(dir.path().join("vendor/lib").is_dir());
+        std::os::unix::fs::symlink("vendor", dir.path().join("link")).unwrap();
+        assert!(!make_folder(dir.path(), Path::new("link/lib")).unwrap());
+        assert!(!make_folder(dir.path(), Path::new("../out")).unwrap());
+    }
+}

@@ -1,0 +1,382 @@
+//! Lending MAIN's objects to sealed worktrees: keeps each project's [`ObjectStore`] up to date, and gives a private repository
+//! itself what it needs beyond that.
+
+use super::object_store::{Contents, ObjectStore};
+use super::place::Place;
+use super::private;
+use super::refs::{refs_below, tip};
+use crate::App;
+use crate::settings::Objects;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_core::worktree::{Seal, Stage};
+use flower_git::repository::Repository;
+use flower_git::{self, GitError};
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+/// How long a command waits for a store that is being made.
+const WAIT: Duration = Duration::from_secs(10 * 60);
+/// Tags and remote-tracking branches move without a word to flower.
+const INTERVAL: Duration = Duration::from_secs(60);
+/// What failed for lack of space fails again a minute later.
+const RETRY_INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// What the daemon knows about copies that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Lending {
+    wake: Notify,
+    by_project: Mutex<HashMap<String, Copying>>,
+}
+
+#[derive(Clone, Debug)]
+enum Copying {
+    Waiting,
+    /// Of so many bytes at most.
+    UnderWay {
+        store: ObjectStore,
+        of: u64,
+    },
+    Failed {
+        why: String,
+        at: Instant,
+    },
+}
+
+/// What is lent now.
+#[derive(Clone, Debug)]
+pub(crate) struct Lent {
+    contents: Contents,
+    /// The tips that MAIN has now; the store may have former ones.
+    tips: BTreeSet<String>,
+    /// Names below `refs/tags/`, and objects.
+    pub(super) tags: Vec<(String, String)>,
+}
+
+impl Lending {
+    fn note(&self, project: &str, state: Option<Copying>) {
+        let mut all = self.by_project.lock().expect("no panic while held");
+        match state {
+            Some(state) => all.insert(project.to_owned(), state),
+            None => all.remove(project),
+        };
+    }
+
+    fn of(&self, project: &str) -> Option<Copying> {
+        self.by_project.lock().expect("no panic while held").get(project).cloned()
+    }
+}
+
+impl App {
+    /// Until the daemon ends: makes the stores of new projects, and keeps all of them up to date.
+    pub async fn lend_objects(self: Arc<Self>) {
+        loop {
+            let mut tasks = JoinSet::new();
+            for project in self.projects().await.unwrap_or_default() {
+                let app = self.clone();
+                tasks.spawn(async move { app.lend_in_background(&project.name).await });
+            }
+            tasks.join_all().await;
+            let _ = tokio::time::timeout(INTERVAL, self.worktrees.lending.wake.notified()).await;
+        }
+    }
+
+    /// For a project that may be new.
+    pub(crate) fn lend_soon(&self, project: &str, repository: &Repository) {
+        if !ObjectStore::new(&self.home, project, repository).was_made() {
+            self.worktrees.lending.note(project, Some(Copying::Waiting));
+        }
+        self.worktrees.lending.wake.notify_one();
+    }
+
+    async fn lend_in_background(&self, project: &str) {
+        self.lend_and_settle(project).await;
+        // There was nothing to copy.
+        if matches!(self.worktrees.lending.of(project), Some(Copying::Waiting)) {
+            self.worktrees.lending.note(project, None);
+        }
+    }
+
+    async fn lend_and_settle(&self, project: &str) {
+        let rests = |state: Copying| matches!(state, Copying::Failed { at, .. } if at.elapsed() < RETRY_INTERVAL);
+        if self.worktrees.lending.of(project).is_some_and(rests) {
+            return;
+        }
+        let Ok(repository) = self.repository(project).await else { return };
+        let Ok(facts) = self.facts_of(project).await else { return };
+        if super::create::is_partial(&repository) {
+            return;
+        }
+        let mut places = Vec::new();
+        for worktree in self.live_worktrees(project).await.unwrap_or_default() {
+            if worktree.seal == Seal::Sealed && worktree.stage == Stage::Ready {
+                places.extend(self.place(&worktree).await);
+            }
+        }
+        if facts.settings.worktree.objects == Objects::All {
+            // A copy is not kept once no worktree reads it.
+            if places.iter().all(|place| place.store().is_none()) {
+                super::reclaim(&self.home, &self.home.objects().join(project));
+            }
+            return;
+        }
+        if let Err(problem) = self.lend(project, &repository).await {
+            return tracing::warn!("{project}: {}", problem.message);
+        }
+        for place in places {
+            let is_settled = |contents: &Contents| place.store().as_ref() == Some(&contents.generation);
+            if self.store_of(&place).contents().as_ref().is_some_and(is_settled) {
+                continue;
+            }
+            // What runs in an older jail still reads all of MAIN's objects, and may come to need any of them.
+            if super::remove::at_work(&place).is_some() {
+                continue;
+            }
+            if let Err(problem) = self.settle_objects(&place, Objects::Reachable).await {
+                tracing::warn!("{}: {}", place.name, problem.message);
+            }
+        }
+    }
+
+    /// Once, for all worktrees, before each is told of MAIN's new tip.
+    pub(crate) async fn lend_landed(&self, project: &str) {
+        let Ok(repository) = self.repository(project).await else { return };
+        // A project whose worktrees read all of MAIN's objects has no store.
+        if ObjectStore::new(&self.home, project, &repository).was_made()
+            && let Err(problem) = self.lend(project, &repository).await
+        {
+            tracing::warn!("{project}: {}", problem.message);
+        }
+    }
+
+    /// Waits for the first copy, before anything is recorded or locked that others need.
+    pub(super) async fn require_lendable(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+        if ObjectStore::new(&self.home, project, repository).contents().is_some() {
+            return Ok(());
+        }
+        // Without commits there is nothing to lend, and something else to be said.
+        let Ok(facts) = self.facts_of(project).await else { return Ok(()) };
+        if facts.settings.worktree.objects == Objects::All || super::create::is_partial(repository) {
+            return Ok(());
+        }
+        self.lend(project, repository).await.map(|_| ())
+    }
+
+    /// Brings the store up to date with MAIN's recorded tip, its tags and its remote-tracking branches.
+    pub(crate) async fn lend(&self, project: &str, repository: &Repository) -> Result<Lent, Problem> {
+        let (main, tags, remotes) = tokio::join!(
+            self.main_of(project),
+            refs_below(repository, "refs/tags/"),
+            refs_below(repository, "refs/remotes/")
+        );
+        let tags = tags?;
+        let objects = tags.iter().chain(&remotes?).map(|(_, object)| object.clone()).collect::<Vec<_>>();
+        let tips: BTreeSet<String> = objects.into_iter().chain([main?.tip]).collect();
+        let store = ObjectStore::new(&self.home, project, repository);
+        let contents = match store.contents() {
+            Some(contents) if tips.is_subset(&contents.tips) => contents,
+            _ => self.update_store(project, store, tips.clone()).await?,
+        };
+        let tags = tags.into_iter().filter(|(_, object)| contents.tips.contains(object)).collect();
+        Ok(Lent { tips: tips.intersection(&contents.tips).cloned().collect(), contents, tags })
+    }
+
+    /// In a task of its own: whoever asked may give up, and the copy goes on.
+    async fn update_store(
+        &self,
+        project: &str,
+        store: ObjectStore,
+        tips: BTreeSet<String>,
+    ) -> Result<Contents, Problem> {
+        let turn = self.worktrees.turn(&self.home.objects().join(project));
+        let (lending, name) = (self.worktrees.lending.clone(), project.to_owned());
+        let task = tokio::spawn(async move {
+            let _turn = turn.lock().await;
+            if !store.was_made() {
+                let measured = store.clone();
+                let of = tokio::task::spawn_blocking(move || measured.size_of_main()).await.unwrap_or_default();
+                lending.note(&name, Some(Copying::UnderWay { store: store.clone(), of }));
+            }
+            let updated = store.update(&tips).await;
+            let failed = updated.as_ref().err();
+            let failed = failed.map(|problem| Copying::Failed { why: problem.message.clone(), at: Instant::now() });
+            lending.note(&name, failed);
+            updated
+        });
+        match tokio::time::timeout(WAIT, task).await {
+            Ok(Ok(updated)) => updated,
+            Ok(Err(error)) => Err(Problem::bug(format!("copying MAIN's objects: {error}"))),
+            Err(_) => Err(Problem::new(
+                ProblemKind::Timeout,
+                format!(
+                    "{}, and is not finished after {} minutes",
+                    self.lending_note(project).unwrap_or_else(|| "MAIN's objects are being copied".to_owned()),
+                    WAIT.as_secs() / 60
+                ),
+                "it goes on: `flower main` shows how far it is; then try again",
+            )),
+        }
+    }
+
+    /// How a copy gets on, or why there is none, in words.
+    pub(crate) fn lending_note(&self, project: &str) -> Option<String> {
+        const MB: u64 = 1_000_000;
+        match self.worktrees.lending.of(project)? {
+            Copying::Waiting => {
+                Some("the part of MAIN's objects that worktrees may read is about to be copied".to_owned())
+            }
+            Copying::UnderWay { store, of } => Some(format!(
+                "the part of MAIN's objects that worktrees may read is being copied: {} of at most {} MB",
+                store.written() / MB,
+                of.div_ceil(MB)
+            )),
+            Copying::Failed { why, .. } => Some(format!(
+                "the part of MAIN's objects that worktrees may read could not be copied: {why}; it is tried again with the \
+                 next sealed worktree, and every {} minutes",
+                RETRY_INTERVAL.as_secs() / 60
+            )),
+        }
+    }
+
+    /// Makes a private repository that no process has entered yet read the store, and gives it what these commits need beyond
+    /// that.
+    pub(crate) async fn lend_to_new(&self, place: &Place, lent: &Lent, commits: &[&str]) -> Result<(), Problem> {
+        let store = self.store_of(place);
+        store.complete_new(&place.private(), &lent.contents, commits).await?;
+        private::write_tags(place, &lent.tags).map_err(|error| self.home.problem(&place.folder, &error))?;
+        self.mark(place, &lent.contents.generation)
+    }
+
+    /// Before something is started inside: lends what the project's settings say, and completes the private repository if it
+    /// was made while it could read more, or with another store.
+    pub(crate) async fn settle_objects(&self, place: &Place, objects: Objects) -> Result<(), Problem> {
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        if objects == Objects::All {
+            return super::disk::delete(&place.lent()).map_err(io);
+        }
+        if place.store().is_some() {
+            return self.complete(place).await;
+        }
+        let lent = self.lend(&place.project, &place.repository).await?;
+        if let Err(error) = self.copy_borrowed(place, &lent).await {
+            // What is broken inside stays so; what MAIN has of it follows.
+            match error {
+                GitError::Failed { .. } => tracing::warn!("{}: {error}", place.name),
+                _ => return Err(error.into()),
+            }
+        }
+        // From here on git inside sees the store.
+        self.mark(place, "")?;
+        self.complete(place).await
+    }
+
+    /// Copies everything that a private repository has borrowed and that is not lent, while it still can: also what is staged,
+    /// or only on a branch of its own.
+    async fn copy_borrowed(&self, place: &Place, lent: &Lent) -> Result<(), GitError> {
+        let io = |error: std::io::Error| GitError::Io { command: "pack-objects".into(), error: error.to_string() };
+        let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
+        flower_git::in_jail(launcher)
+            .args(["pack-objects", "--quiet", "--delta-base-offset", "--non-empty"])
+            .args(["--revs", "--all", "--reflog", "--indexed-objects"])
+            .args([place.private().join("objects/pack/pack")])
+            .input(lent.tips.iter().map(|object| format!("^{object}\n")).collect::<String>())
+            .deadline(super::limits::LONGEST)
+            .run()
+            .await
+            .map(|_| ())
+    }
+
+    /// If the store was made anew since, gives a private repository what MAIN keeps for it and the store has not.
+    pub(super) async fn complete(&self, place: &Place) -> Result<(), Problem> {
+        let Some(generation) = place.store() else { return Ok(()) };
+        let known = self.store_of(place).contents();
+        if known.as_ref().is_some_and(|contents| contents.generation == generation) {
+            return Ok(());
+        }
+        let contents = match known {
+            Some(contents) => contents,
+            None => self.lend(&place.project, &place.repository).await?.contents,
+        };
+        let kept = refs_below(&place.repository, &place.keep()).await?;
+        let branch = tip(&place.repository, &place.full_branch()).await?;
+        let commits: Vec<String> = kept.into_iter().map(|(_, commit)| commit).chain(branch).collect();
+        self.add_inside(place, &contents, &commits.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        self.mark(place, &contents.generation)
+    }
+
+    /// Makes sure that these commits can be read inside.
+    pub(super) async fn provide(&self, place: &Place, commits: &[&str]) -> Result<(), Problem> {
+        if place.store().is_none() {
+            return Ok(());
+        }
+        self.complete(place).await?;
+        let contents = match self.store_of(place).contents() {
+            Some(contents) if commits.iter().all(|commit| contents.tips.contains(*commit)) => return Ok(()),
+            // The newest tip may not be in it yet.
+            _ => self.lend(&place.project, &place.repository).await?.contents,
+        };
+        self.add_inside(place, &contents, commits).await
+    }
+
+    /// Packed outside, unpacked inside: nothing is written to a private repository from outside once something ran there.
+    async fn add_inside(&self, place: &Place, contents: &Contents, commits: &[&str]) -> Result<(), Problem> {
+        let Some(pack) = self.store_of(place).pack_beyond(contents, commits).await? else { return Ok(()) };
+        let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
+        let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
+        let unpack = flower_git::in_jail(launcher).args(["index-pack", "--stdin"]).deadline(super::limits::LONGEST);
+        match flower_git::piped(pack, unpack).await {
+            (Err(GitError::Failed { stderr, .. }), Err(unpacking)) if stderr.is_empty() => Err(unpacking.into()),
+            (Err(packing), _) => Err(packing.into()),
+            (Ok(_), unpacked) => unpacked.map(|_| ()).map_err(Problem::from),
+        }
+    }
+
+    /// What the store has, in words; an error if it is damaged, or gone although worktrees read it.
+    pub(super) async fn verify_objects(&self, project: &str, repository: &Repository) -> Result<String, Problem> {
+        let store = ObjectStore::new(&self.home, project, repository);
+        let turn = self.worktrees.turn(&self.home.objects().join(project));
+        let Ok(_turn) = turn.try_lock() else {
+            return Ok(self.lending_note(project).unwrap_or_else(|| format!("{project}: being brought up to date")));
+        };
+        let folder = store.objects().display().to_string();
+        let damaged = |what: &str| Problem::new(ProblemKind::Refused, format!("{folder} {what}"), "");
+        let Some(contents) = store.contents() else {
+            if store.was_made() {
+                return Err(damaged("is damaged, or made before MAIN's repository was made deeper or shallower"));
+            }
+            for worktree in self.live_worktrees(project).await? {
+                if self.place(&worktree).await?.store().is_some() {
+                    return Err(damaged("is gone"));
+                }
+            }
+            return Ok(self.lending_note(project).unwrap_or_else(|| format!("{project}: no worktree reads a copy")));
+        };
+        store.verify(&contents).await.map_err(|problem| damaged(&format!("is damaged: {}", problem.message)))?;
+        let (bytes, packs) = ObjectStore::size(&contents);
+        Ok(format!("{folder} is whole: {} MB in {packs} packs", bytes.div_ceil(1_000_000)))
+    }
+
+    /// Makes the store from nothing, and completes what reads it.
+    pub(super) async fn remake_objects(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+        let store = ObjectStore::new(&self.home, project, repository);
+        store.forget().map_err(|error| self.home.problem(&store.objects(), &error))?;
+        self.lend(project, repository).await?;
+        for worktree in self.live_worktrees(project).await? {
+            if worktree.stage == Stage::Ready {
+                self.complete(&self.place(&worktree).await?).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn store_of(&self, place: &Place) -> ObjectStore {
+        ObjectStore::new(&self.home, &place.project, &place.repository)
+    }
+
+    fn mark(&self, place: &Place, generation: &str) -> Result<(), Problem> {
+        fs::write(place.lent(), format!("{generation}\n")).map_err(|error| self.home.problem(&place.folder, &error))
+    }
+}

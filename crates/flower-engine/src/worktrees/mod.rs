@@ -1,0 +1,151 @@
+//! Worktrees: streams of work beside MAIN. To the operator each is a linked git worktree of MAIN's repository; what runs
+//! inside a sealed one sees a private repository and nothing else.
+
+mod checkout;
+pub(crate) mod create;
+pub(crate) mod disk;
+mod doctor;
+pub(crate) mod facts;
+pub(crate) mod gitlinks;
+mod incoming;
+pub(crate) mod inspect;
+mod leave;
+mod lending;
+pub(crate) mod limits;
+mod locks;
+mod mirror;
+mod object_store;
+pub(crate) mod observe;
+pub(crate) mod place;
+pub(crate) mod private;
+mod reconcile;
+pub(crate) mod refs;
+pub(crate) mod remove;
+mod restore;
+pub(crate) mod setup;
+mod shell;
+mod special_files;
+pub(crate) mod unfit;
+mod watch;
+
+pub use create::NewWorktree;
+pub use observe::Protection;
+
+use super::App;
+use super::projects::ProjectChoice;
+use crate::home::Home;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{ArchiveView, WorktreeView};
+use flower_core::policy::Read;
+use flower_core::{Caller, Refusal, Worktree};
+use flower_git::repository::Repository;
+use flower_store::worktrees;
+use place::Place;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell};
+
+/// What the daemon remembers about worktrees beside the log.
+#[derive(Debug, Default)]
+pub struct Worktrees {
+    /// By repository or worktree: whoever changes it has the turn. `git worktree add` takes no lock of its own.
+    turns: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    /// Whether the kernel can build a jail, found out once.
+    protection: OnceCell<Protection>,
+    watch: watch::Watch,
+    lending: Arc<lending::Lending>,
+}
+
+impl Worktrees {
+    fn turn(&self, of: &Path) -> Arc<AsyncMutex<()>> {
+        self.turns.lock().expect("no panic while held").entry(of.to_owned()).or_default().clone()
+    }
+}
+
+impl App {
+    /// All that are live, of one project or of all, as they are now.
+    pub async fn worktrees(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
+        let reader = self.reader(caller).await?;
+        let project = self.find_project(choice).await?;
+        let mut live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
+        live.retain(|worktree| reader.may(Read::Worktree { project: &worktree.project, name: &worktree.name }));
+        self.observe_all(live).await
+    }
+
+    pub async fn show_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<WorktreeView, Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        self.observe(worktree).await
+    }
+
+    /// What is kept of removed ones.
+    pub async fn archives(&self, choice: &ProjectChoice) -> Result<Vec<ArchiveView>, Problem> {
+        let project = self.find_project(choice).await?;
+        let removed = self.store.read(move |conn| worktrees::removed(conn, project.as_deref())).await?;
+        Ok(removed.into_iter().filter_map(ArchiveView::new).collect())
+    }
+
+    /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
+    pub(crate) async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let project = self.find_project(choice).await?;
+        let name = name.to_owned();
+        let found = self.store.read(move |conn| {
+            let mut live = worktrees::live(conn, project.as_deref())?;
+            let known: Vec<String> = live.iter().map(|worktree| worktree.name.clone()).collect();
+            live.retain(|worktree| worktree.name == name);
+            Ok((live, known, name))
+        });
+        let (mut live, known, name) = found.await?;
+        match live.len() {
+            1 => Ok(live.remove(0)),
+            0 => Err(Refusal::NoWorktree { name, known }.into()),
+            _ => Err(Problem::usage(
+                format!("there is a worktree `{name}` in several projects"),
+                format!(
+                    "say `--project NAME`; one of: {}",
+                    live.iter().map(|w| w.project.as_str()).collect::<Vec<_>>().join(", ")
+                ),
+            )),
+        }
+    }
+
+    pub(crate) async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
+        let repository = self.repository(&worktree.project).await?;
+        Place::new(&self.home, repository, worktree, self.covered().await?)
+    }
+
+    /// Folders that no jail shows: flower's own and every project.
+    pub(crate) async fn covered(&self) -> Result<Vec<PathBuf>, Problem> {
+        let roots = self.projects().await?.into_iter().map(|project| PathBuf::from(project.root));
+        Ok(std::iter::once(self.home.dir().to_owned()).chain(roots).collect())
+    }
+
+    /// The repository of a project, which must still be where it was.
+    pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
+        let root = PathBuf::from(self.project(project).await?.root);
+        match Repository::discover(&root) {
+            Some(repository) if repository.root == root => Ok(repository),
+            _ => Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} is no repository any more", root.display()),
+                format!("move it back, or let it go: `flower project remove {project}`"),
+            )),
+        }
+    }
+}
+
+/// Deletes something in the background, out of everybody's way first.
+pub(crate) fn reclaim(home: &Home, path: &Path) {
+    let trash = home.trash().join(crate::home::random_hex());
+    let doomed = match disk::make_private(&home.trash()).and_then(|()| disk::rename(path, &trash)) {
+        Ok(()) => trash,
+        // Whatever is there a moment later is somebody else's.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+        Err(_) => path.to_owned(),
+    };
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = disk::delete(&doomed) {
+            tracing::warn!("{} stays behind: {error}", doomed.display());
+        }
+    });
+}

@@ -1,0 +1,96 @@
+//! What was under way when flower ended is finished or taken back; what has lain long enough is deleted.
+
+use super::{disk, gitlinks, remove, setup};
+use crate::App;
+use flower_core::worktree::{Seal, Stage};
+use flower_core::{Caller, Worktree};
+use flower_store::worktrees;
+use std::time::Duration;
+
+/// Packing a large repository.
+const TIDYING: Duration = Duration::from_secs(3_600);
+
+impl App {
+    /// Once at every start, before anybody asks for more.
+    pub async fn reconcile_worktrees(&self) {
+        let live = match self.store.read(|conn| worktrees::live(conn, None)).await {
+            Ok(live) => live,
+            Err(error) => return tracing::warn!("worktrees cannot be read: {error}"),
+        };
+        for worktree in live {
+            if let Err(problem) = self.reconcile(&worktree).await {
+                tracing::warn!("worktree {}: {}", worktree.name, problem.message);
+            }
+        }
+        self.empty_trash().await;
+        self.drop_expired().await;
+    }
+
+    async fn reconcile(&self, worktree: &Worktree) -> Result<(), flower_contract::error::Problem> {
+        match worktree.stage {
+            // Nobody has seen it yet, and whoever asked for it was told that it failed.
+            Stage::Creating => {
+                let repository = self.repository(&worktree.project).await?;
+                let turn = self.worktrees.turn(&repository.root);
+                let _turn = turn.lock().await;
+                self.take_back(worktree, "flower ended while it was being made").await;
+                Ok(())
+            }
+            Stage::Removing => self.finish_removal(worktree.clone()).await,
+            Stage::Restoring => self.resume_restoring(worktree).await,
+            Stage::Ready => {
+                let place = self.place(worktree).await?;
+                setup::note_cut_off(&place);
+                // Those that an earlier version made have neither configuration nor marks.
+                if worktree.seal == Seal::Sealed { gitlinks::protect_operator(&place).await } else { Ok(()) }
+            }
+            Stage::Removed | Stage::Failed => Ok(()),
+        }
+    }
+
+    /// What waits to be deleted and belongs to no removal that is still under way.
+    async fn empty_trash(&self) {
+        let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
+        let under_way: Vec<_> = live.iter().map(|worktree| remove::trash(&self.home, worktree.number)).collect();
+        let Ok(entries) = std::fs::read_dir(self.home.trash()) else { return };
+        let doomed: Vec<_> =
+            entries.flatten().map(|entry| entry.path()).filter(|path| !under_way.contains(path)).collect();
+        tokio::task::spawn_blocking(move || {
+            for path in doomed {
+                if let Err(error) = disk::delete(&path) {
+                    tracing::warn!("{} stays behind: {error}", path.display());
+                }
+            }
+        });
+    }
+
+    /// Archives whose time has come.
+    pub async fn drop_expired(&self) {
+        let Ok(removed) = self.store.read(|conn| worktrees::removed(conn, None)).await else { return };
+        let now = jiff::Timestamp::now();
+        for worktree in removed {
+            let until = worktree.archive.as_ref().and_then(|kept| kept.until.parse::<jiff::Timestamp>().ok());
+            if until.is_some_and(|until| until < now)
+                && let Err(problem) = self.drop_archive(&Caller::system(), worktree.number).await
+            {
+                tracing::warn!("archive {}: {}", worktree.number, problem.message);
+            }
+        }
+    }
+
+    /// Packs what has gathered in the repositories. git itself never does so in the middle of something here: flower's git
+    /// has that switched off, and the refs below `refs/flower` keep whatever private repositories borrow.
+    pub async fn tidy_repositories(&self) {
+        let Ok(projects) = self.projects().await else { return };
+        for project in projects {
+            let Ok(repository) = self.repository(&project.name).await else { continue };
+            let turn = self.worktrees.turn(&repository.root);
+            let _turn = turn.lock().await;
+            // The default of git, which our other calls switch off.
+            let args = ["-c", "gc.auto=6700", "gc", "--auto", "--quiet", "--no-detach"];
+            if let Err(error) = flower_git::in_main(&repository).args(args).deadline(TIDYING).run().await {
+                tracing::warn!("{}: {error}", repository.root.display());
+            }
+        }
+    }
+}

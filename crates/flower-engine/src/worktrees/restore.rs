@@ -1,0 +1,248 @@
+//! Bringing a worktree back: one that was removed, from its archive, or one whose directory somebody took away.
+
+use super::checkout::{check_out, write_admin};
+use super::disk;
+use super::gitlinks;
+use super::place::{Found, Place, gitfile_text};
+use super::refs::{refs_below, tip, update_refs};
+use super::remove::{archive, archive_refs, load_plan};
+use crate::App;
+use crate::projects::ProjectChoice;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::WorktreeView;
+use flower_core::worktree::{Seal, Stage};
+use flower_core::{Caller, Command, Refusal, Worktree};
+use flower_store::worktrees;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a removal that is under way may take before it can be undone.
+const REMOVAL: Duration = Duration::from_secs(120);
+
+impl App {
+    /// By name, the one that was removed last; by number, exactly that one.
+    pub async fn restore_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: &str,
+        number: Option<u64>,
+    ) -> Result<WorktreeView, Problem> {
+        flower_core::worktree::name(name)?;
+        let project = self.find_project(choice).await?;
+        if number.is_none()
+            && let Ok(live) = self.worktree(choice, name).await
+            && matches!(live.stage, Stage::Ready | Stage::Restoring)
+        {
+            // One that failed in the middle goes on from there.
+            if live.stage == Stage::Restoring {
+                self.resume_restoring(&live).await?;
+                return self.observe(Worktree { stage: Stage::Ready, archive: None, ..live }).await;
+            }
+            let place = self.place(&live).await?;
+            self.put_back(&place).await?;
+            return self.observe(live).await;
+        }
+        let worktree = self.removed(project, name, number).await?;
+        let repository = self.repository(&worktree.project).await?;
+        let turn = self.worktrees.turn(&repository.root);
+        let holding = turn.lock().await;
+        self.require_restorable(&worktree).await?;
+        self.submit(caller, Command::RestoreWorktree { number: worktree.number }).await?;
+        self.finish_restoring(&worktree).await?;
+        drop(holding);
+        self.observe(Worktree { stage: Stage::Ready, archive: None, ..worktree }).await
+    }
+
+    /// Waits for a removal that is still under way.
+    async fn removed(&self, project: Option<String>, name: &str, number: Option<u64>) -> Result<Worktree, Problem> {
+        let start = std::time::Instant::now();
+        loop {
+            let (of, wanted) = (project.clone(), name.to_owned());
+            let found = self.store.read(move |conn| {
+                let is_it = |w: &Worktree| w.name == wanted && number.is_none_or(|number| w.number == number);
+                let removed = worktrees::removed(conn, of.as_deref())?;
+                let live = worktrees::live(conn, of.as_deref())?;
+                let underway = live.iter().any(|w| is_it(w) && w.stage == Stage::Removing);
+                Ok((removed.into_iter().find(|w| is_it(w) && w.archive.is_some()), underway))
+            });
+            match found.await? {
+                (_, true) if start.elapsed() < REMOVAL => tokio::time::sleep(Duration::from_millis(50)).await,
+                (Some(worktree), _) => return Ok(worktree),
+                (None, _) => return Err(Refusal::NoArchive { name: name.to_owned() }.into()),
+            }
+        }
+    }
+
+    async fn require_restorable(&self, worktree: &Worktree) -> Result<(), Problem> {
+        let place = self.place(worktree).await?;
+        let Some(kept) = &worktree.archive else {
+            return Err(Refusal::NoArchive { name: worktree.name.clone() }.into());
+        };
+        if fs::symlink_metadata(&place.tree).is_ok() {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("{} is in the way", place.tree.display()),
+                "move it away, then try again",
+            ));
+        }
+        match tip(&place.repository, &place.full_branch()).await? {
+            Some(branch) if branch != kept.tip => Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("the branch `{}` has moved since", place.branch),
+                format!("rename it first: `git branch -m {} NAME`; then restore again", place.branch),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What was cut off goes on where it was.
+    pub(super) async fn resume_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
+        let repository = self.repository(&worktree.project).await?;
+        let turn = self.worktrees.turn(&repository.root);
+        let _turn = turn.lock().await;
+        self.finish_restoring(worktree).await
+    }
+
+    /// Everything after the decision; can be repeated from any point.
+    async fn finish_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
+        let place = self.place(worktree).await?;
+        let number = worktree.number;
+        let kept = archive(&self.home, number);
+        let io = |error: std::io::Error| self.home.problem(&kept, &error);
+        let tip = worktree.archive.as_ref().map_or_else(|| worktree.base.clone(), |kept| kept.tip.clone());
+        let bundle = super::leave::bundle(&kept);
+        if bundle.exists() {
+            flower_git::in_main(&place.repository)
+                .args(["bundle", "unbundle"])
+                .args([bundle.as_os_str()])
+                .run()
+                .await?;
+        }
+        let staged = self.bring_branch(&place, number, &tip).await?;
+        disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
+        disk::make_private(&place.folder).map_err(io)?;
+        let plan = load_plan(&kept).unwrap_or_default();
+        for path in plan.deleted.iter().filter_map(|path| disk::beneath(&place.tree, Path::new(path))) {
+            disk::delete(&path).map_err(io)?;
+            // The checkout made the directories around it; whichever was there without files comes back below.
+            let around = path.ancestors().skip(1).take_while(|dir| *dir != place.tree);
+            around.take_while(|dir| fs::remove_dir(dir).is_ok()).for_each(drop);
+        }
+        for path in &plan.moved {
+            disk::clear_way(&place.tree, path.as_ref()).map_err(io)?;
+            disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
+        }
+        for (path, mode) in &plan.empty {
+            if let Some(dir) = disk::place(&place.tree, path.as_ref()) {
+                fs::create_dir_all(&dir).map_err(io)?;
+                fs::set_permissions(&dir, fs::Permissions::from_mode(*mode)).map_err(io)?;
+            }
+        }
+        let settings = self.facts_of(&worktree.project).await?.settings;
+        let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;
+        super::setup::exclude_in_main(&place, &linked).map_err(io)?;
+        if let (Seal::Linked, Some(tree), Some(admin)) = (place.seal, staged, place.admin()) {
+            flower_git::in_linked(&place.repository, &admin, &place.tree)
+                .args(["read-tree", "--reset", &tree])
+                .run()
+                .await?;
+        }
+        let refs = refs_below(&place.repository, &archive_refs(number)).await?;
+        let kept_here = |commit: &str| format!("update {}{commit} {commit}", place.keep());
+        let mut lines = vec![kept_here(&tip), kept_here(&worktree.base)];
+        for (name, commit) in refs {
+            if !name.ends_with("/staged") {
+                lines.push(kept_here(&commit));
+            }
+            lines.push(format!("delete {name}"));
+        }
+        lines.sort();
+        lines.dedup();
+        update_refs(&place.repository, lines).await?;
+        let path = place.tree.to_string_lossy().into_owned();
+        self.submit(&Caller::system(), Command::FinishWorktree { number, path }).await?;
+        self.worktrees.watch.add(&place, number);
+        super::reclaim(&self.home, &kept);
+        Ok(())
+    }
+
+    /// The branch and its directory, as far as they are not there yet. Gives the tree that was staged.
+    async fn bring_branch(&self, place: &Place, number: u64, commit: &str) -> Result<Option<String>, Problem> {
+        let staged = tip(&place.repository, &format!("{}staged", archive_refs(number))).await?;
+        if tip(&place.repository, &place.full_branch()).await?.is_none() {
+            flower_git::in_main(&place.repository).args(["update-ref", &place.full_branch(), commit]).run().await?;
+        }
+        if place.look() == Found::There {
+            return Ok(staged);
+        }
+        // Half of a checkout, from before a crash.
+        if let Some(admin) = place.admin() {
+            disk::delete(&admin).map_err(|error| self.home.problem(&admin, &error))?;
+        }
+        disk::delete(&place.tree).map_err(|error| self.home.problem(&place.tree, &error))?;
+        check_out(place).await?;
+        protect(place).await?;
+        Ok(staged)
+    }
+
+    /// Makes a live worktree whole again whose directory, or the way from it to git, is gone.
+    async fn put_back(&self, place: &Place) -> Result<(), Problem> {
+        let io = |error: std::io::Error| self.home.problem(&place.tree, &error);
+        match place.look() {
+            Found::There => Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("worktree `{}` is there", place.name),
+                format!("use it: `flower worktree shell {}`", place.name),
+            )),
+            Found::Missing => {
+                // What was committed inside is on the branch before that is checked out, unless it is refused: it can only
+                // be mended inside.
+                if place.seal == Seal::Sealed
+                    && let Err(problem) = self.mirror(place).await
+                    && problem.kind != ProblemKind::Refused
+                {
+                    return Err(problem);
+                }
+                let turn = self.worktrees.turn(&place.repository.root);
+                let _turn = turn.lock().await;
+                if let Some(admin) = place.admin() {
+                    disk::delete(&admin).map_err(io)?;
+                }
+                check_out(place).await?;
+                protect(place).await
+            }
+            Found::Unknown(_) if disk::is_dir(&place.tree) => {
+                let turn = self.worktrees.turn(&place.repository.root);
+                let _turn = turn.lock().await;
+                if place.leads_elsewhere(&place.tree) {
+                    disk::move_over(&place.tree.join(".git"), &place.displaced()).map_err(io)?;
+                }
+                let known = place.admin();
+                let admin = match &known {
+                    Some(admin) => admin.clone(),
+                    None => write_admin(place).map_err(io)?,
+                };
+                disk::delete(&place.tree.join(".git")).map_err(io)?;
+                fs::write(place.tree.join(".git"), gitfile_text(&admin)).map_err(io)?;
+                if known.is_none() {
+                    let index = ["read-tree", "--reset", "HEAD"];
+                    flower_git::in_linked(&place.repository, &admin, &place.tree).args(index).run().await?;
+                }
+                protect(place).await
+            }
+            Found::Unknown(evidence) => Err(Problem::new(
+                ProblemKind::Refused,
+                evidence,
+                format!("move {} away, then restore again", place.tree.display()),
+            )),
+        }
+    }
+}
+
+/// What runs inside a linked worktree can write all of git's own files, so nothing there would hold.
+async fn protect(place: &Place) -> Result<(), Problem> {
+    if place.seal == Seal::Sealed { gitlinks::protect_operator(place).await } else { Ok(()) }
+}

@@ -1,0 +1,441 @@
+//! What a new worktree gets beside its files: playbooks, caches, submodules, and the commands that make it ready.
+
+use super::disk;
+use super::facts::Facts;
+use super::place::Place;
+use crate::App;
+use crate::home::Home;
+use crate::projects::ProjectChoice;
+use crate::settings::{Settings, WorktreeSettings};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{CommandsView, SetupView};
+use flower_core::policy::{self, Right};
+use flower_core::worktree::Seal;
+use flower_core::{Caller, Command};
+use flower_git::repository::Repository;
+use flower_store::worktrees;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const HOUSE_RULES: &str = include_str!("house_rules.md");
+/// Where they are found inside of a worktree.
+pub(super) const FOLDER: &str = ".flower";
+/// One setup command.
+const DEADLINE: Duration = Duration::from_secs(30 * 60);
+/// Of the log, in one answer.
+const MOST_LOG: u64 = 1024 * 1024;
+const BEGIN: &str = "# flower: what it links into worktrees";
+const END: &str = "# flower: end";
+
+impl App {
+    /// The commands that `flower.toml` brings along, and whether they may run.
+    pub async fn project_commands(&self, project: &str) -> Result<CommandsView, Problem> {
+        let settings = self.facts_of(project).await?.settings;
+        let sha256 = settings.commands_sha256();
+        let approved = self.is_approved(project, &sha256).await?;
+        Ok(CommandsView { project: project.to_owned(), commands: settings.commands(), sha256, approved })
+    }
+
+    /// Lets them run, provided that they are still the ones that were read.
+    pub async fn approve_commands(
+        &self,
+        caller: &Caller,
+        project: &str,
+        sha256: &str,
+    ) -> Result<CommandsView, Problem> {
+        policy::require_role(caller, Right::Own)?;
+        let now = self.project_commands(project).await?;
+        if now.sha256 != sha256 {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                "the commands have changed since you read them",
+                format!("read them again: `flower project approve {project}`"),
+            ));
+        }
+        let command = Command::ApproveCommands { project: project.to_owned(), sha256: now.sha256.clone() };
+        self.submit(caller, command).await?;
+        Ok(CommandsView { approved: true, ..now })
+    }
+
+    pub(crate) async fn is_approved(&self, project: &str, sha256: &str) -> Result<bool, Problem> {
+        let of = project.to_owned();
+        let known = self.store.read(move |conn| worktrees::approval(conn, &of)).await?;
+        Ok(known.as_deref() == Some(sha256))
+    }
+
+    pub(crate) async fn require_approved(&self, project: &str, settings: &Settings) -> Result<(), Problem> {
+        if self.is_approved(project, &settings.commands_sha256()).await? {
+            return Ok(());
+        }
+        Err(Problem::new(
+            ProblemKind::Refused,
+            format!("what `{project}`'s flower.toml runs and opens is not approved, or has changed since"),
+            format!("read and approve it: `flower project approve {project}`; or leave commands out: `--no-setup`"),
+        ))
+    }
+
+    /// Runs the setup commands one after the other, until one fails. The worktree is there either way.
+    pub(super) async fn run_setup(&self, place: &Place, settings: &Settings) -> Result<(), Problem> {
+        let io = |error: io::Error| self.home.problem(&place.folder, &error);
+        let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings).await? } else { Vec::new() };
+        let log = fs::File::create(place.setup_log()).map_err(io)?;
+        for command in &settings.worktree.setup {
+            note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
+            let ended = flower_jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await;
+            let code = *ended.as_ref().unwrap_or(&i32::from(flower_jail::FAILED));
+            if code != 0 {
+                let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
+                note_setup(place, &failed);
+                return ended.map(|_| ()).map_err(io);
+            }
+        }
+        note_setup(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
+        Ok(())
+    }
+
+    /// The output of the setup commands from a byte on.
+    pub async fn setup_log(&self, choice: &ProjectChoice, name: &str, after: u64) -> Result<Vec<u8>, Problem> {
+        use std::io::{Read, Seek};
+        let worktree = self.worktree(choice, name).await?;
+        let path = self.place(&worktree).await?.setup_log();
+        let mut text = Vec::new();
+        if let Ok(mut file) = fs::File::open(path)
+            && file.seek(io::SeekFrom::Start(after)).is_ok()
+        {
+            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+        }
+        Ok(text)
+    }
+}
+
+fn note_setup(place: &Place, state: &SetupView) {
+    let text = serde_json::to_string(state).expect("plain data");
+    if let Err(error) = fs::write(place.setup_state(), text) {
+        tracing::warn!("{}: {error}", place.setup_state().display());
+    }
+}
+
+/// How the last setup ended, if there was one.
+pub(super) fn last(place: &Place) -> Option<SetupView> {
+    serde_json::from_slice(&fs::read(place.setup_state()).ok()?).ok()
+}
+
+/// Whatever a new daemon finds running was cut off with the last one. It is not run again: nobody is there to see it, and
+/// half of it has happened.
+pub(super) fn note_cut_off(place: &Place) {
+    if let Some(setup) = last(place).filter(|setup| setup.state == "running") {
+        note_setup(place, &SetupView { state: "failed".into(), ..setup });
+    }
+}
+
+/// What to do about it. A command that ended by itself has a code.
+pub(super) fn cut_off(place: &Place, setup: &SetupView) -> Option<String> {
+    let command = setup.command.as_deref().filter(|_| setup.state == "failed" && setup.code.is_none())?;
+    Some(format!(
+        "the daemon ended during setup: run `{command}`, and what follows it in flower.toml, inside: `flower worktree shell {}`",
+        place.name
+    ))
+}
+
+/// Lists in `flower.toml` name places inside of the repository, and nothing else.
+pub(crate) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
+    let all = settings.playbooks.iter().chain(&settings.carry);
+    match all.into_iter().find(|path| disk::inside(path).is_none()) {
+        None => Ok(()),
+        Some(bad) => Err(Problem::new(
+            ProblemKind::Refused,
+            format!("flower.toml names `{bad}`, which does not stay inside of the repository"),
+            "name files and folders of the repository, without `..` and `.git`",
+        )),
+    }
+}
+
+/// The listed places without those that lie inside of another one.
+fn outermost(listed: &[String]) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = listed.iter().filter_map(|raw| disk::inside(raw)).collect();
+    all.sort();
+    all.dedup_by(|inner, outer| inner.starts_with(outer));
+    all
+}
+
+/// Links the house rules and the project's playbooks in. Gives the lines that keep them out of git.
+pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
+    let copies = home.playbooks().join(&place.project);
+    fs::create_dir_all(&copies)?;
+    let rules = copies.join("house-rules.md");
+    refresh(&rules, HOUSE_RULES.as_bytes())?;
+    let folder = place.tree.join(FOLDER);
+    let mut lines = Vec::new();
+    // A repository that has such a folder of its own keeps it.
+    if link_rules(&rules, &folder)? {
+        lines.push(format!("/{FOLDER}/"));
+    }
+    for path in outermost(&settings.playbooks) {
+        let (Some(source), Some(target)) =
+            (disk::beneath(&place.repository.root, &path), disk::place(&place.tree, &path))
+        else {
+            continue;
+        };
+        let copy = copies.join("files").join(&path);
+        // What is tracked is there already. Our own link may have been made by another call at the same moment.
+        if fs::symlink_metadata(&target).is_ok() && !fs::read_link(&target).is_ok_and(|to| to == copy) {
+            continue;
+        }
+        refresh_tree(&source, &copy)?;
+        if let Some(above) = target.parent() {
+            fs::create_dir_all(above)?;
+        }
+        link(&copy, &target)?;
+        lines.push(format!("/{}", path.display()));
+    }
+    Ok(lines)
+}
+
+/// Makes the folder with the house rules at once, by a rename: several calls may do so at the same moment. Says whether it is flower's.
+fn link_rules(rules: &Path, folder: &Path) -> io::Result<bool> {
+    let is_ours = || fs::read_link(folder.join("house-rules.md")).is_ok_and(|to| to == rules);
+    if fs::symlink_metadata(folder).is_ok() {
+        return Ok(is_ours());
+    }
+    let draft = folder.with_extension(format!("draft-{}", crate::home::random_hex()));
+    fs::create_dir(&draft)?;
+    std::os::unix::fs::symlink(rules, draft.join("house-rules.md"))?;
+    if fs::rename(&draft, folder).is_ok() {
+        return Ok(true);
+    }
+    disk::delete(&draft)?;
+    Ok(is_ours())
+}
+
+/// A link that is there already is fine: several agents can start at once.
+fn link(to: &Path, at: &Path) -> io::Result<()> {
+    match std::os::unix::fs::symlink(to, at) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Writes a read-only copy, unless it is as it should be.
+fn refresh(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|now| now == content) {
+        return Ok(());
+    }
+    // A name of its own for each call: others may write the same copy at the same moment.
+    let draft = path.with_extension(format!("draft-{}", crate::home::random_hex()));
+    let written = fs::write(&draft, content)
+        .and_then(|()| fs::set_permissions(&draft, fs::Permissions::from_mode(0o444)))
+        .and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn refresh_tree(from: &Path, to: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(from)?;
+    if found.is_file() {
+        if let Some(above) = to.parent() {
+            fs::create_dir_all(above)?;
+        }
+        return refresh(to, &fs::read(from)?);
+    }
+    // Links could lead out of the repository, so they are not followed.
+    if found.is_dir() {
+        fs::create_dir_all(to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            refresh_tree(&entry.path(), &to.join(entry.file_name()))?;
+        }
+    }
+    Ok(())
+}
+
+/// git reads one list for all worktrees of a repository; ours are lines of their own in it.
+pub(super) fn exclude_in_main(place: &Place, lines: &[String]) -> io::Result<()> {
+    let path = place.repository.git_dir.join("info/exclude");
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let (rest, mut ours) = split_exclude(&text);
+    let before = ours.len();
+    for line in lines {
+        if !ours.contains(line) {
+            ours.push(line.clone());
+        }
+    }
+    if ours.len() == before {
+        return Ok(());
+    }
+    write_exclude(&path, &format!("{rest}{BEGIN}\n{}\n{END}\n", ours.join("\n")))
+}
+
+/// Leaves the list as it was before flower.
+pub(crate) fn forget_exclude(repository: &Repository) -> io::Result<()> {
+    let path = repository.git_dir.join("info/exclude");
+    let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
+    let (rest, ours) = split_exclude(&text);
+    if ours.is_empty() {
+        return Ok(());
+    }
+    if rest.is_empty() { fs::remove_file(&path) } else { write_exclude(&path, &rest) }
+}
+
+fn write_exclude(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(above) = path.parent() {
+        fs::create_dir_all(above)?;
+    }
+    let draft = path.with_extension("flower");
+    // A repository from elsewhere may have a link there, to a file that is not ours to write.
+    disk::delete(&draft)?;
+    io::Write::write_all(&mut fs::File::create_new(&draft)?, text.as_bytes())?;
+    fs::rename(&draft, path)
+}
+
+/// What others wrote, ending with a line break, and our lines.
+fn split_exclude(text: &str) -> (String, Vec<String>) {
+    let Some((before, rest)) = text.split_once(&format!("{BEGIN}\n")) else {
+        let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        return (format!("{text}{newline}"), Vec::new());
+    };
+    let (ours, after) = rest.split_once(&format!("{END}\n")).unwrap_or((rest, ""));
+    (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
+}
+
+/// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
+pub(crate) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
+    let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
+        .into_iter()
+        .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
+        .filter(|(_, to)| fs::symlink_metadata(to).is_err())
+        .collect();
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let copying = tokio::task::spawn_blocking(move || {
+        for (from, to) in pairs {
+            if let Some(above) = to.parent() {
+                fs::create_dir_all(above)?;
+            }
+            disk::copy(&from, &to)?;
+        }
+        Ok(())
+    });
+    copying.await.map_err(io::Error::other)?
+}
+
+/// Fills submodules with the files that MAIN's own clones of them have. They are files to build with: git inside treats
+/// them as submodules that were not initialised, so changes in them go nowhere.
+pub(crate) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Problem> {
+    for (name, path) in listed_submodules(&facts.submodules) {
+        let Some(inside) = disk::inside(&path) else { continue };
+        let git_dir = place.repository.git_dir.join("modules").join(&name);
+        let Some(tree) = disk::beneath(&place.tree, &inside) else { continue };
+        if !git_dir.join("HEAD").is_file() || !fs::symlink_metadata(&tree).is_ok_and(|found| found.is_dir()) {
+            continue;
+        }
+        let args = ["ls-tree", "--full-tree", "-z", &facts.base, "--", &path];
+        let entry = flower_git::in_main(&place.repository).args(args).run().await?;
+        let line = entry.line();
+        let Some(commit) = line.strip_prefix("160000 commit ").and_then(|rest| rest.split('\t').next()) else {
+            continue;
+        };
+        let module = Repository { root: tree, git_dir };
+        let index = place.folder.join("submodule.index");
+        for args in [vec!["read-tree", commit], vec!["checkout-index", "--all", "--force", "--quiet"]] {
+            let filled = flower_git::in_main(&module).args(args).env("GIT_INDEX_FILE", index.clone()).output().await?;
+            if filled.code != 0 {
+                tracing::warn!("submodule {path} of {} stays empty: {}", place.name, filled.stderr);
+                break;
+            }
+        }
+        let _ = fs::remove_file(&index);
+    }
+    Ok(())
+}
+
+/// Names and paths from `.gitmodules`. A name that would lead out of git's folder is left out.
+fn listed_submodules(text: &str) -> Vec<(String, String)> {
+    let mut name = String::new();
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(header) = line.strip_prefix("[submodule \"").and_then(|rest| rest.strip_suffix("\"]")) {
+            header.clone_into(&mut name);
+        } else if let Some((key, value)) = line.split_once('=')
+            && key.trim() == "path"
+            && disk::inside(&name).is_some()
+        {
+            found.push((name.clone(), value.trim().to_owned()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_excluded_files_is_given_back_as_it_was() {
+        for before in ["", "# mine\n*.log\n"] {
+            let (rest, ours) = split_exclude(before);
+            assert_eq!((rest.as_str(), ours.len()), (before, 0));
+            let with = format!("{rest}{BEGIN}\n/.flower/\n{END}\n");
+            assert_eq!(split_exclude(&with), (before.to_owned(), vec!["/.flower/".to_owned()]));
+            let more = format!("{with}later\n");
+            assert_eq!(split_exclude(&more).0, format!("{before}later\n"));
+        }
+        assert_eq!(split_exclude("no newline").0, "no newline\n");
+    }
+
+    #[test]
+    fn playbooks_can_be_linked_by_many_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("main");
+        fs::create_dir_all(root.join("docs/agents")).unwrap();
+        fs::write(root.join("docs/agents/a.md"), "a").unwrap();
+        let home = Home::at(dir.path().join("home"));
+        for round in 0..20 {
+            let place = Place {
+                number: 1,
+                repository: Repository { git_dir: root.join(".git"), root: root.clone() },
+                project: format!("p{round}"),
+                name: "one".into(),
+                branch: "flower/one".into(),
+                seal: Seal::Sealed,
+                tree: dir.path().join(format!("tree{round}")),
+                folder: dir.path().join("seal"),
+                objects: dir.path().join("objects"),
+                covered: Vec::new(),
+            };
+            fs::create_dir(&place.tree).unwrap();
+            let settings = WorktreeSettings { playbooks: vec!["docs".into()], ..WorktreeSettings::default() };
+            let linked = std::thread::scope(|scope| {
+                let calls: Vec<_> = (0..8).map(|_| scope.spawn(|| playbooks(&home, &place, &settings))).collect();
+                calls.into_iter().map(|call| call.join().unwrap()).collect::<Vec<_>>()
+            });
+            for lines in linked {
+                assert_eq!(lines.unwrap(), ["/.flower/", "/docs"]);
+            }
+            assert_eq!(fs::read_to_string(place.tree.join("docs/agents/a.md")).unwrap(), "a");
+            assert_eq!(fs::read_to_string(place.tree.join(".flower/house-rules.md")).unwrap(), HOUSE_RULES);
+            assert_eq!(
+                fs::read_dir(home.playbooks().join(format!("p{round}"))).unwrap().count(),
+                2,
+                "no draft is left"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_listed_twice_is_taken_once() {
+        let listed = ["b/c", "a/b", "a", "a.d", "b/c/d", "a/x/y", "b/cc"].map(str::to_owned);
+        assert_eq!(outermost(&listed), ["a", "a.d", "b/c", "b/cc"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn submodules_are_found_and_hostile_names_are_not() {
+        let text = "[submodule \"lib\"]\n\tpath = vendor/lib\n\turl = -u\n[submodule \"../../x\"]\n\tpath = y\n";
+        assert_eq!(listed_submodules(text), [("lib".to_owned(), "vendor/lib".to_owned())]);
+    }
+}

@@ -1,0 +1,84 @@
+//! Entering a worktree: the command that runs inside its seal.
+
+use super::place::Place;
+use super::private;
+use crate::App;
+use crate::projects::ProjectChoice;
+use crate::settings::Settings;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::EnterView;
+use flower_core::Worktree;
+use flower_core::worktree::Seal;
+use flower_jail::Spec;
+use flower_store::dispatches;
+
+impl App {
+    /// What stands before a command so that it runs in the worktree, inside its seal.
+    pub async fn enter_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
+        let worktree = self.worktree_to_enter(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        let path = place.tree.to_string_lossy().into_owned();
+        if place.seal == Seal::Linked {
+            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false });
+        }
+        let spec = self.approved_spec(&place).await?;
+        let launcher =
+            private::launcher(&place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))?;
+        let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
+    }
+
+    /// The live one, or the one that a dispatch has chosen: whoever has its packet may come before the claim.
+    async fn worktree_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let missing = match self.worktree(choice, name).await {
+            Err(problem) if problem.kind == ProblemKind::NotFound => problem,
+            found => return found,
+        };
+        let project = self.find_project(choice).await?;
+        let wanted = name.to_owned();
+        let open = self.store.read(dispatches::open).await?;
+        let chosen = open.into_iter().find(|dispatch| {
+            dispatch.worktree.as_ref() == Some(&wanted) && (project.is_none() || dispatch.project == project)
+        });
+        match chosen.and_then(|dispatch| Some((dispatch.project?, dispatch.brief))) {
+            Some((project, brief)) => self.ensure_worktree(&project, name, Some(brief)).await,
+            None => Err(missing),
+        }
+    }
+
+    /// Looks whether anything was committed there, for whoever has just left it.
+    pub async fn mirror_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
+        let worktree = self.worktree(choice, name).await?;
+        let place = self.require_ready(&worktree).await?;
+        if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
+    }
+
+    /// The jail for what works in a sealed worktree, once the operator knows how far it is open.
+    pub(crate) async fn approved_spec(&self, place: &Place) -> Result<Spec, Problem> {
+        self.require_jail().await?;
+        let settings = self.facts_of(&place.project).await?.settings;
+        if !settings.openings().is_empty() {
+            self.require_approved(&place.project, &settings).await?;
+        }
+        self.settle_objects(place, settings.worktree.objects).await?;
+        self.clear_locks(place).await;
+        self.spec(place, &settings).await
+    }
+
+    async fn spec(&self, place: &Place, settings: &Settings) -> Result<Spec, Problem> {
+        let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
+        let made = private::spec(&self.home, place, &settings.worktree, port);
+        let mut spec = made.map_err(|error| self.home.problem(&place.folder, &error))?;
+        self.seal_gitlinks(place, &mut spec).await?;
+        Ok(spec)
+    }
+
+    pub(super) async fn launcher(
+        &self,
+        place: &Place,
+        settings: &Settings,
+    ) -> Result<Vec<std::ffi::OsString>, Problem> {
+        let spec = self.spec(place, settings).await?;
+        private::launcher(place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))
+    }
+}

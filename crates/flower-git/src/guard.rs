@@ -1,0 +1,252 @@
+//! Disarming a repository's configuration: much of what can be set in it is a program that git would run.
+
+use super::Reach;
+use crate::GitError;
+use crate::process::Run;
+use crate::repository::Repository;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, Mutex};
+use std::time::Duration;
+
+/// Always said, so that neither a configuration nor a default runs or reaches anything.
+const ALWAYS: &[(&str, &str)] = &[
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.splitIndex", "false"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.sshCommand", "false"),
+    ("core.quotePath", "false"),
+    ("credential.helper", ""),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("fetch.recurseSubmodules", "false"),
+    ("submodule.recurse", "false"),
+    ("commit.gpgSign", "false"),
+    ("tag.gpgSign", "false"),
+    ("protocol.allow", "never"),
+    // Two checkout processes were a quarter faster than one on two cores; below this many files they are slower.
+    ("checkout.workers", "2"),
+    ("checkout.thresholdForParallelism", "1000"),
+];
+
+/// What the operator's own settings say where remotes are spoken with.
+const LOGIN: &[&str] = &["core.sshCommand", "credential.helper", "protocol.allow"];
+
+/// The keys of a repository's configuration that name programs.
+pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> {
+    let keys = keys(repository, &repository.git_dir).await?;
+    let named = keys.iter().filter(|key| harmless(key).is_some());
+    Ok(named.map(|key| String::from_utf8_lossy(key).into_owned()).collect())
+}
+
+/// Adds to `run` what takes the teeth out of the configuration that git reads in `git_dir`: the repository's own folder,
+/// or that of one of its worktrees, which may have settings of its own.
+pub(super) async fn disarm(
+    repository: &Repository,
+    git_dir: &Path,
+    reach: Reach,
+    run: &mut Run,
+) -> Result<(), GitError> {
+    let known = Stamp::of(repository, git_dir);
+    let cached = known.as_ref().and_then(|stamp| cached(git_dir, stamp));
+    let own = match cached {
+        Some(own) => own,
+        None => {
+            let keys = keys(repository, git_dir).await?;
+            let own: Overrides = keys.iter().filter_map(|key| Some((key.clone(), harmless(key)?))).collect();
+            // A file that is included can change without the configuration's own changing.
+            let includes = keys.iter().any(|key| is_include(key));
+            if let Some(stamp) = known.filter(|_| !includes) {
+                CACHE.lock().expect("no panic while held").insert(git_dir.to_owned(), (stamp, own.clone()));
+            }
+            own
+        }
+    };
+    let kept = |key: &str| reach == Reach::Nowhere || !LOGIN.contains(&key);
+    let always = ALWAYS.iter().filter(|(key, _)| kept(key)).map(|&(key, value)| (OsString::from(key), value));
+    // As they are, byte for byte: a name that is no UTF-8 names a program too.
+    let own = own.into_iter().map(|(key, value)| (OsString::from_vec(key), value));
+    let mut count = 0;
+    for (key, value) in always.chain(own) {
+        run.env.push((format!("GIT_CONFIG_KEY_{count}").into(), key));
+        run.env.push((format!("GIT_CONFIG_VALUE_{count}").into(), value.into()));
+        count += 1;
+    }
+    run.env.push(("GIT_CONFIG_COUNT".into(), count.to_string().into()));
+    Ok(())
+}
+
+type Key = Vec<u8>;
+type Overrides = Vec<(Key, &'static str)>;
+
+static CACHE: LazyLock<Mutex<HashMap<PathBuf, (Stamp, Overrides)>>> = LazyLock::new(Mutex::default);
+
+fn cached(git_dir: &Path, stamp: &Stamp) -> Option<Overrides> {
+    let cache = CACHE.lock().expect("no panic while held");
+    cache.get(git_dir).filter(|(known, _)| known == stamp).map(|(_, own)| own.clone())
+}
+
+/// Which state of the configuration was read. One written in this moment could change again without a trace, so it is not
+/// remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp(Vec<Option<(u64, u64, i64, i64)>>);
+
+impl Stamp {
+    fn of(repository: &Repository, git_dir: &Path) -> Option<Stamp> {
+        let seen = files(repository, git_dir).into_iter().map(|path| match fs::metadata(path) {
+            Ok(file) => {
+                let settled = file.modified().ok()?.elapsed().is_ok_and(|age| age > Duration::from_millis(100));
+                settled.then(|| Some((file.ino(), file.size(), file.ctime(), file.ctime_nsec())))
+            }
+            Err(error) => (error.kind() == io::ErrorKind::NotFound).then_some(None),
+        });
+        seen.collect::<Option<Vec<_>>>().map(Stamp)
+    }
+}
+
+/// Where a configuration begins.
+fn files(repository: &Repository, git_dir: &Path) -> Vec<PathBuf> {
+    let mut files = vec![repository.git_dir.join("config"), repository.git_dir.join("config.worktree")];
+    if git_dir != repository.git_dir {
+        files.push(git_dir.join("config.worktree"));
+    }
+    files
+}
+
+/// Every key that is set, worktree settings and included files among them. Reading runs nothing.
+async fn keys(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
+    let mut run = Run::new("git".into(), Duration::from_secs(10));
+    run.args.extend(["config", "--list", "--includes", "--name-only", "-z"].map(Into::into));
+    run.dir = Some(repository.git_dir.clone());
+    run.env.extend([
+        ("GIT_DIR".into(), git_dir.into()),
+        ("GIT_COMMON_DIR".into(), repository.git_dir.clone().into()),
+        ("GIT_CONFIG_GLOBAL".into(), "/dev/null".into()),
+        ("GIT_CONFIG_NOSYSTEM".into(), "1".into()),
+        ("HOME".into(), "/nonexistent".into()),
+        ("LC_ALL".into(), "C".into()),
+    ]);
+    let output = run.output().await?.require_success()?;
+    let mut keys: Vec<Key> = output.items().map(<[u8]>::to_vec).collect();
+    if keys.iter().any(|key| is_include(key)) {
+        keys.extend(included(repository, git_dir).await?);
+    }
+    keys.sort();
+    keys.dedup();
+    Ok(keys)
+}
+
+fn is_include(key: &[u8]) -> bool {
+    key.starts_with(b"include.") || key.starts_with(b"includeif.")
+}
+
+/// The keys of every file that is included under any condition: one that does not hold here may hold in the processes that
+/// git starts, as in the worktree that it is making.
+async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
+    /// More than anybody has.
+    const MOST_FILES: usize = 100;
+    let mut keys = Vec::new();
+    let mut all: Vec<PathBuf> = files(repository, git_dir);
+    let mut next = 0;
+    while let Some(file) = all.get(next).cloned() {
+        next += 1;
+        if !file.is_file() {
+            continue;
+        }
+        let mut run = Run::new("git".into(), Duration::from_secs(10));
+        run.args.extend(["config", "--no-includes", "--list", "-z", "--file"].map(OsString::from));
+        run.args.push(file.clone().into());
+        run.dir = Some("/".into());
+        run.env.extend([("GIT_CONFIG_NOSYSTEM".into(), "1".into()), ("LC_ALL".into(), "C".into())]);
+        let output = run.output().await?.require_success()?;
+        for item in output.items() {
+            let (key, value) = item.split_at(item.iter().position(|&byte| byte == b'\n').unwrap_or(item.len()));
+            keys.push(key.to_vec());
+            if !is_include(key) {
+                continue;
+            }
+            let named = resolved(&file, value.get(1..).unwrap_or_default());
+            let too_many = all.len() >= MOST_FILES;
+            let path =
+                named.filter(|_| !too_many).ok_or_else(|| GitError::Include { file: file.display().to_string() })?;
+            if !all.contains(&path) {
+                all.push(path);
+            }
+        }
+    }
+    Ok(keys)
+}
+
+/// Where an included file lies. What begins with another user's home is not looked for.
+fn resolved(including: &Path, named: &[u8]) -> Option<PathBuf> {
+    if let Some(below) = named.strip_prefix(b"~/") {
+        // Everywhere else git is told of no home at all.
+        let home = std::env::var_os("HOME").unwrap_or_else(|| "/nonexistent".into());
+        return Some(PathBuf::from(home).join(OsStr::from_bytes(below)));
+    }
+    let plain = !named.is_empty() && !named.starts_with(b"~") && !named.starts_with(b"%(");
+    plain.then(|| including.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(named)))
+}
+
+/// What a key that names a program is set to instead; nothing for all others. Section and variable are lower case, the
+/// part between them is as it was written.
+fn harmless(key: &[u8]) -> Option<&'static str> {
+    let (first, last) = (key.iter().position(|&byte| byte == b'.')?, key.iter().rposition(|&byte| byte == b'.')?);
+    // Both are plain; only what stands between them can be anything.
+    let (section, variable) = (str::from_utf8(&key[..first]).ok()?, str::from_utf8(&key[last + 1..]).ok()?);
+    match (section, variable) {
+        ("core", "fsmonitor") => Some("false"),
+        ("core", "hookspath") => Some("/dev/null"),
+        ("core", "sshcommand" | "editor" | "askpass" | "gitproxy" | "alternaterefscommand") => Some("false"),
+        ("core", "pager") | ("pager", _) => Some("cat"),
+        // An empty filter passes everything through; a required one would refuse instead.
+        ("filter", "clean" | "smudge" | "process") => Some(""),
+        ("filter", "required") => Some("false"),
+        // A merge driver that fails makes a conflict. An empty one would silently take one side.
+        ("merge", "driver") => Some("false"),
+        ("diff", "external" | "command" | "textconv") => Some("false"),
+        ("difftool" | "mergetool" | "browser" | "man", "cmd") => Some("false"),
+        ("gpg", "program" | "defaultkeycommand") => Some("false"),
+        ("credential", "helper") => Some(""),
+        ("uploadpack", "packobjectshook") => Some("false"),
+        ("sequence", "editor") | ("interactive", "difffilter") => Some("false"),
+        ("trailer", "command" | "cmd") => Some("true"),
+        ("hook", "command") => Some("true"),
+        ("remote", "uploadpack" | "receivepack" | "vcs" | "proxy") => Some("false"),
+        ("submodule", "update") => Some("none"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_known_by_their_keys() {
+        for key in [
+            "core.fsmonitor",
+            "core.hookspath",
+            "filter.lfs.process",
+            "filter.a.b.clean",
+            "merge.Ours.driver",
+            "diff.pdf.textconv",
+            "credential.https://x.example.helper",
+            "gpg.ssh.program",
+        ] {
+            assert!(harmless(key.as_bytes()).is_some(), "{key}");
+        }
+        for key in ["core.bare", "user.name", "branch.main.remote", "remote.origin.url", "filter"] {
+            assert_eq!(harmless(key.as_bytes()), None, "{key}");
+        }
+        assert!(harmless(b"filter.\xff.clean").is_some());
+    }
+}

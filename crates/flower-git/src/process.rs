@@ -1,0 +1,220 @@
+//! One git process: its environment is what we say, its answer is bounded, and it ends at its deadline.
+
+use crate::GitError;
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
+use std::ffi::{OsStr, OsString};
+use std::io::{PipeReader, PipeWriter};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+
+/// A status of a million files fits; what is longer is a bug or an attack.
+const MOST_OUTPUT: usize = 256 * 1024 * 1024;
+const MOST_ERRORS: usize = 64 * 1024;
+/// Between asking it to end and making it end.
+const GRACE: Duration = Duration::from_secs(3);
+
+#[derive(Debug)]
+pub(super) struct Run {
+    program: OsString,
+    pub(super) args: Vec<OsString>,
+    pub(super) env: Vec<(OsString, OsString)>,
+    pub(super) dir: Option<PathBuf>,
+    pub(super) input: Option<Vec<u8>>,
+    /// Where its input comes from, and where its answer goes, if another process is there.
+    pub(super) reads: Option<PipeReader>,
+    pub(super) writes: Option<PipeWriter>,
+    /// The longest answer.
+    pub(super) most: usize,
+    /// The most memory, where what it works on is not to be trusted.
+    pub(super) memory: Option<u64>,
+    pub(super) deadline: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: Vec<u8>,
+    pub stderr: String,
+    /// What was run, for the error.
+    command: String,
+}
+
+impl Run {
+    pub(super) fn new(program: OsString, deadline: Duration) -> Run {
+        Run {
+            program,
+            args: Vec::new(),
+            env: Vec::new(),
+            dir: None,
+            input: None,
+            reads: None,
+            writes: None,
+            most: MOST_OUTPUT,
+            memory: None,
+            deadline,
+        }
+    }
+
+    /// The words of the command without what leads to it, for errors.
+    fn name(&self) -> String {
+        let own = self.args.iter().rposition(|arg| arg == "git").map_or(0, |at| at + 1);
+        // What is set for this one call says nothing about what it is.
+        let set = self.args[own..].chunks(2).take_while(|pair| pair[0] == "-c").count() * 2;
+        let words = self.args[own..].iter().skip(set).take(3).map(|arg| arg.to_string_lossy().into_owned());
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) async fn output(self) -> Result<Output, GitError> {
+        let command = self.name();
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+        let mut process = Command::new(place_of(&self.program, &path));
+        process.args(&self.args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        process.env("PATH", path);
+        process.envs(self.env.iter().map(|(name, value)| (name, value)));
+        // A group of its own, so that its children end with it.
+        process.process_group(0);
+        if let Some(dir) = &self.dir {
+            process.current_dir(dir);
+        }
+        if self.input.is_some() {
+            process.stdin(Stdio::piped());
+        }
+        if let Some(reads) = self.reads {
+            process.stdin(reads);
+        }
+        if let Some(writes) = self.writes {
+            process.stdout(writes);
+        }
+        let child = process.spawn().map_err(|error| GitError::NotStarted(error.to_string()))?;
+        // Our ends of its pipes, without which the other process would never see them end.
+        drop(process);
+        let mut group = Group { id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) };
+        if let Some(most) = self.memory {
+            group
+                .bound_memory(most)
+                .map_err(|error| GitError::Io { command: command.clone(), error: error.to_string() })?;
+        }
+        let talk = converse(child, self.input.unwrap_or_default(), self.most);
+        let answer = tokio::time::timeout(self.deadline, talk).await;
+        match answer {
+            Ok(Ok(Some((code, stdout, stderr)))) => {
+                group.id = None;
+                let stderr = String::from_utf8_lossy(&stderr).trim().to_owned();
+                Ok(Output { code, stdout, stderr, command })
+            }
+            Ok(Ok(None)) => Err(GitError::TooMuch { command, most: self.most }),
+            Ok(Err(error)) => Err(GitError::Io { command, error: error.to_string() }),
+            Err(_) => Err(GitError::Deadline { command, seconds: self.deadline.as_secs() }),
+        }
+    }
+}
+
+/// Where a program is, so that it is started by its whole path: for a name, with a PATH that we set, the standard library
+/// copies all of the daemon's memory maps only to look for it.
+fn place_of(program: &OsStr, path: &OsStr) -> PathBuf {
+    let program = Path::new(program);
+    if program.components().count() > 1 {
+        return program.to_owned();
+    }
+    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|place| {
+        place.is_absolute()
+            && place.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    });
+    // Then starting it says what is missing.
+    found.unwrap_or_else(|| program.to_owned())
+}
+
+impl Output {
+    pub(super) fn require_success(self) -> Result<Output, GitError> {
+        if self.code == 0 {
+            return Ok(self);
+        }
+        Err(GitError::Failed { command: self.command, code: self.code, stderr: self.stderr })
+    }
+
+    /// The answer without its last line break.
+    pub fn line(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
+    }
+
+    /// The answer of a command that ends each item with NUL.
+    pub fn items(&self) -> impl Iterator<Item = &[u8]> {
+        self.stdout.split(|&byte| byte == 0).filter(|item| !item.is_empty())
+    }
+}
+
+/// A process group that ends when this goes, however it goes: first asked, so that git removes its locks.
+struct Group {
+    id: Option<Pid>,
+}
+
+impl Group {
+    /// Files that it only reads do not count.
+    fn bound_memory(&self, most: u64) -> rustix::io::Result<()> {
+        let limit = Rlimit { current: Some(most), maximum: Some(most) };
+        match prlimit(self.id, Resource::Data, limit) {
+            // It has ended already.
+            Err(rustix::io::Errno::SRCH) => Ok(()),
+            done => done.map(|_| ()),
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(id) = self.id {
+            // Nobody is left of it, or it is ours.
+            let _ = kill_process_group(id, signal);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(id) = self.id else { return };
+        self.signal(Signal::TERM);
+        std::thread::spawn(move || {
+            std::thread::sleep(GRACE);
+            let _ = kill_process_group(id, Signal::KILL);
+        });
+    }
+}
+
+type Answer = (i32, Vec<u8>, Vec<u8>);
+
+/// Writes, reads and waits at once. Nothing means that the answer was too long.
+async fn converse(mut child: Child, input: Vec<u8>, most: usize) -> std::io::Result<Option<Answer>> {
+    let stdin = child.stdin.take();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let write = async {
+        if let Some(mut stdin) = stdin {
+            // It may have heard enough before the end.
+            let _ = stdin.write_all(&input).await;
+        }
+    };
+    let errors = async {
+        let Some(mut stderr) = stderr else { return Ok(Vec::new()) };
+        let kept = read(&mut stderr, MOST_ERRORS).await?;
+        tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
+        Ok::<_, std::io::Error>(kept)
+    };
+    let answer = async {
+        let Some(mut stdout) = stdout else { return Ok(Some(Vec::new())) };
+        let answer = read(&mut stdout, most + 1).await?;
+        // Dropped here when it is too long, so that the process notices instead of waiting for us.
+        Ok::<_, std::io::Error>((answer.len() <= most).then_some(answer))
+    };
+    let ((), stdout, stderr) = tokio::join!(write, answer, errors);
+    let Some(stdout) = stdout? else { return Ok(None) };
+    let status = child.wait().await?;
+    let code = std::os::unix::process::ExitStatusExt::signal(&status).map_or(status.code().unwrap_or(-1), |s| 128 + s);
+    Ok(Some((code, stdout, stderr?)))
+}
+
+async fn read(from: &mut (impl AsyncRead + Unpin), most: usize) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most as u64).read_to_end(&mut bytes).await?;
+    Ok(bytes)
+}

@@ -1,0 +1,287 @@
+//! One connection, to either database, behind the same two calls. Statements are plain SQL with `$1` for both.
+
+use super::error::StoreError;
+use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+use std::collections::HashMap;
+
+/// A parameter of a statement. Whole numbers and text are all we store.
+#[derive(Clone, Copy, Debug)]
+pub enum Param<'a> {
+    Null,
+    Int(i64),
+    Text(&'a str),
+}
+
+impl From<u64> for Param<'_> {
+    fn from(n: u64) -> Self {
+        // Numbers count events and briefs; i64 lasts longer than any of them.
+        Param::Int(i64::try_from(n).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<bool> for Param<'_> {
+    fn from(b: bool) -> Self {
+        Param::Int(i64::from(b))
+    }
+}
+
+impl<'a> From<&'a str> for Param<'a> {
+    fn from(text: &'a str) -> Self {
+        Param::Text(text)
+    }
+}
+
+impl<'a> From<&'a String> for Param<'a> {
+    fn from(text: &'a String) -> Self {
+        Param::Text(text)
+    }
+}
+
+impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Param::Null, Into::into)
+    }
+}
+
+/// The parameters of a statement, each converted.
+macro_rules! params {
+    ($($value:expr),* $(,)?) => { &[$($crate::conn::Param::from($value)),*] };
+}
+pub(crate) use params;
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Null,
+    Int(i64),
+    Real(f64),
+    Text(String),
+}
+
+/// A row of an answer, read by position. A column of another type than asked for is a damaged or foreign database.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row(pub Vec<Value>);
+
+impl Row {
+    pub fn int(&self, column: usize) -> Result<u64, StoreError> {
+        match self.0.get(column) {
+            Some(Value::Int(n)) => u64::try_from(*n).map_err(|_| wrong(column, "a count")),
+            _ => Err(wrong(column, "a whole number")),
+        }
+    }
+
+    pub fn opt_int(&self, column: usize) -> Result<Option<u64>, StoreError> {
+        if self.is_null(column) { Ok(None) } else { self.int(column).map(Some) }
+    }
+
+    pub fn real(&self, column: usize) -> Result<f64, StoreError> {
+        match self.0.get(column) {
+            Some(Value::Real(x)) => Ok(*x),
+            _ => Err(wrong(column, "a number")),
+        }
+    }
+
+    pub fn text(&self, column: usize) -> Result<String, StoreError> {
+        match self.0.get(column) {
+            Some(Value::Text(text)) => Ok(text.clone()),
+            _ => Err(wrong(column, "text")),
+        }
+    }
+
+    /// The first column, as the JSON of a state that decisions are taken on.
+    pub fn state<T: serde::de::DeserializeOwned>(&self) -> Result<T, StoreError> {
+        serde_json::from_str(&self.text(0)?)
+            .map_err(|error| StoreError::Corrupt(format!("the state in a row cannot be read: {error}")))
+    }
+
+    pub fn opt_text(&self, column: usize) -> Result<Option<String>, StoreError> {
+        if self.is_null(column) { Ok(None) } else { self.text(column).map(Some) }
+    }
+
+    fn is_null(&self, column: usize) -> bool {
+        matches!(self.0.get(column), Some(Value::Null))
+    }
+}
+
+fn wrong(column: usize, expected: &str) -> StoreError {
+    StoreError::Corrupt(format!("column {column} is not {expected}"))
+}
+
+pub struct Postgres {
+    client: postgres::Client,
+    statements: HashMap<String, postgres::Statement>,
+}
+
+pub enum Conn {
+    Sqlite(rusqlite::Connection),
+    Postgres(Box<Postgres>),
+}
+
+impl Conn {
+    pub fn postgres(client: postgres::Client) -> Conn {
+        Conn::Postgres(Box::new(Postgres { client, statements: HashMap::new() }))
+    }
+
+    /// Runs a statement and says how many rows it changed.
+    pub fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        match self {
+            Conn::Sqlite(db) => {
+                let mut statement = db.prepare_cached(sql)?;
+                bind(&mut statement, params)?;
+                Ok(statement.raw_execute()? as u64)
+            }
+            Conn::Postgres(db) => {
+                let statement = db.statement(sql)?;
+                Ok(db.client.execute(&statement, &references(params))?)
+            }
+        }
+    }
+
+    pub fn rows(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut rows = Vec::new();
+        self.each_row(sql, params, &mut |row| rows.push(row))?;
+        Ok(rows)
+    }
+
+    /// Hands over one row after the other, however many there are.
+    pub fn each_row(&mut self, sql: &str, params: &[Param<'_>], take: &mut dyn FnMut(Row)) -> Result<(), StoreError> {
+        match self {
+            Conn::Sqlite(db) => {
+                let mut statement = db.prepare_cached(sql)?;
+                let columns = statement.column_count();
+                bind(&mut statement, params)?;
+                let mut rows = statement.raw_query();
+                while let Some(row) = rows.next()? {
+                    take(Row((0..columns).map(|i| sqlite_value(row, i)).collect::<Result<_, _>>()?));
+                }
+            }
+            Conn::Postgres(db) => {
+                use postgres::fallible_iterator::FallibleIterator;
+                let statement = db.statement(sql)?;
+                let mut rows = db.client.query_raw(&statement, params)?;
+                while let Some(row) = rows.next()? {
+                    take(Row((0..row.len()).map(|i| postgres_value(&row, i)).collect::<Result<_, _>>()?));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn row(&mut self, sql: &str, params: &[Param<'_>]) -> Result<Option<Row>, StoreError> {
+        Ok(self.rows(sql, params)?.into_iter().next())
+    }
+
+    /// Several statements without parameters, as in a migration.
+    pub fn script(&mut self, sql: &str) -> Result<(), StoreError> {
+        match self {
+            Conn::Sqlite(db) => Ok(db.execute_batch(sql)?),
+            Conn::Postgres(db) => Ok(db.client.batch_execute(sql)?),
+        }
+    }
+
+    /// Closing this connection leaves the files as they are. After a sync has failed nobody knows what a later one would
+    /// mean, and SQLite would do one to tidy up.
+    pub fn leave_files(&self) {
+        if let Conn::Sqlite(db) = self {
+            use rusqlite::config::DbConfig;
+            if let Err(error) = db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true) {
+                tracing::warn!("the database will be tidied up when it is closed: {error}");
+            }
+        }
+    }
+
+    /// A connection that the other side closed is of no more use.
+    pub fn is_broken(&self) -> bool {
+        match self {
+            Conn::Sqlite(_) => false,
+            Conn::Postgres(db) => db.client.is_closed(),
+        }
+    }
+}
+
+impl Postgres {
+    fn statement(&mut self, sql: &str) -> Result<postgres::Statement, StoreError> {
+        if let Some(statement) = self.statements.get(sql) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(sql)?;
+        self.statements.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+}
+
+impl rusqlite::ToSql for Param<'_> {
+    fn to_sql(&self) -> rusqlite::Result<rusqlite::types::ToSqlOutput<'_>> {
+        use rusqlite::types::{ToSqlOutput, ValueRef};
+        Ok(ToSqlOutput::Borrowed(match self {
+            Param::Null => ValueRef::Null,
+            Param::Int(n) => ValueRef::Integer(*n),
+            Param::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(
+        &self,
+        kind: &Type,
+        out: &mut postgres::types::private::BytesMut,
+    ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        match self {
+            Param::Null => Ok(IsNull::Yes),
+            Param::Int(n) => n.to_sql_checked(kind, out),
+            Param::Text(text) => text.to_sql_checked(kind, out),
+        }
+    }
+
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+fn references<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
+    params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
+}
+
+/// SQLite takes `$3` for a name and numbers parameters as they first occur; we mean the third.
+fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
+    if statement.parameter_count() != params.len() {
+        let (given, taken) = (params.len(), statement.parameter_count());
+        return Err(StoreError::Sql(format!("{given} parameters for a statement that takes {taken}")));
+    }
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.strip_prefix('$')?.parse::<usize>().ok());
+        let param = number.and_then(|number| params.get(number.checked_sub(1)?));
+        let param = param.ok_or_else(|| StoreError::Sql("a parameter without a value".into()))?;
+        statement.raw_bind_parameter(index, param)?;
+    }
+    Ok(())
+}
+
+fn sqlite_value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value, StoreError> {
+    use rusqlite::types::ValueRef;
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(n) => Value::Int(n),
+        ValueRef::Real(x) => Value::Real(x),
+        // Whoever edits the file by hand can put anything into a text column; it must be shown, not crash us.
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
+    })
+}
+
+fn postgres_value(row: &postgres::Row, column: usize) -> Result<Value, StoreError> {
+    let kind = row.columns()[column].type_();
+    let value = if *kind == Type::INT8 {
+        row.try_get::<_, Option<i64>>(column)?.map(Value::Int)
+    } else if *kind == Type::INT4 {
+        row.try_get::<_, Option<i32>>(column)?.map(|n| Value::Int(i64::from(n)))
+    } else if *kind == Type::FLOAT8 {
+        row.try_get::<_, Option<f64>>(column)?.map(Value::Real)
+    } else if *kind == Type::FLOAT4 {
+        row.try_get::<_, Option<f32>>(column)?.map(|x| Value::Real(f64::from(x)))
+    } else {
+        row.try_get::<_, Option<String>>(column)?.map(Value::Text)
+    };
+    Ok(value.unwrap_or(Value::Null))
+}

@@ -1,0 +1,137 @@
+//! The terminals of agents: what they show, as it comes, and what is typed into them.
+
+use super::answer::Rejection;
+use super::extract::{Body, Bytes, Path, Query, Who};
+use super::guard::bearer;
+use super::serve::Shutdown;
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::IntoResponse;
+use flower_contract::error::ProblemEnvelope;
+use flower_contract::request::TerminalSize;
+use flower_core::Door;
+use flower_engine::App;
+use flower_engine::agents::terminals::Watching;
+use futures_util::stream;
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use serde::Deserialize;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use utoipa::IntoParams;
+
+/// More than anybody types or pastes at once.
+const MOST_KEYS: usize = 64 * 1024;
+/// How soon a reader is turned away whose token was taken back.
+const DOUBT: Duration = Duration::from_secs(5);
+/// At the end of the output, if it is the end of the program: its exit code.
+const EXIT: &str = "x-flower-exit";
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TerminalQuery {
+    /// Begin with the byte at this position; if it is gone, with the oldest. Without it, begin with what is on the screen.
+    after: Option<u64>,
+}
+
+/// What its terminal shows, until its program ends. The header `x-flower-offset` is the position of the first byte, and the
+/// trailer `x-flower-exit` the exit code. Whoever falls far behind is dropped, and may go on from where they were.
+#[utoipa::path(get, path = "/api/agents/{name}/terminal", tag = "agents", params(("name" = String, Path), TerminalQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn show_terminal(
+    State(app): State<Arc<App>>,
+    Extension(shutdown): Extension<Shutdown>,
+    Who(caller): Who,
+    headers: HeaderMap,
+    Path(name): Path<String>,
+    Query(q): Query<TerminalQuery>,
+) -> Result<impl IntoResponse, Rejection> {
+    let watching = app.watch_terminal(&caller, &name, q.after).await?;
+    let position = watching.output.position();
+    let token = bearer(&headers).unwrap_or_default().to_owned();
+    let doubt = tokio::time::interval_at(tokio::time::Instant::now() + DOUBT, DOUBT);
+    let reader = Reader { app, watching, shutdown, token, doubt, at: position };
+    let frames = stream::unfold(Some(reader), |reader| async move {
+        let mut reader = reader?;
+        match reader.next().await? {
+            Piece::Bytes(bytes) => Some((Ok::<_, Infallible>(Frame::data(bytes.into())), Some(reader))),
+            Piece::End(trailers) => Some((Ok(Frame::trailers(trailers)), None)),
+        }
+    });
+    let headers = [
+        (header::CONTENT_TYPE.as_str(), "application/octet-stream".to_owned()),
+        (header::TRAILER.as_str(), EXIT.to_owned()),
+        ("x-flower-offset", position.to_string()),
+    ];
+    Ok((headers, axum::body::Body::new(StreamBody::new(frames))))
+}
+
+/// Types into its terminal.
+#[utoipa::path(post, path = "/api/agents/{name}/terminal/keys", tag = "agents", params(("name" = String, Path)),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn type_keys(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Bytes(keys): Bytes<MOST_KEYS>,
+) -> Result<StatusCode, Rejection> {
+    app.type_keys(&caller, &name, &keys).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Changes the size of its terminal, for everybody who looks at it.
+#[utoipa::path(post, path = "/api/agents/{name}/terminal/size", tag = "agents", params(("name" = String, Path)),
+    request_body = TerminalSize, responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn resize_terminal(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Body(b): Body<TerminalSize>,
+) -> Result<StatusCode, Rejection> {
+    app.resize_terminal(&caller, &name, b.columns, b.rows)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+struct Reader {
+    app: Arc<App>,
+    watching: Watching,
+    shutdown: Shutdown,
+    token: String,
+    doubt: tokio::time::Interval,
+    /// The position that the reader expects next.
+    at: u64,
+}
+
+enum Piece {
+    Bytes(Vec<u8>),
+    End(HeaderMap),
+}
+
+impl Reader {
+    /// Nothing when it is broken off.
+    async fn next(&mut self) -> Option<Piece> {
+        loop {
+            tokio::select! {
+                next = self.watching.output.next() => return match next {
+                    Some((at, bytes)) if at == self.at => {
+                        self.at += bytes.len() as u64;
+                        Some(Piece::Bytes(bytes))
+                    }
+                    // What is between is gone. Whoever comes again is told where they are.
+                    Some(_) => None,
+                    None => {
+                        let code = self.watching.terminal.ended().await;
+                        Some(Piece::End(HeaderMap::from_iter([(EXIT.parse().ok()?, HeaderValue::from(code))])))
+                    }
+                },
+                () = self.shutdown.begun() => return None,
+                _ = self.doubt.tick() => {
+                    self.app.identify(&self.token, Door::Api).await.ok()?;
+                }
+            }
+        }
+    }
+}

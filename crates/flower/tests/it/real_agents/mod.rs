@@ -1,0 +1,9 @@
+//! Real agents against a scripted model, inside flower's jail. `cargo xtask test --real-agents` runs them; without it only
+//! the model is tested.
+
+mod acp;
+mod agent;
+mod claude;
+mod codex;
+mod model;
+mod wire;
