@@ -4,6 +4,7 @@
 
 pub mod error;
 pub mod request;
+pub mod schema;
 pub mod view;
 
 /// The version that CLI and daemon compare.

@@ -1,10 +1,11 @@
 //! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
 
+use crate::schema;
 use flower_core::landing::Priority;
 use flower_core::readiness::DispatchKind;
 use flower_core::review::Side;
 use flower_core::worktree::{Seal, Sort};
-use flower_core::{BriefKind, LinkKind, Role, Status};
+use flower_core::{BriefKind, Role};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use utoipa::ToSchema;
@@ -13,6 +14,7 @@ use utoipa::ToSchema;
 pub struct NewBrief {
     pub title: String,
     /// `feature` unless said.
+    #[schema(value_type = Option<schema::BriefKind>)]
     pub kind: Option<BriefKind>,
     /// Waits as a proposed plan.
     pub spec: Option<String>,
@@ -32,6 +34,7 @@ pub struct NewBrief {
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 pub struct EditBrief {
     pub title: Option<String>,
+    #[schema(value_type = Option<schema::BriefKind>)]
     pub kind: Option<BriefKind>,
     /// 0 takes it out of its epic.
     pub epic: Option<u64>,
@@ -64,7 +67,7 @@ pub struct Refine {
 
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct SetStatus {
-    #[schema(value_type = Status)]
+    #[schema(value_type = schema::Status)]
     pub status: String,
     pub why: Option<String>,
 }
@@ -78,7 +81,7 @@ pub struct Needs {
 
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct NewLink {
-    #[schema(value_type = LinkKind)]
+    #[schema(value_type = schema::LinkKind)]
     pub kind: String,
     pub target: String,
     pub label: Option<String>,
@@ -128,6 +131,7 @@ pub struct WriteScratchpad {
 pub struct IssueToken {
     pub agent: String,
     /// `worker` unless said.
+    #[schema(value_type = Option<schema::Role>)]
     pub role: Option<Role>,
     pub brief: Option<u64>,
     pub worktree: Option<String>,
@@ -137,8 +141,10 @@ pub struct IssueToken {
 pub struct NewWorktree {
     pub name: String,
     /// `ephemeral` unless said.
+    #[schema(value_type = Option<schema::Sort>)]
     pub sort: Option<Sort>,
     /// `sealed` unless said.
+    #[schema(value_type = Option<schema::Seal>)]
     pub seal: Option<Seal>,
     /// Any commit, branch or tag; MAIN's branch unless said.
     pub from: Option<String>,
@@ -168,6 +174,7 @@ pub struct Approve {
 pub struct Land {
     pub briefs: Vec<u64>,
     pub title: Option<String>,
+    #[schema(value_type = Option<schema::Priority>)]
     pub priority: Option<Priority>,
 }
 
@@ -206,6 +213,7 @@ pub struct LandSettings {
 #[serde(default, deny_unknown_fields)]
 pub struct NewDispatch {
     /// What the brief naturally asks for unless said.
+    #[schema(value_type = Option<schema::DispatchKind>)]
     pub kind: Option<DispatchKind>,
     /// The profile that it is for; anybody unless said.
     pub agent: Option<String>,
@@ -289,6 +297,7 @@ pub struct NewComment {
     pub line: u64,
     /// Without it, the worktree's own.
     #[serde(default)]
+    #[schema(value_type = Option<schema::Side>)]
     pub side: Option<Side>,
     pub text: String,
     /// The line as it was read. If another one stands there by now, nothing is said about it.
@@ -313,6 +322,7 @@ pub struct SpawnAgent {
     pub standing: bool,
     /// `worker` unless said.
     #[serde(default)]
+    #[schema(value_type = Option<schema::Role>)]
     pub role: Option<Role>,
 }
 

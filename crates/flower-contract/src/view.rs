@@ -3,18 +3,17 @@
 mod agents;
 mod dispatches;
 mod landings;
-mod said;
 mod worktrees;
 
 pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
-pub use said::said;
 pub use worktrees::*;
 
+use crate::schema;
 use flower_core::landing::State;
 use flower_core::readiness::Readiness;
-use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status};
+use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -24,7 +23,9 @@ use utoipa::ToSchema;
 pub struct BriefView {
     pub number: u64,
     pub title: String,
+    #[schema(value_type = schema::BriefKind)]
     pub kind: BriefKind,
+    #[schema(value_type = schema::Status)]
     pub status: Status,
     pub spec: SpecView,
     pub projects: Vec<BriefProject>,
@@ -34,9 +35,11 @@ pub struct BriefView {
     pub dispatchable: Dispatchable,
     /// Where a parked one goes back to.
     #[serde(default)]
+    #[schema(value_type = Option<schema::Status>)]
     pub parked_from: Option<Status>,
     pub auto_dispatch: bool,
     pub design_loop: bool,
+    #[schema(value_type = Vec<schema::Participant>)]
     pub participants: Vec<Participant>,
     pub links: Vec<LinkView>,
     pub open_questions: Vec<u64>,
@@ -49,7 +52,9 @@ pub struct BriefView {
 pub struct BriefRow {
     pub number: u64,
     pub title: String,
+    #[schema(value_type = schema::BriefKind)]
     pub kind: BriefKind,
+    #[schema(value_type = schema::Status)]
     pub status: Status,
     pub epic: Option<u64>,
     pub projects: Vec<String>,
@@ -122,6 +127,7 @@ pub struct SpecVersionView {
     pub origin: String,
     pub base: u64,
     pub why: Option<String>,
+    #[schema(value_type = schema::Actor)]
     pub by: Actor,
     pub at: String,
     pub accepted: bool,
@@ -158,6 +164,10 @@ pub struct EventView {
     /// What happened, in words. Not in exports: it is no part of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
+    /// What it changes; a reader of one of these reads it again. Not in exports.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<schema::Topic>)]
+    pub topics: Vec<Topic>,
 }
 
 /// As recorded; the type is a text, so that a damaged event can still be shown.
@@ -188,14 +198,16 @@ impl From<&Recorded> for EventView {
             version: event.version,
             schema: event.schema,
             said: None,
+            topics: Vec::new(),
         }
     }
 }
 
 impl EventView {
-    /// With what happened in words.
+    /// With what happened in words, and what it changes.
     pub fn told(event: &Recorded) -> EventView {
-        EventView { said: Some(said(&event.kind, &event.body)), ..EventView::from(event) }
+        let described = event.description();
+        EventView { said: Some(described.summary), topics: described.topics.to_vec(), ..EventView::from(event) }
     }
 }
 
@@ -313,6 +325,7 @@ pub struct RemovedProject {
 pub struct TokenView {
     pub id: String,
     pub agent: String,
+    #[schema(value_type = schema::Role)]
     pub role: Role,
     pub brief: Option<u64>,
     pub worktree: Option<String>,
@@ -382,6 +395,7 @@ pub struct MainSummary {
 pub struct NextLanding {
     pub id: u64,
     pub title: String,
+    #[schema(value_type = schema::State)]
     pub state: State,
     /// Where it stands, in words.
     pub reason: String,

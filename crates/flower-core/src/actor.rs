@@ -2,7 +2,6 @@
 
 use crate::word::words;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 words! {
     /// What sort of actor stands behind an event.
@@ -19,7 +18,7 @@ words! {
     Role ("role") { Operator = "operator", Orchestrator = "orchestrator", Worker = "worker", Ops = "ops" }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
     #[serde(rename = "type")]
     pub sort: ActorType,

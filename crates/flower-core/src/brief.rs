@@ -17,7 +17,6 @@ use crate::readiness::DispatchKind;
 use crate::word::words;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use utoipa::ToSchema;
 
 words! {
     BriefKind ("kind of brief") {
@@ -57,7 +56,7 @@ impl Status {
 }
 
 /// Whoever acted on a brief.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant {
     pub name: String,
     #[serde(rename = "type")]

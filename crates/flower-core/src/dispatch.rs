@@ -21,7 +21,6 @@ use crate::world::World;
 use crate::{Event, brief, event};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use utoipa::ToSchema;
 
 words! {
     DispatchState ("dispatch state") {
@@ -89,7 +88,7 @@ pub struct Run {
 }
 
 /// What was handed back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     pub summary: String,
     pub not_done: Option<String>,

@@ -4,6 +4,7 @@
 use crate::actor::{ActorType, Role};
 use crate::agent::{Author, Ending};
 use crate::brief::{BriefKind, Status};
+use crate::description::Description;
 use crate::landing::{Check, Priority, Source, Verdict};
 use crate::link::LinkKind;
 use crate::main_branch::{Alarm, Settlement};
@@ -12,7 +13,6 @@ use crate::readiness::DispatchKind;
 use crate::review::Remark;
 use crate::worktree::{Seal, Sort};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 /// The schema version that this program writes. A newer one is kept and shown, not understood.
 pub const SCHEMA: u64 = 1;
@@ -352,7 +352,7 @@ events! {
 }
 
 /// A picture in the blob store, named by the SHA-256 of its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
     pub sha256: String,
     /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
@@ -436,5 +436,11 @@ pub struct Recorded {
 impl Recorded {
     pub fn event(&self) -> Result<Event, serde_json::Error> {
         Event::decode(&self.kind, self.schema, &self.body)
+    }
+
+    /// What it says to its readers. A damaged event is shown as the text that is there.
+    pub fn description(&self) -> Description {
+        let damaged = |_| Event::Unknown { kind: self.kind.clone(), body: self.body.clone() };
+        self.event().unwrap_or_else(damaged).description()
     }
 }

@@ -17,7 +17,6 @@ use crate::world::World;
 use crate::{Event, event};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use utoipa::ToSchema;
 
 words! {
     State ("landing state") {
@@ -64,7 +63,7 @@ words! {
 }
 
 /// One check that has run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
     pub name: String,
     pub ok: bool,

@@ -5,7 +5,6 @@ use crate::dispatch::Dispatch;
 use crate::main_branch::Main;
 use crate::word::words;
 use serde::Serialize;
-use utoipa::ToSchema;
 
 words! {
     DispatchKind ("kind of dispatch") {
@@ -18,13 +17,13 @@ words! {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Readiness {
     pub ok: bool,
     pub reasons: Vec<Reason>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
     /// Stable, for programs: `closed`, `parked`, `missing_plan`, `missing_spec`, `open_dependency`, `in_progress`,
     /// `in_review`, `epic`, `nothing_to_mend`, `dispatched`; of what only waits `no_agent`, `no_profile`,

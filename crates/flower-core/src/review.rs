@@ -9,7 +9,6 @@ use crate::text;
 use crate::word::words;
 use crate::world::World;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 words! {
     /// Of a difference: what MAIN has, or what the worktree has.
@@ -17,7 +16,7 @@ words! {
 }
 
 /// A place in the changes of a worktree, and what is said about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
     pub project: String,
     pub worktree: String,

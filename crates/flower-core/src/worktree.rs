@@ -13,7 +13,6 @@ use crate::word::words;
 use crate::world::World;
 use crate::{Event, event};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 words! {
     /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
@@ -59,7 +58,7 @@ pub struct Worktree {
     pub displaced: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     /// The newest commit of its branch.
     pub tip: String,

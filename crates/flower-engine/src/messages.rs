@@ -5,7 +5,7 @@ use super::stirs::Stirs;
 use flower_contract::error::Problem;
 use flower_contract::view::{EventView, HeardView, MessageView};
 use flower_core::event::MessageSent;
-use flower_core::{Caller, Command, Event, Recorded};
+use flower_core::{Caller, Command, Event, News, Recorded};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{beside, dispatches, tables};
 
@@ -13,24 +13,6 @@ use flower_store::{beside, dispatches, tables};
 const MOST: u64 = 50;
 /// Events of a brief that are looked through at once.
 const PAGE: u64 = 500;
-
-/// What happens to a brief, and whoever works on it should hear of.
-const NEWS: &[&str] = &[
-    "plan_proposed",
-    "refinement",
-    "spec_snapshot",
-    "status_changed",
-    "comment_added",
-    "decision_made",
-    "dependency_added",
-    "dispatch_cancelled",
-    "dispatch_expired",
-    "landing_rejected",
-    "landing_held",
-    "landed",
-    "rolled_back",
-    "lease_breached",
-];
 
 impl App {
     pub async fn send_message(&self, caller: &Caller, to: &str, text: String) -> Result<MessageView, Problem> {
@@ -65,7 +47,7 @@ impl App {
         let (after, messages, mut events) = read.await?;
         let looked_through = events.last().map_or(after, |event| event.seq);
         let whole = (events.len() as u64) < PAGE;
-        events.retain(|event| NEWS.contains(&event.kind.as_str()) && event.actor_name != caller.actor.name);
+        events.retain(|event| event.description().news > News::No && event.actor_name != caller.actor.name);
         let more = !whole || messages.len() as u64 == MOST;
         if take {
             let last_message = messages.last().map_or(after, |message| message.seq);

@@ -30,18 +30,19 @@ mod writer;
 pub use conn::Conn;
 pub use dialect::Location;
 pub use error::StoreError;
-pub use live::{Live, LiveEvent};
+pub use live::{Follower, Live, LiveEvent};
 pub use verify::Verdict;
 pub use writer::Now;
 
 use blobs::Blobs;
-use flower_core::{Caller, Command, Recorded};
+use flower_core::{Caller, Command, Recorded, Topic};
 use head::{HeadFile, Proof};
 use known::Known;
 use log::Tail;
 use rebuild::Rebuilt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, QUEUE, Writer};
 
@@ -183,6 +184,11 @@ impl Store {
 
     pub fn live(&self) -> &Live {
         &self.inner.live
+    }
+
+    /// Waits for events that change one of these topics.
+    pub fn follow(&self, topics: &'static [Topic], settle: Duration) -> Follower {
+        Follower::new(self.inner.live.clone(), topics, settle)
     }
 
     pub fn blobs(&self) -> &Blobs {

@@ -1,8 +1,9 @@
 //! Live events: the newest ones in memory, and a bell. Whoever reads slower than this remembers goes back to the log.
 
-use flower_core::Recorded;
+use flower_core::{Recorded, Topic};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock, RwLock};
+use std::time::Duration;
 use tokio::sync::watch;
 
 const MOST_EVENTS: usize = 4096;
@@ -12,6 +13,8 @@ const MOST_BYTES: usize = 16 * 1024 * 1024;
 #[derive(Debug)]
 pub struct LiveEvent {
     pub recorded: Recorded,
+    /// What it changes.
+    pub topics: &'static [Topic],
     pub rendered: OnceLock<Vec<u8>>,
 }
 
@@ -57,7 +60,11 @@ impl Live {
             }
             head = recorded.seq;
             ring.bytes += recorded.body.len();
-            ring.events.push_back(Arc::new(LiveEvent { recorded, rendered: OnceLock::new() }));
+            ring.events.push_back(Arc::new(LiveEvent {
+                topics: recorded.description().topics,
+                recorded,
+                rendered: OnceLock::new(),
+            }));
             while ring.events.len() > MOST_EVENTS || ring.bytes > MOST_BYTES {
                 let Some(oldest) = ring.events.pop_front() else { break };
                 ring.bytes -= oldest.recorded.body.len();
@@ -79,6 +86,50 @@ impl Live {
         Some(ring.events.iter().skip(skip).take(limit).cloned().collect())
     }
 }
+
+/// Waits for events that change some topics. Background loops follow the log with this instead of being called.
+pub struct Follower {
+    live: Arc<Live>,
+    bell: watch::Receiver<u64>,
+    seen: u64,
+    topics: &'static [Topic],
+    /// Events that come together are reported together.
+    settle: Duration,
+}
+
+impl Follower {
+    /// Begins after the newest event.
+    pub fn new(live: Arc<Live>, topics: &'static [Topic], settle: Duration) -> Follower {
+        let bell = live.subscribe();
+        let seen = *bell.borrow();
+        Follower { live, bell, seen, topics, settle }
+    }
+
+    /// Returns once an event has changed one of the topics; an error means that the store is closed. A call that is
+    /// dropped before it returns loses nothing.
+    pub async fn changed(&mut self) -> Result<(), Closed> {
+        loop {
+            let head = *self.bell.borrow_and_update();
+            if head > self.seen {
+                // More events than are remembered count as a change.
+                let changed = self.live.after(self.seen, usize::MAX).is_none_or(|events| {
+                    events.iter().any(|event| event.topics.iter().any(|topic| self.topics.contains(topic)))
+                });
+                if changed {
+                    tokio::time::sleep(self.settle).await;
+                    self.seen = *self.bell.borrow_and_update();
+                    return Ok(());
+                }
+                self.seen = head;
+            }
+            self.bell.changed().await.map_err(|_| Closed)?;
+        }
+    }
+}
+
+/// The store is closed; nothing follows any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {

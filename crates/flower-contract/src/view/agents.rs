@@ -1,5 +1,6 @@
 //! Agents that flower runs, as the outside sees them.
 
+use crate::schema;
 use flower_core::agent::Ending;
 use flower_core::{Permission, Role};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,7 @@ pub struct AgentView {
     pub id: u64,
     pub name: String,
     pub profile: String,
+    #[schema(value_type = schema::Role)]
     pub role: Role,
     pub standing: bool,
     pub project: String,
@@ -75,6 +77,7 @@ pub struct FillView {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EndView {
+    #[schema(value_type = schema::Ending)]
     pub how: Ending,
     pub why: String,
     /// The last of what it said.

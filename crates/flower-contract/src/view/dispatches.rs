@@ -1,6 +1,7 @@
 //! Dispatches, path leases and messages as the outside sees them.
 
 use super::{EventView, ReasonView};
+use crate::schema;
 use flower_core::dispatch::{DispatchState, Outcome};
 use flower_core::readiness::DispatchKind;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,9 @@ pub struct DispatchView {
     pub brief: u64,
     /// The brief's.
     pub title: String,
+    #[schema(value_type = schema::DispatchKind)]
     pub kind: DispatchKind,
+    #[schema(value_type = schema::DispatchState)]
     pub state: DispatchState,
     /// Of the spec that it was asked for with.
     pub spec_version: u64,
@@ -26,6 +29,7 @@ pub struct DispatchView {
     /// Who holds it, or held it last.
     #[serde(default)]
     pub held_by: Option<String>,
+    #[schema(value_type = Option<schema::Outcome>)]
     pub result: Option<Outcome>,
     /// Why it waits, in words.
     pub waits: Vec<ReasonView>,

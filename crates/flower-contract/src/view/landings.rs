@@ -1,6 +1,7 @@
 //! Landings and MAIN, as the doors show them.
 
 use super::WorktreeView;
+use crate::schema;
 use flower_core::landing::{Priority, Source, State, Verdict};
 use flower_core::main_branch::Alarm;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ pub struct LandingView {
     pub id: u64,
     pub project: String,
     pub title: String,
+    #[schema(value_type = schema::Source)]
     pub source: Source,
     pub worktree: Option<String>,
     pub briefs: Vec<u64>,
@@ -19,11 +21,14 @@ pub struct LandingView {
     /// What MAIN is after it, or would be.
     pub merge_commit: Option<String>,
     pub onto: Option<String>,
+    #[schema(value_type = schema::State)]
     pub state: State,
     /// Where it stands and why, in words.
     pub reason: Option<String>,
     /// Of one that was rejected.
+    #[schema(value_type = Option<schema::Verdict>)]
     pub verdict: Option<Verdict>,
+    #[schema(value_type = schema::Priority)]
     pub priority: Priority,
     pub approved: bool,
     pub checks: Vec<CheckView>,
@@ -89,6 +94,7 @@ pub struct MainView {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct AlarmView {
+    #[schema(value_type = schema::Alarm)]
     pub what: Alarm,
     pub text: String,
     pub files: Vec<String>,
@@ -132,6 +138,7 @@ pub struct HistoryEntry {
     pub author: String,
     pub title: String,
     pub landing: Option<u64>,
+    #[schema(value_type = Option<schema::State>)]
     pub state: Option<State>,
     pub briefs: Vec<u64>,
     pub worktree: Option<String>,

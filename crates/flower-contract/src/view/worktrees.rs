@@ -1,5 +1,6 @@
 //! Worktrees, what they change, what is said about that, and what is kept of removed ones.
 
+use crate::schema;
 use flower_core::Worktree;
 use flower_core::review::Remark;
 use flower_core::worktree::{Archive, Seal, Sort, Stage};
@@ -13,7 +14,9 @@ pub struct WorktreeView {
     pub project: String,
     pub branch: String,
     pub path: String,
+    #[schema(value_type = schema::Sort)]
     pub sort: Sort,
+    #[schema(value_type = schema::Seal)]
     pub seal: Seal,
     /// `keyless`, or `served` with settings of its own.
     pub secrets: String,
@@ -93,6 +96,7 @@ pub struct CommitView {
 pub struct CommentView {
     pub id: u64,
     #[serde(flatten)]
+    #[schema(value_type = schema::Remark)]
     pub remark: Remark,
     pub by: String,
     pub at: String,
@@ -139,6 +143,7 @@ pub struct ArchiveView {
     pub project: String,
     pub branch: String,
     #[serde(flatten)]
+    #[schema(value_type = schema::Archive)]
     pub archive: Archive,
 }
 

@@ -11,7 +11,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::readiness::Reason;
-use flower_core::{Agent, Caller, Command, Dispatch, Role};
+use flower_core::{Agent, Caller, Command, Dispatch, Role, Topic};
 use flower_store::{agents, dispatches, landings};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,25 +25,16 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// Transcripts of agents that have ended: 30 days, as archives.
 const KEPT_SECONDS: i64 = 30 * 24 * 3_600;
 
-/// Kinds of events after which there may be something to do.
-const CONCERNS: &[&str] = &[
-    "agent_started",
-    "agent_stopped",
-    "agent_assigned",
-    "dispatch_requested",
-    "dispatch_executing",
-    "dispatch_expired",
-    "dispatch_handed_back",
-    "dispatch_failed",
-    "dispatch_cancelled",
-    "dispatch_claimed",
-    "permission_decided",
-    "decision_made",
-    "message_sent",
-    "comment_added",
-    "refinement",
-    "queue_thawed",
-    "landed",
+/// What may leave something to do for an agent, or start one.
+const TOPICS: &[Topic] = &[
+    Topic::Agents,
+    Topic::Briefs,
+    Topic::Dispatches,
+    Topic::Landings,
+    Topic::Messages,
+    Topic::Permissions,
+    Topic::Questions,
+    Topic::Specs,
 ];
 
 /// How things stand where a dispatch waits.
@@ -70,38 +61,15 @@ impl App {
     }
 
     pub async fn run_agents(self: Arc<Self>) {
-        let mut events = self.store.live().subscribe();
-        let mut seen = *events.borrow_and_update();
+        let mut changes = self.store.follow(TOPICS, SETTLE);
         loop {
             if let Err(problem) = self.supervise().await {
                 tracing::warn!("agents: {}", problem.message);
             }
             tokio::select! {
-                changed = events.changed() => {
-                    if changed.is_err() {
-                        return;
-                    }
-                    tokio::time::sleep(SETTLE).await;
-                }
+                changed = changes.changed() => if changed.is_err() { return },
                 () = self.agents.bell.notified() => {}
                 () = tokio::time::sleep(EVERY) => {}
-            }
-            // What does not concern agents is not worth a look, however much of it there is.
-            loop {
-                let head = *events.borrow_and_update();
-                let news = self.store.live().after(seen, usize::MAX);
-                let concerns = news.is_none_or(|news| {
-                    news.iter().any(|e| CONCERNS.contains(&e.recorded.kind.as_str())) || news.is_empty()
-                });
-                seen = head;
-                if concerns {
-                    break;
-                }
-                tokio::select! {
-                    changed = events.changed() => if changed.is_err() { return },
-                    () = self.agents.bell.notified() => break,
-                    () = tokio::time::sleep(EVERY) => break,
-                }
             }
             self.agents.wake_all();
         }

@@ -7,7 +7,7 @@ use flower_contract::error::Problem;
 use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
-use flower_core::{Caller, Command, Landing, Status};
+use flower_core::{Caller, Command, Landing, Status, Topic};
 use flower_store::{beside, dispatches, landings, tables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,48 +24,21 @@ const MOST_FIXES: usize = 5;
 /// Of each check's log that goes with a `fix`.
 const TAIL: usize = 3 * 1024;
 
-/// Kinds of events after which there may be something to do.
-const CONCERNS: &[&str] = &[
-    "brief_created",
-    "spec_snapshot",
-    "status_changed",
-    "dispatch_options_changed",
-    "dependency_dropped",
-    "dependency_met",
-    "kind_changed",
-    "dispatch_claimed",
-    "dispatch_handed_back",
-    "dispatch_failed",
-    "dispatch_cancelled",
-    "landed",
-    "landing_rejected",
-    "rolled_back",
-];
+/// What may make a brief dispatchable, or end a dispatch.
+const TOPICS: &[Topic] = &[Topic::Briefs, Topic::Dispatches, Topic::Landings, Topic::Specs];
 
 impl App {
     pub async fn run_dispatcher(self: Arc<Self>) {
-        let mut bell = self.store.live().subscribe();
-        let mut seen = *bell.borrow_and_update();
+        let mut changes = self.store.follow(TOPICS, SETTLE);
         if let Err(problem) = self.queue_handed_back().await {
             tracing::warn!("dispatcher, handed back: {}", problem.message);
         }
-        self.look_around().await;
         loop {
-            // Whatever happens while it looks rings again.
-            match tokio::time::timeout(EVERY, bell.changed()).await {
-                Ok(Err(_)) => return,
-                Ok(Ok(())) => {
-                    tokio::time::sleep(SETTLE).await;
-                    let head = *bell.borrow_and_update();
-                    if !self.concerns(seen).await {
-                        seen = head;
-                        continue;
-                    }
-                    seen = head;
-                }
-                Err(_) => {}
-            }
             self.look_around().await;
+            // Whatever happens while it looks is reported by the next call.
+            if let Ok(Err(_)) = tokio::time::timeout(EVERY, changes.changed()).await {
+                return;
+            }
         }
     }
 
@@ -77,14 +50,6 @@ impl App {
             }
         }
         Ok(())
-    }
-
-    async fn concerns(&self, after: u64) -> bool {
-        match self.store.live().after(after, usize::MAX) {
-            Some(events) => events.iter().any(|event| CONCERNS.contains(&event.recorded.kind.as_str())),
-            // More than is remembered.
-            None => true,
-        }
     }
 
     /// One that is refused, because somebody else was faster, keeps no other from its turn.

@@ -8,7 +8,7 @@ use flower_core::recall::{
     self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, Somebody,
     Spec, Written,
 };
-use flower_core::{Actor, Brief, Dispatch, Event, Moment, Recorded, worktree};
+use flower_core::{Actor, Brief, Dispatch, Moment, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 
@@ -203,39 +203,14 @@ fn trace(conn: &mut Conn, brief: u64) -> Result<Vec<Happening>, StoreError> {
     Ok(newest.iter().filter_map(happening).take(TRACE).collect())
 }
 
-/// What matters to whoever goes on with the work; the rest of the payload says the rest.
+/// What matters for going on with the work; the rest of the payload says the rest.
 fn happening(recorded: &Recorded) -> Option<Happening> {
-    let text = match recorded.event().ok()? {
-        Event::NoteAdded(note) => note.text,
-        Event::CommentAdded(comment) => comment.text,
-        Event::MessageSent(sent) if sent.about.is_some() => sent.text,
-        Event::StatusChanged(moved) => {
-            let why = moved.why.map_or_else(String::new, |why| format!(": {why}"));
-            format!("{} → {}{why}", moved.from, moved.to)
-        }
-        Event::DispatchRequested(new) => format!("dispatch {}, {}", new.number, new.kind),
-        Event::DispatchClaimed(claim) => format!("dispatch {} by {}", claim.number, claim.holder),
-        Event::DispatchExpired(over) => match &over.why {
-            Some(why) => format!("dispatch {}: {} let go of it, {why}", over.number, over.holder),
-            None => format!("dispatch {}: {} was not heard of any more", over.number, over.holder),
-        },
-        Event::DispatchHandedBack(back) => match back.not_done {
-            Some(not_done) => format!("{}\nNot done: {not_done}", back.summary),
-            None => back.summary,
-        },
-        Event::DispatchFailed(failed) => failed.summary,
-        Event::DispatchLate(late) => format!("too late, by {}: {}", late.holder, late.summary),
-        Event::DispatchCancelled(over) => over.why.unwrap_or_default(),
-        Event::LandingQueued(landing) => format!("landing {}", landing.number),
-        Event::LandingRejected(landing) => format!("landing {}: {}", landing.number, landing.why),
-        Event::LandingHeld(landing) => format!("landing {}: {}", landing.number, landing.why.join("; ")),
-        Event::Landed(landing) => format!("landing {} as {}", landing.number, landing.merge_commit),
-        Event::RolledBack(landing) => format!("landing {} by landing {}", landing.number, landing.by),
-        Event::LeaseBreached(breach) => format!("{} touches what {} had reserved", breach.commit, breach.holder),
-        Event::ScratchpadCreated(pad) => format!("scratchpad {}: {}", pad.number, pad.title),
-        _ => return None,
-    };
+    let described = recorded.description();
+    if !described.recalled {
+        return None;
+    }
     let by = Actor { sort: recorded.actor_type.parse().ok()?, name: recorded.actor_name.clone() };
     let origin = Origin { by, at: recorded.at.clone() };
+    let text = described.text.unwrap_or(described.summary);
     Some(Happening { seq: recorded.seq, kind: recorded.kind.clone(), origin, text })
 }

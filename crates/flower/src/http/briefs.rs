@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use flower_contract::error::{Problem, ProblemEnvelope};
 use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
+use flower_contract::schema;
 use flower_contract::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
 use flower_core::command::BriefChanges;
 use flower_core::{BriefKind, Caller, Command, Recorded, Status};
@@ -21,7 +22,9 @@ use utoipa::IntoParams;
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ListQuery {
+    #[param(value_type = Option<schema::Status>)]
     status: Option<Status>,
+    #[param(value_type = Option<schema::BriefKind>)]
     kind: Option<BriefKind>,
     epic: Option<u64>,
     /// Only what can be built now.

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Land, LandSettings, Rescue, RevertRequest, Why};
+use flower_contract::schema;
 use flower_contract::view::{
     HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView,
 };
@@ -165,6 +166,7 @@ pub(super) struct FileQuery {
     /// As the diff names it.
     file: String,
     /// `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said.
+    #[param(value_type = Option<schema::Side>)]
     side: Option<Side>,
     /// As this one of its commits has it, or the one before.
     commit: Option<String>,
@@ -208,6 +210,7 @@ pub(super) struct LandingFileQuery {
     /// As the diff names it.
     file: String,
     /// `old` as MAIN had it before; `new` unless it is said.
+    #[param(value_type = Option<schema::Side>)]
     side: Option<Side>,
 }
 

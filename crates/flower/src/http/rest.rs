@@ -10,6 +10,7 @@ use axum::response::IntoResponse;
 use axum::{Extension, Json};
 use flower_contract::error::{Problem, ProblemEnvelope};
 use flower_contract::request::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
+use flower_contract::schema;
 use flower_contract::view::{
     InboxItem, NewToken, OpenLink, ProjectView, RemovedProject, ScratchpadView, SearchHit, Session, StatusView,
     TokenView,
@@ -178,7 +179,7 @@ pub(super) async fn write_scratchpad(
 
 /// Stores a picture: PNG, JPEG, WebP or GIF, up to 10 MB. A note refers to it by its hash.
 #[utoipa::path(post, path = "/api/images", tag = "images", request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses((status = 200, body = Image), (status = "4XX", body = ProblemEnvelope)))]
+    responses((status = 200, body = schema::Image), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn put_image(State(app): State<Arc<App>>, Bytes(bytes): Bytes<MOST_BYTES>) -> Answer<Image> {
     Ok(Json(app.put_image(bytes).await?))
 }

@@ -72,7 +72,7 @@ fn race(flower: &Flower) {
             let (name, role) = (format!("racer-{n}"), "orchestrator");
             let token = post(flower, "/api/tokens", &json!({ "agent": name, "role": role }))["token"].clone();
             let mut command = Command::new(std::env::current_exe().expect("this program"));
-            command.args(["race::a_claimer", "--exact", "--nocapture", "--test-threads=1"]);
+            command.args(["dispatch::race::a_claimer", "--exact", "--nocapture", "--test-threads=1"]);
             command.env(CLAIMER, json!([flower.port(), token, dispatches, n]).to_string());
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("it runs")
         })

@@ -17,7 +17,7 @@ fn print_a_spec() {
 fn spec_with_home(world: &World) -> Spec {
     let this = std::env::current_exe().expect("the test program");
     let mut print = Command::new(this);
-    print.args(["--exact", "secrets::print_a_spec", "--ignored", "--nocapture"]);
+    print.args(["--exact", "jail::secrets::print_a_spec", "--ignored", "--nocapture"]);
     let path = format!("{}:{}:/usr/local/bin:/usr/bin:/bin", world.text("user/.ssh"), world.text("user/.local/bin"));
     print.env_clear().env("HOME", world.path("user")).env("PATH", path).env("FLOWER_TEST_DIR", world.path("worktree"));
     let said = String::from_utf8(print.output().expect("it runs").stderr).expect("UTF-8");

@@ -1,0 +1,195 @@
+//! The OpenAPI schemas of types that come from the rules, which know nothing of HTTP. Each type here stands for the one
+//! of the same name in `flower_core`; fields name it with `#[schema(value_type = …)]`.
+
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+/// Defines the schema of enums that are words in JSON, from the list of all their words.
+macro_rules! word_schemas {
+    ($($(#[doc = $doc:literal])? $name:ident = $core:ty;)*) => {
+        $(
+            $(#[doc = $doc])?
+            pub enum $name {}
+
+            impl PartialSchema for $name {
+                fn schema() -> RefOr<Schema> {
+                    let description: Option<&str> = None$(.or(Some($doc)))?;
+                    let words = <$core>::ALL.iter().map(|word| word.as_str());
+                    let schema = ObjectBuilder::new()
+                        .schema_type(Type::String)
+                        .description(description.map(str::trim))
+                        .enum_values(Some(words));
+                    RefOr::T(Schema::Object(schema.build()))
+                }
+            }
+
+            impl ToSchema for $name {
+                fn name() -> std::borrow::Cow<'static, str> {
+                    stringify!($name).into()
+                }
+            }
+        )*
+    };
+}
+
+word_schemas! {
+    /// The kind of actor behind an event.
+    ActorType = flower_core::ActorType;
+    /// What is wrong with MAIN.
+    Alarm = flower_core::main_branch::Alarm;
+    BriefKind = flower_core::BriefKind;
+    DispatchKind = flower_core::readiness::DispatchKind;
+    DispatchState = flower_core::dispatch::DispatchState;
+    /// How an agent ended.
+    Ending = flower_core::agent::Ending;
+    LinkKind = flower_core::LinkKind;
+    Priority = flower_core::landing::Priority;
+    /// What a token lets its owner do.
+    Role = flower_core::Role;
+    /// How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
+    Seal = flower_core::worktree::Seal;
+    /// Of a difference: what MAIN has, or what the worktree has.
+    Side = flower_core::review::Side;
+    /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
+    Sort = flower_core::worktree::Sort;
+    /// Where the commit comes from.
+    Source = flower_core::landing::Source;
+    State = flower_core::landing::State;
+    Status = flower_core::Status;
+    /// A part of the state that readers show.
+    Topic = flower_core::Topic;
+    /// Why something did not land.
+    Verdict = flower_core::landing::Verdict;
+}
+
+#[derive(ToSchema)]
+pub struct Actor {
+    #[schema(rename = "type")]
+    pub sort: ActorType,
+    pub name: String,
+}
+
+/// Whoever acted on a brief.
+#[derive(ToSchema)]
+pub struct Participant {
+    pub name: String,
+    #[schema(rename = "type")]
+    pub sort: ActorType,
+    pub role: Role,
+    pub worktree: Option<String>,
+    pub wave: Option<u64>,
+    pub active: bool,
+}
+
+/// A picture in the blob store, named by the SHA-256 of its content.
+#[derive(ToSchema)]
+pub struct Image {
+    pub sha256: String,
+    /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
+    pub media_type: String,
+    pub bytes: u64,
+    pub width: u64,
+    pub height: u64,
+}
+
+/// What was handed back.
+#[derive(ToSchema)]
+pub struct Outcome {
+    pub summary: String,
+    pub not_done: Option<String>,
+    /// The newest commit of its branch, if it has any of its own.
+    pub tip: Option<String>,
+    pub commits: Vec<String>,
+}
+
+#[derive(ToSchema)]
+pub struct Archive {
+    /// The newest commit of its branch.
+    pub tip: String,
+    /// The branch is still there, because its work is not proved to be in MAIN.
+    pub branch_kept: bool,
+    /// Files that were not committed.
+    pub files: u64,
+    pub bytes: u64,
+    /// Ignored files that were too large to keep, if any.
+    pub left_out: Vec<String>,
+    pub removed_at: String,
+    /// RFC 3339; dropped after that.
+    pub until: String,
+}
+
+/// One check that has run.
+#[derive(ToSchema)]
+pub struct Check {
+    pub name: String,
+    pub ok: bool,
+    /// As a shell says it: 124 took too long, 127 was not found.
+    pub code: i64,
+    pub milliseconds: u64,
+    /// Below the landing's own folder.
+    pub log: String,
+}
+
+/// A place in the changes of a worktree, and what is said about it.
+#[derive(ToSchema)]
+pub struct Remark {
+    pub project: String,
+    pub worktree: String,
+    pub file: String,
+    pub line: u64,
+    pub side: Side,
+    /// The commit in which the line was read.
+    pub commit: String,
+    /// The line as it was.
+    pub quote: String,
+    pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// The fields that serde writes are the fields that the schema names.
+    fn same<T: ToSchema>(written: impl serde::Serialize) {
+        let schema = serde_json::to_value(T::schema()).expect("a schema is plain data");
+        let names = |value: &Value| -> Vec<String> {
+            let mut names: Vec<String> = value.as_object().expect("an object").keys().cloned().collect();
+            names.sort();
+            names
+        };
+        let written = serde_json::to_value(written).expect("plain data");
+        assert_eq!(names(&schema["properties"]), names(&written), "{}", T::name());
+    }
+
+    fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+        serde_json::from_value(value).expect("a value of the type")
+    }
+
+    #[test]
+    fn a_schema_names_the_fields_that_are_written() {
+        let actor: flower_core::Actor = read(json!({ "type": "agent", "name": "a" }));
+        same::<Actor>(actor);
+        let who: flower_core::Participant =
+            read(json!({ "type": "agent", "name": "a", "role": "worker", "worktree": "w", "wave": 1, "active": true }));
+        same::<Participant>(who);
+        let image: flower_core::event::Image =
+            read(json!({ "sha256": "", "media_type": "image/png", "bytes": 1, "width": 1, "height": 1 }));
+        same::<Image>(image);
+        let outcome: flower_core::dispatch::Outcome =
+            read(json!({ "summary": "", "not_done": "x", "tip": "x", "commits": [] }));
+        same::<Outcome>(outcome);
+        let archive: flower_core::worktree::Archive = read(json!({
+            "tip": "", "branch_kept": true, "files": 1, "bytes": 1, "left_out": [], "removed_at": "", "until": ""
+        }));
+        same::<Archive>(archive);
+        let check: flower_core::landing::Check =
+            read(json!({ "name": "", "ok": true, "code": 0, "milliseconds": 1, "log": "" }));
+        same::<Check>(check);
+        let remark: flower_core::review::Remark = read(json!({
+            "project": "", "worktree": "", "file": "", "line": 1, "side": "new", "commit": "", "quote": "", "text": ""
+        }));
+        same::<Remark>(remark);
+    }
+}
