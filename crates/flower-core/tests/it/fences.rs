@@ -1,4 +1,4 @@
-//! R6 and R9: whoever is late is refused and kept, and no clock ends a lease before its time.
+//! A late answer is refused and kept, and no clock ends a lease before its time.
 
 use flower_core::dispatch::{DispatchState, HandBack, Request, Step};
 use flower_core::{
@@ -92,7 +92,7 @@ fn expire(world: &mut World, moment: Moment) -> bool {
 }
 
 #[test]
-fn r6_it_is_the_same_for_whoever_has_no_token() {
+fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     let mut world = waiting();
     let mut now = 1_000;
     let (mut kept, mut asked) = (0, 0);
@@ -164,7 +164,7 @@ fn over(beat: &Beat) -> Vec<(&'static str, Moment)> {
 }
 
 #[test]
-fn r9_no_clock_ends_a_claim_before_its_time() {
+fn no_clock_ends_a_claim_before_its_time() {
     for start in [0, 1, 1_000, 3_600_000, 315_360_000_000] {
         let mut world = waiting();
         let begun = at(BOOT, start, 0);
@@ -189,7 +189,7 @@ fn r9_no_clock_ends_a_claim_before_its_time() {
 }
 
 #[test]
-fn r9_no_clock_ends_a_path_lease_before_its_time() {
+fn no_clock_ends_a_path_lease_before_its_time() {
     let take = |world: &mut World, holder: &str, moment: Moment| {
         let (project, worktree, holder) = ("web".to_owned(), "place".to_owned(), Some(holder.to_owned()));
         let patterns = vec!["src/".to_owned()];
@@ -214,7 +214,7 @@ fn r9_no_clock_ends_a_path_lease_before_its_time() {
 }
 
 #[test]
-fn r9_a_beat_at_the_end_of_time_overflows_nothing() {
+fn a_heartbeat_at_the_end_of_time_overflows_nothing() {
     let moment = at(BOOT, u64::MAX, 0);
     for beat in [u64::MAX, u64::MAX - 1, u64::MAX - SECONDS * 1_000] {
         let beat = Beat { boot: BOOT.to_owned(), at: beat };

@@ -18,7 +18,7 @@ fn the_list_of_tools_costs_less_than_1500_tokens() {
     assert!(tokens < MOST_TOKENS, "{tokens} tokens");
 }
 
-/// Row 50: whoever changes a description changes what agents are told to do, and sees it here.
+/// A changed description changes what agents are told to do, so it has to be agreed on here.
 #[test]
 fn the_list_of_tools_is_the_one_that_was_agreed_on() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mcp/tools.json");

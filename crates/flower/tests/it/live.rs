@@ -145,7 +145,7 @@ fn a_revoked_token_ends_its_stream_and_no_other() {
 }
 
 #[test]
-fn row_64_a_worker_follows_its_own_brief_and_main() {
+fn a_worker_follows_its_own_brief_and_main() {
     let flower = with_a_brief();
     flower.ok(&["brief", "new", "two"]);
     let other = flower.make_repository("other");
@@ -181,7 +181,7 @@ fn row_64_a_worker_follows_its_own_brief_and_main() {
 }
 
 #[test]
-fn row_66_an_agent_has_so_many_streams_and_the_operator_others() {
+fn the_streams_of_an_agent_are_bounded_and_the_operator_keeps_others() {
     let flower = with_a_brief();
     let made = flower.json(&["token", "new", "--agent", "mara", "--brief", "1"]);
     let token = made["token"].as_str().expect("a token");

@@ -1,4 +1,4 @@
-//! R12: dispatch, claims and leases in a simulated world. One thread and one seed make one run, and the same seed makes the
+//! Dispatch, claims and leases in a simulated world. One thread and one seed make one run, and the same seed makes the
 //! same run again; agents crash, hang, repeat themselves and steal, daemons end at any step, the machine restarts, messages
 //! are lost, doubled and late. Some of the agents are flower's own, which a supervisor starts again.
 //!
@@ -28,7 +28,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn r12_nothing_breaks_whatever_fails_and_whenever() {
+fn no_invariant_breaks_under_random_faults() {
     for seed in 0..seeds() {
         assert!(run(seed, seed, Fault::None).broken.is_none(), "{}", told(seed, LAST));
     }

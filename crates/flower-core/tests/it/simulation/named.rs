@@ -87,7 +87,7 @@ fn is_late(event: &Event, of: u64) -> bool {
 }
 
 #[test]
-fn r6_a_thousand_late_answers_are_refused_and_kept() {
+fn a_thousand_late_answers_are_refused_and_kept() {
     const LATE: u64 = 1_000;
     let mut stage = Stage::new();
     let mut agents = Vec::new();
@@ -119,7 +119,7 @@ fn r6_a_thousand_late_answers_are_refused_and_kept() {
 }
 
 #[test]
-fn r9_no_clock_makes_a_wrong_expiry() {
+fn no_clock_makes_a_wrong_expiry() {
     let lease = LEASE * 1_000;
     let mut stage = Stage::new();
     let agent = stage.agent(1);

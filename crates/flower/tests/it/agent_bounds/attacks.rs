@@ -1,4 +1,4 @@
-//! Rows 38 to 46 with an agent as the attacker: what it tries fails, and nobody else notices.
+//! An agent attacks from inside its jail: every attempt fails, and other users of the daemon notice nothing.
 
 use crate::agent_bounds::stage::{Stage, latency, play, shell};
 use crate::common::work::{assert_main_is_whole, differences, files, put};
@@ -84,7 +84,7 @@ fn guarded(more: &str) -> Stage {
 }
 
 #[test]
-fn rows_38_to_46_whatever_an_agent_tries_fails() {
+fn every_attack_of_an_agent_fails() {
     let stage = guarded("");
     let victim = stage.standing("rich", "two");
     let shown = stage.becomes(&victim, "idle");
@@ -153,7 +153,7 @@ fn rows_38_to_46_whatever_an_agent_tries_fails() {
 }
 
 #[test]
-fn row_38_it_reaches_no_port_but_flowers() {
+fn an_agent_reaches_no_port_but_flowers() {
     let stage = guarded("");
     let other = TcpListener::bind("127.0.0.1:0").expect("a port");
     let ports = [other.local_addr().expect("a port").port(), stage.port()];
@@ -170,7 +170,7 @@ fn row_38_it_reaches_no_port_but_flowers() {
 }
 
 #[test]
-fn rows_27_and_43_what_is_planted_in_its_home_leads_the_next_login_nowhere() {
+fn links_planted_in_an_agents_home_do_not_divert_its_next_start() {
     let stage = guarded("");
     let target = stage.dir().join("user/.aws");
     let script = format!(
@@ -211,7 +211,7 @@ const WILD: &str = "run mkdir many; (cd many; i=0; while [ $i -lt 50000 ]; do : 
 const BOMB: &str = "echo bombing; i=0; while [ $i -lt 60 ]; do (while :; do :; done) & i=$((i+1)); done; sleep 300";
 
 #[test]
-fn row_40_and_41_it_runs_wild_and_is_stopped_within_five_seconds() {
+fn an_agent_that_runs_wild_is_stopped_within_five_seconds() {
     let stage = guarded(&shell("bomb", "pty", BOMB, ""));
     let work = stage.plays("play", "Wild", &format!("fork\n {WILD}"));
     let name = stage.agent_of(work);

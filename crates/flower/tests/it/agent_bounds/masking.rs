@@ -1,4 +1,4 @@
-//! Rows 43 to 46: what an agent was lent is nowhere to be read, and what it was not lent it cannot read.
+//! A secret that an agent was lent is recorded nowhere, and a secret that it was not lent is not readable inside.
 
 use crate::agent_bounds::stage::{Stage, play, shell};
 use crate::common::work::{inside, put};
@@ -145,7 +145,7 @@ done
 const LENDS: &str = "env = [\"PLAY_KEY\"]\ncredentials = [\"~/.play/credentials.json\"]\n";
 
 #[test]
-fn rows_44_to_46_what_it_was_lent_is_nowhere_to_be_read() {
+fn a_lent_secret_is_recorded_nowhere() {
     let mut flower_profiles = shell("tells", "acp", TELLS, &format!("{LENDS}turn_timeout = \"20s\""));
     flower_profiles.push_str(&play("play", &[], ""));
     let stage = canaries(&flower_profiles);
@@ -170,7 +170,7 @@ fn rows_44_to_46_what_it_was_lent_is_nowhere_to_be_read() {
     let spawned = stage.agent(&name);
     let item = stage.asked();
     assert!(item["text"].as_str().is_some_and(|text| text.contains("Use [masked]")), "{item}");
-    assert_eq!(in_arguments(), None, "row 46");
+    assert_eq!(in_arguments(), None, "a secret stands in the arguments of a process");
     assert_eq!(written(&stage), Vec::<String>::new());
     assert_clean("what is shown", &shown(&stage, &name));
     // It is asked for a note, in which it says so again; then it dies of it.
@@ -199,7 +199,7 @@ fn rows_44_to_46_what_it_was_lent_is_nowhere_to_be_read() {
 }
 
 #[test]
-fn row_44_what_it_was_lent_does_not_land() {
+fn a_lent_secret_does_not_land() {
     let stage = canaries(&play("play", &[], LENDS));
     let key = lent("key");
     assert_eq!(finish(stage.with_env(&["up"], &[("PLAY_KEY", &key)])).code, 0);
@@ -223,7 +223,7 @@ fn row_44_what_it_was_lent_does_not_land() {
 }
 
 #[test]
-fn row_45_a_terminal_shows_nothing_of_it() {
+fn a_terminal_shows_no_lent_secret() {
     let script = "echo \"key $PLAY_KEY\"; cat $HOME/.play/credentials.json; printf '%s' \"$PLAY_KEY\" | base64 | tr -d '\\n'; echo; echo shown; exec cat";
     let stage = canaries(&(play("play", &[], "") + &shell("term", "pty", script, LENDS)));
     let key = lent("key");
@@ -253,12 +253,12 @@ fn row_45_a_terminal_shows_nothing_of_it() {
     });
     std::thread::sleep(Duration::from_millis(200));
     assert_clean("the file", &String::from_utf8_lossy(&fs::read(&file).expect("a file")));
-    assert_eq!(in_arguments(), None, "row 46");
+    assert_eq!(in_arguments(), None, "a secret stands in the arguments of a process");
     assert!(stage.ok(&["agent", "show", name]).contains(name));
 }
 
 #[test]
-fn row_43_what_it_was_not_lent_is_not_there() {
+fn a_secret_that_was_not_lent_is_not_inside() {
     let look = |places: &str| {
         format!(
             "run w=cAnary-; w=\"${{w}}7f3a9[1]\"; for p in /proc/[0-9]*; do tr '\\0' '\\n' < $p/environ; done 2>/dev/null | grep -ao \"$w-[a-z0-9]*\" | sort -u; env | grep -ao \"$w-[a-z0-9]*\" | sort -u; grep -raohs -- \"$w-[a-z0-9]*\" {places} 2>/dev/null | sort -u; echo looked"

@@ -113,7 +113,7 @@ fn given_up(stage: &Stage, dispatch: u64) -> Value {
     agent
 }
 
-/// R13: an agent whose process is killed is replaced within ten seconds, with its name, its worktree and its claim.
+/// An agent whose process is killed is replaced within ten seconds, with its name, its worktree and its claim.
 #[test]
 fn a_killed_agent_is_replaced_and_goes_on() {
     const AT_ONCE: usize = 5;

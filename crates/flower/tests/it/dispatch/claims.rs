@@ -169,7 +169,7 @@ fn an_answer_with_an_older_fence_is_kept_and_changes_nothing() {
 }
 
 #[test]
-fn r9_leases_are_measured_on_the_boot_clock_alone() {
+fn leases_are_measured_on_the_boot_clock_alone() {
     let uptime = || {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         u64::try_from(now.tv_sec).expect("a time") * 1_000 + u64::try_from(now.tv_nsec).expect("a time") / 1_000_000

@@ -1,4 +1,4 @@
-//! R5: many claimers, each a process of its own, and many dispatches: each has exactly one winner, and every loser is told
+//! Many claimers, each a process of its own, and many dispatches: each has exactly one winner, and every loser is told
 //! who it is.
 
 use super::*;
@@ -14,12 +14,12 @@ fn size() -> (usize, u64) {
 }
 
 #[test]
-fn r5_each_dispatch_has_one_winner_on_sqlite() {
+fn each_dispatch_has_one_winner_on_sqlite() {
     race(&Flower::new());
 }
 
 #[test]
-fn r5_each_dispatch_has_one_winner_on_postgres() {
+fn each_dispatch_has_one_winner_on_postgres() {
     let Ok(base) = std::env::var("FLOWER_TEST_POSTGRES") else {
         eprintln!("skipped: FLOWER_TEST_POSTGRES names no PostgreSQL");
         return;

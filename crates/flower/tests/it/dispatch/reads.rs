@@ -1,4 +1,4 @@
-//! Row 64: a worker's token reads its own project, worktree, brief and transcript, and nothing of others; and a refusal tells
+//! A worker's token reads its own project, worktree, brief and transcript, and nothing of others; and a refusal tells
 //! nothing about what there is.
 
 use super::*;
@@ -135,7 +135,7 @@ fn plausible(scene: &Scene) -> Value {
 }
 
 #[test]
-fn row_64_every_call_of_a_worker_reads_its_own_or_is_refused() {
+fn every_call_of_a_worker_reads_its_own_or_is_refused() {
     let scene = scene();
     let description = scene.flower.api("GET", "/api/openapi.json").send().json();
     let mut wrong = Vec::new();
@@ -211,7 +211,7 @@ fn row_64_every_call_of_a_worker_reads_its_own_or_is_refused() {
 }
 
 #[test]
-fn row_64_a_worker_reads_what_is_its_own() {
+fn a_worker_reads_what_is_its_own() {
     let scene = scene();
     let Scene { flower, mine, .. } = &scene;
     mine.commit(flower, "own.txt", "own");
@@ -255,7 +255,7 @@ fn row_64_a_worker_reads_what_is_its_own() {
 }
 
 #[test]
-fn row_64_the_command_line_of_a_worker_shows_its_own() {
+fn the_command_line_of_a_worker_shows_its_own() {
     let scene = scene();
     let Scene { flower, mine, other, .. } = &scene;
     post(flower, "/api/messages", &json!({ "to": mine.agent, "text": "for you" }));
@@ -289,7 +289,7 @@ fn row_64_the_command_line_of_a_worker_shows_its_own() {
 }
 
 #[test]
-fn row_64_tools_tell_of_others_no_more_than_titles_and_states() {
+fn tools_tell_of_others_no_more_than_titles_and_states() {
     let scene = scene();
     let Scene { flower, mine, other, foreign, .. } = &scene;
     let mut agent = Http::start(flower, Era::November2025, &mine.token);

@@ -187,7 +187,7 @@ fn the_first_red_check_is_the_last_one() {
 }
 
 #[test]
-fn row_50_commands_wait_for_the_operator_and_changed_ones_wait_again() {
+fn commands_wait_for_the_operator_and_changed_ones_wait_again() {
     let flower = Flower::new();
     put(&flower, &flower.repo.join("flower.toml"), check("echo it has run"));
     flower.git(&flower.repo, &["add", "flower.toml"]);
@@ -231,7 +231,7 @@ fn without_checks_it_lands_and_says_so() {
 }
 
 #[test]
-fn rows_38_and_43_a_check_neither_sees_secrets_nor_reaches_main() {
+fn a_check_neither_sees_secrets_nor_reaches_main() {
     as_each_user_unserved(|flower| {
         let (repo, home) = (flower.repo.display().to_string(), flower.home.display().to_string());
         let run = format!(

@@ -1,4 +1,4 @@
-//! Rows 30 to 35 and 44: what the gate lets in, what it holds back for the operator, and what never reaches MAIN.
+//! What the gate lets in, what it holds back for the operator, and what never reaches MAIN.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 const SEALS: [&str; 2] = ["--sealed", "--linked"];
 
 #[test]
-fn row_30_no_hook_of_a_tracked_folder_runs_at_a_landing() {
+fn no_hook_of_a_tracked_folder_runs_at_a_landing() {
     as_each_user_unserved(|flower| {
         flower.git(&flower.repo, &["config", "core.hooksPath", ".husky"]);
         serve(flower, &[GREEN]);
@@ -91,12 +91,12 @@ fn assert_refused(flower: &Flower, name: &str, what: &str, words: &str) {
 }
 
 #[test]
-fn row_31_a_link_to_what_main_ignores_is_refused() {
+fn a_link_to_an_ignored_file_is_refused() {
     links("linked", "--linked");
 }
 
 #[test]
-fn row_31_a_link_to_what_main_ignores_stays_in_a_sealed_worktree() {
+fn a_link_to_an_ignored_file_stays_in_a_sealed_worktree() {
     links("sealed", "--sealed");
 }
 
@@ -250,18 +250,18 @@ fn hostile_commits(end: &str, seal: &str) {
 }
 
 #[test]
-fn rows_32_and_34_hostile_names_modes_and_links_of_a_linked_worktree_are_refused() {
+fn hostile_names_modes_and_links_of_a_linked_worktree_are_refused() {
     hostile_commits("", "--linked");
 }
 
 #[test]
-fn rows_32_and_34_hostile_names_modes_and_links_of_a_sealed_worktree_are_refused() {
+fn hostile_names_modes_and_links_of_a_sealed_worktree_are_refused() {
     hostile_commits("", "--sealed");
 }
 
 /// A later commit takes it out again: history would keep it.
 #[test]
-fn rows_32_and_34_what_an_older_commit_has_is_refused_too() {
+fn hostile_content_of_an_older_commit_is_refused_too() {
     hostile_commits("commit=$(git commit-tree -p $commit -m harmless HEAD^{tree}); echo x > x
         commit=$(git commit-tree -p $commit -m x $( (git ls-tree HEAD; printf '100644 blob %s\\tx\\n' $blob) | git mktree))", "--linked");
 }
@@ -289,7 +289,7 @@ const DELICATE: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn row_33_each_delicate_path_waits_for_the_operator() {
+fn each_delicate_path_waits_for_the_operator() {
     let flower = serving(&[GREEN]);
     new(&flower, "one", &["--linked"]);
     for (path, words) in DELICATE {
@@ -316,7 +316,7 @@ fn row_33_each_delicate_path_waits_for_the_operator() {
 }
 
 #[test]
-fn row_33_only_the_operator_lets_it_in() {
+fn only_the_operator_approves_a_delicate_path() {
     as_each_user_unserved(|flower| {
         serve(flower, &[GREEN, (".gitattributes", "*.txt text\n")]);
         new(flower, "one", &[]);
@@ -381,18 +381,18 @@ fn rewritten(what: &str, in_worktree: &str, in_main: &[&[&str]]) {
 const EVIL: &str = "echo evil > NAME; echo evil > evil; git add --all;";
 
 #[test]
-fn row_35_a_branch_that_is_amended_during_its_checks_lands_as_it_was_gated() {
+fn a_branch_that_is_amended_during_its_checks_lands_as_it_was_gated() {
     rewritten("amended", &format!("{EVIL} git commit -q --amend -m evil"), &[]);
 }
 
 #[test]
-fn row_35_a_branch_that_goes_on_during_its_checks_lands_as_it_was_gated() {
+fn a_branch_that_grows_during_its_checks_lands_as_it_was_gated() {
     rewritten("more commits", &format!("{EVIL} git commit -q -m evil"), &[]);
 }
 
 /// Not even its objects are lost, whoever tidies up.
 #[test]
-fn row_35_a_branch_that_is_deleted_during_its_checks_lands_as_it_was_gated() {
+fn a_branch_that_is_deleted_during_its_checks_lands_as_it_was_gated() {
     rewritten(
         "deleted",
         "git checkout -q --detach HEAD~1; git update-ref -d refs/heads/flower/NAME; git reflog expire --expire=now --all",
@@ -401,12 +401,12 @@ fn row_35_a_branch_that_is_deleted_during_its_checks_lands_as_it_was_gated() {
 }
 
 #[test]
-fn row_44_a_secret_of_mains_does_not_land() {
+fn a_secret_of_main_does_not_land() {
     secrets("linked", "--linked");
 }
 
 #[test]
-fn row_44_a_secret_of_mains_does_not_land_from_a_sealed_worktree() {
+fn a_secret_of_main_does_not_land_from_a_sealed_worktree() {
     secrets("sealed", "--sealed");
 }
 

@@ -1,4 +1,4 @@
-//! Row 36: somebody else is at MAIN. It is noticed, landings wait, and every way out keeps what was there.
+//! MAIN is changed by another program than flower: the change is noticed, landings wait, and every way out keeps the change.
 
 use super::*;
 use std::os::unix::fs::PermissionsExt;
@@ -98,7 +98,7 @@ const BYPASSES: [(&str, Bypass); 5] = [
 ];
 
 #[test]
-fn row_36_r17_every_way_around_the_fence_is_found_within_two_seconds() {
+fn every_bypass_of_the_hook_is_found_within_two_seconds() {
     as_each_user_unserved(|flower| {
         serve(flower, &[GREEN]);
         let recorded = tip(flower);
@@ -129,7 +129,7 @@ fn row_36_r17_every_way_around_the_fence_is_found_within_two_seconds() {
 }
 
 #[test]
-fn row_36_nothing_lands_until_it_is_settled() {
+fn nothing_lands_until_the_alarm_is_settled() {
     as_each_user_unserved(|flower| {
         serve(flower, &[GREEN]);
         let ways: [(&str, &[&str], &str); 3] = [

@@ -102,9 +102,9 @@ fn what_is_wrong_is_named() {
     assert_eq!(flower.events(), before, "nothing was written");
 }
 
-/// Row 14: a worker's token reaches no other brief.
+/// A worker's token reaches no other brief.
 #[test]
-fn row_14_another_agents_brief_is_refused() {
+fn the_brief_of_another_agent_is_refused() {
     let (flower, token) = with_a_worker();
     let before = flower.events();
     for mut client in clients(&flower, &token) {

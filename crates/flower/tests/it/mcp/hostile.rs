@@ -123,9 +123,9 @@ fn nonsense_over_http_is_answered_and_nothing_happens() {
     assert_eq!(flower.events(), before);
 }
 
-/// Row 14: a session is of no use to whoever did not open it.
+/// A session serves only the token that opened it.
 #[test]
-fn row_14_a_stolen_or_invented_session_is_not_found() {
+fn a_stolen_or_invented_session_is_not_found() {
     let (flower, token) = with_a_worker();
     let thief = flower.ok(&["token", "new", "--agent", "thief", "--brief", "2"]).trim().to_owned();
     let mut owner = Http::start(&flower, Era::November2025, &token);

@@ -1,4 +1,4 @@
-//! R13: the daemon ends within five seconds of being told to, whatever hangs on it, and keeps all it has acknowledged.
+//! The daemon ends within five seconds of being told to, whatever hangs on it, and keeps all it has acknowledged.
 
 use crate::reliability::harness::{Daemon, FLOWER, Home, count, wait_until};
 use crate::reliability::http::Http;

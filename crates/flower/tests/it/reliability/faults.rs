@@ -1,4 +1,4 @@
-//! R8: a disk that fails. What could not be stored is not acknowledged, a failed sync is never tried again, and the daemon
+//! A disk fails. What could not be stored is not acknowledged, a failed sync is never tried again, and the daemon
 //! ends by itself; the next start finds everything that was acknowledged.
 
 use crate::reliability::harness::{Daemon, Home, count, message_and_hint, random};

@@ -1,4 +1,4 @@
-//! R8: the daemon runs out of file descriptors. It survives, and answers again once connections have closed.
+//! The daemon runs out of file descriptors. It survives, and answers again once connections have closed.
 
 use crate::reliability::harness::{Home, wait_until};
 use crate::reliability::http::Http;

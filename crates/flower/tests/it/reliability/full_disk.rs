@@ -1,4 +1,4 @@
-//! R7: the disk fills up. Writes are refused and say so, reads go on, nothing acknowledged is lost, and once there is space
+//! The disk fills up. Writes are refused and say so, reads go on, nothing acknowledged is lost, and once there is space
 //! again writing goes on by itself.
 
 use crate::reliability::harness::{Daemon, Home, count, message_and_hint, random, signal};

@@ -1,4 +1,4 @@
-//! R1: `kill -9` at random moments while clients write. Nothing that was acknowledged is lost, and the chain holds.
+//! `kill -9` at random moments while clients write. Nothing that was acknowledged is lost, and the chain holds.
 
 use crate::reliability::harness::{Home, count, random};
 use crate::reliability::http::Http;

@@ -95,7 +95,7 @@ impl Scene {
 }
 
 #[test]
-fn r2_a_kill_at_every_step_leaves_before_or_after() {
+fn a_kill_at_every_step_leaves_main_before_or_after() {
     let rounds = count(1, 40);
     let mut scene = Scene::new();
     for round in 0..rounds {
@@ -119,7 +119,7 @@ fn r2_a_kill_at_every_step_leaves_before_or_after() {
 }
 
 #[test]
-fn r2_random_kills_leave_before_or_after() {
+fn random_kills_leave_main_before_or_after() {
     let kills = count(8, 500);
     let mut scene = Scene::new();
     let (reads, mixed) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

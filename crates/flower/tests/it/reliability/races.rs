@@ -1,4 +1,4 @@
-//! R15: one daemon per home and one per repository, whoever starts at the same moment.
+//! One daemon per home and one per repository, also when several start at the same moment.
 
 use crate::reliability::harness::{
     Daemon, Failure, Home, count, make_repository, message_and_hint, random, signal, wait_until,

@@ -1,4 +1,4 @@
-//! R3: a restart with many events is quick, and a start that is killed on its way does no harm.
+//! A restart with many events is quick, and a start that is killed on its way does no harm.
 
 use crate::reliability::harness::{Home, count, random};
 use crate::reliability::ledger::{Client, Ledger};

@@ -1,4 +1,4 @@
-//! R11: somebody changes the database while the daemon is down. `flower log verify` finds it and names the event; a log
+//! The database is changed while the daemon is down. `flower log verify` finds it and names the event; a log
 //! whose end is cut is not written to until the operator accepts the loss.
 
 use crate::reliability::harness::{Home, count, message_and_hint, random};

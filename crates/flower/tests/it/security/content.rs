@@ -1,10 +1,10 @@
-//! Rows 6 and 11: what a form could send, what reading changes, and who may put the page into a frame.
+//! What a form could send, what reading changes, and who may put the page into a frame.
 
 use super::{routes, with_a_brief};
 use serde_json::json;
 
 #[test]
-fn row_06_a_form_cannot_send_anything() {
+fn a_form_cannot_send_anything() {
     let flower = with_a_brief();
     let before = flower.events();
     let body = json!({ "title": "x", "text": "x", "markdown": "x", "status": "cancelled", "agent": "x", "dir": "/" });
@@ -34,7 +34,7 @@ fn row_06_a_form_cannot_send_anything() {
 }
 
 #[test]
-fn row_06_reading_changes_nothing() {
+fn reading_changes_nothing() {
     let flower = with_a_brief();
     flower.ok(&["brief", "note", "1", "a note"]);
     flower.ok(&["scratchpad", "new", "a pad"]);
@@ -54,7 +54,7 @@ fn row_06_reading_changes_nothing() {
 }
 
 #[test]
-fn row_11_no_frame_shows_the_page() {
+fn no_frame_shows_the_page() {
     let flower = with_a_brief();
     let answers = [
         ("the page", flower.request("GET", "/")),

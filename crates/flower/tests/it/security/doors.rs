@@ -1,4 +1,4 @@
-//! Rows 3, 4, 5, 7 and 8: other names for this machine, and pages of others.
+//! Other names for this machine, and pages of others.
 
 use super::with_a_brief;
 use crate::common::Flower;
@@ -6,7 +6,7 @@ use crate::common::http::exchange;
 use serde_json::json;
 
 #[test]
-fn row_03_only_our_own_names_with_our_own_port() {
+fn only_our_own_names_with_our_own_port_are_served() {
     let flower = with_a_brief();
     let port = flower.port();
     for host in ["127.0.0.1", "localhost", "[::1]", "LocalHost"] {
@@ -26,7 +26,7 @@ fn row_03_only_our_own_names_with_our_own_port() {
 }
 
 #[test]
-fn row_04_names_that_only_look_like_ours() {
+fn names_that_only_look_like_ours_are_refused() {
     let flower = with_a_brief();
     let port = flower.port();
     let before = flower.events();
@@ -99,7 +99,7 @@ fn foreign_origins(port: u16) -> Vec<String> {
 }
 
 #[test]
-fn row_05_another_page_sends_nothing() {
+fn a_request_from_another_page_is_refused() {
     let flower = with_a_brief();
     let port = flower.port();
     let before = flower.events();
@@ -129,7 +129,7 @@ const UPGRADE: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn row_07_streams_and_sockets_ask_the_same_questions() {
+fn streams_and_sockets_pass_the_same_checks() {
     let flower = with_a_brief();
     let port = flower.port();
     let token = flower.token();
@@ -171,7 +171,7 @@ fn row_07_streams_and_sockets_ask_the_same_questions() {
 }
 
 #[test]
-fn row_08_no_page_is_ever_told_that_it_may() {
+fn no_answer_permits_another_origin() {
     let flower = Flower::started();
     let port = flower.port();
     let origins = foreign_origins(port).into_iter().chain([format!("http://127.0.0.1:{port}"), "*".into()]);

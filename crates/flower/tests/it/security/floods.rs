@@ -1,4 +1,4 @@
-//! Row 12: too much, too deep, too slow. The daemon says no, stays small and goes on.
+//! Requests that are too large, too deep or too slow. The daemon says no, stays small and goes on.
 
 use crate::common::http::{Answer, connect, exchange};
 use crate::common::{Flower, eventually};
@@ -16,7 +16,7 @@ fn stayed_small(flower: &Flower) {
 }
 
 #[test]
-fn row_12_a_body_without_end_is_413() {
+fn a_body_without_end_is_413() {
     let flower = Flower::started();
     let before = flower.events();
     let gigabyte = (1_u64 << 30).to_string();
@@ -48,7 +48,7 @@ fn row_12_a_body_without_end_is_413() {
 }
 
 #[test]
-fn row_12_a_head_of_a_megabyte_is_431() {
+fn a_head_of_a_megabyte_is_431() {
     let flower = Flower::started();
     let megabyte = "x".repeat(1 << 20);
     let many: String = (0..20_000).map(|i| format!("X-{i}: {}\r\n", &megabyte[..40])).collect();
@@ -66,7 +66,7 @@ fn row_12_a_head_of_a_megabyte_is_431() {
 }
 
 #[test]
-fn row_12_json_of_a_hundred_thousand_levels_is_400() {
+fn json_of_a_hundred_thousand_levels_is_400() {
     let flower = Flower::started();
     let before = flower.events();
     let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
@@ -110,9 +110,9 @@ fn is_closed(socket: &mut TcpStream) -> bool {
     }
 }
 
-/// Row 66: however many agents there are, and whatever they open.
+/// The operator's connections are kept free, however many connections agents open.
 #[test]
-fn row_66_agents_cannot_take_the_last_connections() {
+fn agents_cannot_take_the_last_connections() {
     use rustix::process::{Resource, getrlimit};
     raise_file_limit();
     let most = getrlimit(Resource::Nofile).current;
@@ -147,7 +147,7 @@ fn row_66_agents_cannot_take_the_last_connections() {
 }
 
 #[test]
-fn row_12_a_thousand_slow_sockets_keep_nobody_waiting() {
+fn a_thousand_slow_sockets_delay_no_other_request() {
     raise_file_limit();
     let flower = Flower::started();
     let port = flower.port();

@@ -1,4 +1,4 @@
-//! Row 10: flower listens on loopback and nowhere else.
+//! flower listens on loopback and nowhere else.
 
 use crate::common::Flower;
 use std::collections::HashSet;
@@ -28,14 +28,14 @@ fn listening(pid: u32) -> Vec<String> {
 }
 
 #[test]
-fn row_10_only_loopback_is_listened_on() {
+fn only_loopback_is_listened_on() {
     let flower = Flower::started();
     let loopback = format!("tcp 0100007F:{:04X}", flower.port());
     assert_eq!(listening(flower.pid()), [loopback]);
 }
 
 #[test]
-fn row_10_any_other_address_is_refused() {
+fn any_other_address_is_refused() {
     let flower = Flower::new();
     let addresses = ["0.0.0.0", "::", "192.0.2.1", "255.255.255.255", "::ffff:0.0.0.0"];
     for address in addresses {

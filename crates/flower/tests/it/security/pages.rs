@@ -3,7 +3,7 @@
 use super::{TITLE, with_a_brief};
 
 #[test]
-fn row_01_the_shell_and_its_assets_are_public_and_hold_nothing() {
+fn the_shell_and_its_assets_are_public_and_hold_nothing() {
     let flower = with_a_brief();
     let shell = flower.request("GET", "/").send();
     assert_eq!(shell.status, 200);
@@ -63,7 +63,7 @@ fn what_a_browser_can_unpack_it_gets_packed() {
 }
 
 #[test]
-fn row_01_a_missing_file_is_404_and_pages_take_no_orders() {
+fn a_missing_file_is_404_and_pages_take_no_orders() {
     let flower = with_a_brief();
     let token = flower.token();
     for path in

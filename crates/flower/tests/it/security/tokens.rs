@@ -1,4 +1,4 @@
-//! Rows 1, 2 and 9: nothing without a token, no guessing, and where a token may stand.
+//! Nothing without a token, no guessing, and where a token may stand.
 
 use super::{routes, with_a_brief};
 use crate::common::Flower;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 #[test]
-fn row_01_without_a_token_everything_is_401_and_nothing_happens() {
+fn without_a_token_everything_is_401_and_nothing_happens() {
     let flower = with_a_brief();
     let before = flower.events();
     let mut calls: Vec<(String, String)> =
@@ -37,7 +37,7 @@ fn row_01_without_a_token_everything_is_401_and_nothing_happens() {
 }
 
 #[test]
-fn row_02_a_thousand_wrong_tokens_are_401_and_slow_and_the_right_one_is_not() {
+fn a_thousand_wrong_tokens_are_401_and_slow_and_the_right_one_is_not() {
     let flower = Flower::started();
     let before = flower.events();
     let token = flower.token();
@@ -93,7 +93,7 @@ fn row_02_a_thousand_wrong_tokens_are_401_and_slow_and_the_right_one_is_not() {
 }
 
 #[test]
-fn row_09_a_token_stands_in_its_header_and_nowhere_else() {
+fn a_token_stands_in_its_header_and_nowhere_else() {
     let flower = with_a_brief();
     let token = flower.token();
     for key in ["token", "access_token", "TOKEN", "session", "authorization"] {
@@ -124,7 +124,7 @@ fn row_09_a_token_stands_in_its_header_and_nowhere_else() {
 }
 
 #[test]
-fn row_09_the_link_works_once_and_its_session_stays() {
+fn the_link_works_once_and_its_session_stays() {
     let flower = Flower::new();
     let up = flower.start();
     let url = up["url"].as_str().expect("url");

@@ -1,4 +1,4 @@
-//! Rows 38 and 39: MAIN, from inside of a sealed worktree. Each attempt fails, and MAIN is the same afterwards, down to its
+//! Attacks on MAIN from inside a sealed worktree. Each attempt fails, and MAIN is the same afterwards, down to its
 //! times and attributes.
 
 use super::*;
@@ -61,7 +61,7 @@ const ATTACKS: &[&str] = &[
     "GIT_OBJECT_DIRECTORY=$M/.git/objects git hash-object -w README.md",
     "git worktree add $M/sub HEAD",
     "git init $M",
-    // Row 39.
+    // Modes, owners, times and attributes.
     "chmod 0777 $M/README.md",
     "chmod 0777 $M",
     "chmod 0777 $M/.git/objects",
@@ -132,7 +132,7 @@ fn everything(root: &Path) -> BTreeMap<OsString, String> {
 }
 
 #[test]
-fn rows_38_and_39_every_attack_on_main_fails() {
+fn every_attack_on_main_fails() {
     as_each_user(|flower| {
         new(flower, "one", &[]);
         new(flower, "two", &[]);
@@ -174,7 +174,7 @@ fn rows_38_and_39_every_attack_on_main_fails() {
 }
 
 #[test]
-fn row_39_a_fresh_worktree_shares_no_inode_with_main() {
+fn a_fresh_worktree_shares_no_inode_with_main() {
     as_each_user(|flower| {
         for n in 0..20 {
             commit_in_main(flower, &format!("dir/file{n}"), &format!("{n}"));

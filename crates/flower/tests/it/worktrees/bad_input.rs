@@ -1,4 +1,4 @@
-//! Rows 20 and 21, and everything that can be wrong before a worktree is made: a clear error with the next step, and nothing
+//! Names, start points, and everything else that can be wrong before a worktree is made: a clear error with the next step, and nothing
 //! left behind.
 
 use super::*;
@@ -14,7 +14,7 @@ fn refused(flower: &Flower, args: &[&str], code: i32, words: &str) {
 }
 
 #[test]
-fn row_20_names_that_are_none_are_refused() {
+fn names_that_are_not_ids_are_refused() {
     as_each_user(|flower| {
         let long = "x".repeat(42);
         let names = [
@@ -71,7 +71,7 @@ fn row_20_names_that_are_none_are_refused() {
 }
 
 #[test]
-fn row_21_what_is_given_as_a_beginning_is_never_an_option_or_a_command() {
+fn the_start_point_is_never_an_option_or_a_command() {
     as_each_user(|flower| {
         let mark = flower.repo.join("mark");
         let touch = |words: &str| format!("{words}touch {}", mark.display());

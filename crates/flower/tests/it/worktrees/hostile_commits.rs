@@ -1,4 +1,4 @@
-//! Row 32: what is committed inside of a sealed worktree can be a bomb, or named so that it hits whoever checks it out. It
+//! A commit made inside a sealed worktree can be a bomb, or have names that harm a checkout. It
 //! stays inside, MAIN's repository is the same to the last file, and once it is mended the work comes out.
 
 use super::*;
@@ -114,7 +114,7 @@ fn branch_and_objects(flower: &Flower) -> (String, Snapshot) {
 }
 
 #[test]
-fn row_32_what_would_hit_whoever_checks_it_out_stays_inside() {
+fn names_that_harm_a_checkout_stay_inside() {
     as_each_user(|flower| {
         new(flower, "one", &[]);
         // git makes no such tree: a name with a slash, and an empty file.
@@ -149,7 +149,7 @@ fn what_main_has_itself_is_not_held_against_a_worktree() {
 
 /// Only the branch that is wanted is asked for.
 #[test]
-fn row_32_a_million_refs_cost_nothing() {
+fn a_million_refs_cost_nothing() {
     let flower = with_one(&[]);
     let refs = git(&flower, &flower.repo, &["for-each-ref"]);
     inside_ok(
@@ -170,7 +170,7 @@ fn row_32_a_million_refs_cost_nothing() {
 }
 
 #[test]
-fn row_32_what_unpacks_to_far_more_stays_inside() {
+fn a_pack_that_unpacks_to_far_more_stays_inside() {
     let flower = with_one(&[]);
     let (branch, before) = branch_and_objects(&flower);
     plant(
@@ -184,7 +184,7 @@ fn row_32_what_unpacks_to_far_more_stays_inside() {
 
 /// A hundred kilobytes that say how to make more than two gigabytes of sixty-four kilobytes.
 #[test]
-fn row_32_a_difference_that_explodes_stays_inside() {
+fn a_delta_that_explodes_stays_inside() {
     let flower = with_one(&[]);
     let (branch, before) = branch_and_objects(&flower);
     let zeros = vec![0; 65535];
@@ -206,7 +206,7 @@ fn row_32_a_difference_that_explodes_stays_inside() {
 }
 
 #[test]
-fn row_32_more_than_is_ever_needed_stays_inside() {
+fn more_than_the_limits_allow_stays_inside() {
     // It writes more than four gigabytes.
     if !is_soak() {
         return eprintln!("not run: `cargo xtask test --soak`");

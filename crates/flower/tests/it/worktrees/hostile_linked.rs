@@ -1,4 +1,4 @@
-//! Rows 25 to 29 for linked worktrees: whoever works there can write git's own files, MAIN's among them. flower looks at it,
+//! A program in a linked worktree can write git's own files, MAIN's among them. flower looks at the worktree,
 //! and nothing that was planted runs.
 
 use super::*;
@@ -149,22 +149,22 @@ const PLANTS: &[(&str, Plant, bool)] = &[
 ];
 
 #[test]
-fn rows_25_to_27_no_way_to_another_repository_is_followed() {
+fn no_redirection_to_another_repository_is_followed() {
     nothing_runs(|what| what.starts_with("26") || what.starts_with("27"));
 }
 
 #[test]
-fn row_28_no_filter_runs() {
+fn no_filter_runs() {
     nothing_runs(|what| what.starts_with("28"));
 }
 
 #[test]
-fn row_59_no_repository_behind_a_gitlink_runs_anything() {
+fn no_repository_behind_a_gitlink_runs_anything() {
     nothing_runs(|what| what.starts_with("59"));
 }
 
 #[test]
-fn row_29_no_setting_of_a_worktree_and_no_hook_runs_anything() {
+fn no_setting_of_a_worktree_and_no_hook_runs_anything() {
     nothing_runs(|what| what.starts_with("29") || what.starts_with("hooks"));
 }
 
@@ -231,7 +231,7 @@ fn nothing_runs_for(flower: &Flower, wanted: fn(&str) -> bool) {
 }
 
 #[test]
-fn row_37_nothing_that_a_repository_brings_along_runs() {
+fn no_program_that_a_repository_configures_runs() {
     as_each_user_unserved(|flower| {
         let trap = Trap::new(flower);
         plant_hooks(flower, &trap, &trap.program.with_file_name("hooks"));
@@ -282,7 +282,7 @@ fn row_37_nothing_that_a_repository_brings_along_runs() {
 
 /// A repository that was unpacked from somewhere can have links where flower writes.
 #[test]
-fn row_37_no_link_in_gits_own_folder_is_followed() {
+fn no_link_in_gits_own_folder_is_followed() {
     as_each_user_unserved(|flower| {
         let precious = flower.dir().join("user/.bashrc");
         put(flower, &precious, "precious\n");

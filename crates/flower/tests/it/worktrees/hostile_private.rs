@@ -1,4 +1,4 @@
-//! Rows 26 to 29 for sealed worktrees: whoever works inside writes everything in its private repository. Programs that are
+//! A program inside a sealed worktree can write everything in its private repository. Programs that are
 //! planted there may run only inside.
 
 use super::hostile_linked::ATTRIBUTES;
@@ -70,7 +70,7 @@ const LIES: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn rows_26_to_29_what_is_planted_inside_runs_only_inside() {
+fn programs_planted_inside_run_only_inside() {
     as_each_user(|flower| plant_and_look(flower, "programs", PROGRAMS));
 }
 

@@ -1,4 +1,4 @@
-//! Row 63: of MAIN's objects, what runs inside reads those reachable from MAIN's recorded tip, its tags and its remote-tracking
+//! Of MAIN's objects, what runs inside reads those reachable from MAIN's recorded tip, its tags and its remote-tracking
 //! branches, and no others.
 
 use super::*;
@@ -86,7 +86,7 @@ fn approved(flower: &Flower, landing: &Value) -> Value {
 }
 
 #[test]
-fn row_63_what_main_does_not_lend_is_not_read_inside() {
+fn objects_that_main_does_not_lend_are_not_readable_inside() {
     as_each_user_unserved(|flower| {
         let mut canaries = hide_canaries(flower);
         let lent = lend(flower);
@@ -116,7 +116,7 @@ fn row_63_what_main_does_not_lend_is_not_read_inside() {
 }
 
 #[test]
-fn row_63_what_lands_is_read_in_every_worktree() {
+fn landed_objects_are_readable_in_every_worktree() {
     as_each_user(|flower| {
         for name in ["one", "two"] {
             new(flower, name, &[]);
@@ -147,7 +147,7 @@ fn row_63_what_lands_is_read_in_every_worktree() {
 }
 
 #[test]
-fn row_63_a_worktree_has_what_it_begins_with_and_no_other_has_it() {
+fn a_worktree_has_what_it_begins_with_and_no_other_has_it() {
     let flower = Flower::new();
     let canaries = hide_canaries(&flower);
     prepare(&flower);
@@ -221,7 +221,7 @@ fn checks_use_git_on_what_is_not_landed_yet() {
 }
 
 #[test]
-fn row_63_all_objects_are_lent_only_with_approval_and_it_is_said() {
+fn all_objects_are_lent_only_with_approval_and_it_is_said() {
     let flower = Flower::new();
     let canaries = hide_canaries(&flower);
     put(&flower, &flower.repo.join("flower.toml"), "[worktree]\nobjects = \"all\"\n");

@@ -4,9 +4,9 @@
 use super::*;
 
 #[test]
-fn row_62_flower_and_projects_below_a_listed_folder_are_not_seen_inside() {
+fn flower_and_projects_below_a_listed_folder_are_not_seen_inside() {
     crate::reliability::namespace::with_mounts(
-        "listed_places::row_62_flower_and_projects_below_a_listed_folder_are_not_seen_inside",
+        "listed_places::flower_and_projects_below_a_listed_folder_are_not_seen_inside",
         || {
             let listed = Path::new("/usr/src");
             // Only in this namespace: nothing of it is left on the machine.

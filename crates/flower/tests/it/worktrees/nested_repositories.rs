@@ -116,7 +116,7 @@ fn the_trap_of_these_tests_works_in_an_ordinary_repository() {
 }
 
 #[test]
-fn row_59_a_gitlink_that_main_does_not_have_stays_inside() {
+fn a_gitlink_that_main_does_not_have_stays_inside() {
     as_root_and_user(|flower| {
         new(flower, "one", &[]);
         let commit = "git add vendor/lib && git commit -qm gitlink";
@@ -149,7 +149,7 @@ const WAYS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn row_59_no_repository_takes_the_place_of_a_submodule() {
+fn no_repository_takes_the_place_of_a_submodule() {
     as_root_and_user(|flower| {
         add_submodule(flower, "vendor/lib");
         for (what, way) in WAYS {
@@ -176,7 +176,7 @@ fn takes_in(flower: &Flower, path: &str) -> String {
 
 /// The hook in MAIN's repository marks what `git add` takes in, before the operator's next command.
 #[test]
-fn row_59_a_repository_that_the_operator_adds_runs_nothing_although_no_daemon_runs() {
+fn a_repository_that_the_operator_adds_runs_nothing_without_a_daemon() {
     as_root_and_user(|flower| {
         new(flower, "one", &[]);
         inside_ok(flower, "one", &format!("{}\ntrue", armed(flower, "x")));
@@ -193,7 +193,7 @@ fn row_59_a_repository_that_the_operator_adds_runs_nothing_although_no_daemon_ru
 }
 
 #[test]
-fn row_59_a_repository_that_the_operator_adds_runs_nothing() {
+fn a_repository_that_the_operator_adds_runs_nothing() {
     as_root_and_user(|flower| {
         new(flower, "one", &[]);
         inside_ok(flower, "one", &format!("{}\ntrue", armed(flower, "x")));
@@ -210,7 +210,7 @@ fn row_59_a_repository_that_the_operator_adds_runs_nothing() {
 }
 
 #[test]
-fn row_59_a_repository_is_set_aside_when_main_gets_a_submodule_there() {
+fn a_repository_is_set_aside_when_main_gets_a_submodule_there() {
     as_root_and_user(|flower| {
         new(flower, "one", &[]);
         inside_ok(flower, "one", &format!("{}\ntrue", armed(flower, "third/lib")));
@@ -223,7 +223,7 @@ fn row_59_a_repository_is_set_aside_when_main_gets_a_submodule_there() {
 }
 
 #[test]
-fn row_59_a_new_submodule_stays_inside_while_an_older_jail_could_replace_it() {
+fn a_new_submodule_stays_inside_while_an_older_jail_could_replace_it() {
     let flower = served();
     new(&flower, "one", &[]);
     let script = format!(

@@ -1,4 +1,4 @@
-//! Rows 43 and 46: what is secret is neither inside of a sealed worktree nor in anybody's arguments.
+//! A secret is neither inside a sealed worktree nor in the arguments of a process.
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn hide_canaries(flower: &Flower) -> usize {
 }
 
 #[test]
-fn row_43_no_secret_is_seen_from_inside() {
+fn no_secret_is_seen_from_inside() {
     as_each_user_unserved(|flower| {
         flower.git(&flower.repo, &["config", "user.name", "Tester"]);
         flower.git(&flower.repo, &["config", "user.email", "tester@example.com"]);
@@ -95,7 +95,7 @@ fn row_43_no_secret_is_seen_from_inside() {
 }
 
 #[test]
-fn row_46_no_secret_is_in_anybodys_arguments_or_in_the_jails_description() {
+fn no_secret_is_in_arguments_or_in_the_jails_description() {
     as_each_user(|flower| {
         new(flower, "one", &[]);
         let token = flower.token();
@@ -144,7 +144,7 @@ fn what_flower_keeps_is_for_its_owner_alone() {
 /// MAIN may borrow objects from another repository, and then what runs inside needs those too; a list that names anything else
 /// opens nothing.
 #[test]
-fn row_43_what_main_borrows_is_seen_and_nothing_else() {
+fn objects_that_main_borrows_are_seen_and_nothing_else() {
     as_each_user_unserved(|flower| {
         let (secret, lender) = (flower.dir().join("user/.ssh"), flower.repo.clone());
         put(flower, &secret.join("id_ed25519"), CANARY);

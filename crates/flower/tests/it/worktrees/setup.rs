@@ -51,7 +51,7 @@ fn playbooks_are_there_to_read_and_not_for_git() {
 }
 
 #[test]
-fn row_24_nothing_outside_of_the_repository_is_linked_or_carried() {
+fn nothing_outside_of_the_repository_is_linked_or_carried() {
     as_each_user(|flower| {
         put(flower, &flower.dir().join("user/.ssh/id_rsa"), "secret");
         let absolute = flower.dir().join("user/.ssh/id_rsa");

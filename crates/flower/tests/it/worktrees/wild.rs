@@ -35,7 +35,7 @@ const WILD: &str = "
     exec sleep 300";
 
 #[test]
-fn row_40_the_daemon_answers_while_something_runs_wild_inside() {
+fn the_daemon_answers_while_something_runs_wild_inside() {
     as_each_user(|flower| {
         new(flower, "one", &[]);
         let status = || {
