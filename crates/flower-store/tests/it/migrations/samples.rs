@@ -15,7 +15,7 @@ pub fn load(version: u64) -> String {
     fs::read_to_string(path(version)).unwrap_or_else(|error| {
         panic!(
             "{error}: schema version {version} has no sample. Write {} with \
-             `cargo nextest run -p flower --test migrations --run-ignored only write_missing_samples` \
+             `cargo nextest run -p flower-store --test it --run-ignored only write_missing_samples` \
              and commit it with the migration.",
             path(version).display()
         )
