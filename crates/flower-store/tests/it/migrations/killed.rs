@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const NAME: &str = "killed::a_killed_migration_leaves_the_old_or_the_new";
+const NAME: &str = "migrations::killed::a_killed_migration_leaves_the_old_or_the_new";
 /// The database that a child process migrates; this test starts itself again with it.
 const DATABASE: &str = "FLOWER_TEST_MIGRATE";
 /// After so many events the child says so and waits for its end.

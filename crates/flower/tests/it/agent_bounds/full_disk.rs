@@ -19,7 +19,7 @@ fn fill(disk: &Path) {
 
 #[test]
 fn a_full_disk_in_the_middle_of_a_turn_loses_nothing() {
-    with_mounts("full_disk::a_full_disk_in_the_middle_of_a_turn_loses_nothing", || {
+    with_mounts("agent_bounds::full_disk::a_full_disk_in_the_middle_of_a_turn_loses_nothing", || {
         let disk = tempfile::Builder::new().prefix("flower-full-").tempdir().expect("a folder");
         mount_tmpfs(disk.path(), 96 << 10);
         let mut flower = Flower::new();

@@ -26,56 +26,56 @@ const NOTE: &str = "The greeting is not written yet; nothing was tried.";
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_by_itself() {
-    without_network("acp::claude_by_itself", || works_by_itself(&CLAUDE));
+    without_network("real_agents::acp::claude_by_itself", || works_by_itself(&CLAUDE));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_by_itself() {
-    without_network("acp::codex_by_itself", || works_by_itself(&CODEX));
+    without_network("real_agents::acp::codex_by_itself", || works_by_itself(&CODEX));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_is_stopped_with_all_of_it() {
-    without_network("acp::claude_is_stopped_with_all_of_it", || is_stopped(&CLAUDE));
+    without_network("real_agents::acp::claude_is_stopped_with_all_of_it", || is_stopped(&CLAUDE));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_is_stopped_with_all_of_it() {
-    without_network("acp::codex_is_stopped_with_all_of_it", || is_stopped(&CODEX));
+    without_network("real_agents::acp::codex_is_stopped_with_all_of_it", || is_stopped(&CODEX));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_is_refreshed() {
-    without_network("acp::claude_is_refreshed", || is_refreshed(&CLAUDE));
+    without_network("real_agents::acp::claude_is_refreshed", || is_refreshed(&CLAUDE));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_is_refreshed() {
-    without_network("acp::codex_is_refreshed", || is_refreshed(&CODEX));
+    without_network("real_agents::acp::codex_is_refreshed", || is_refreshed(&CODEX));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_outlives_the_daemon() {
-    without_network("acp::claude_outlives_the_daemon", || is_resumed(&CLAUDE));
+    without_network("real_agents::acp::claude_outlives_the_daemon", || is_resumed(&CLAUDE));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_outlives_the_daemon() {
-    without_network("acp::codex_outlives_the_daemon", || is_resumed(&CODEX));
+    without_network("real_agents::acp::codex_outlives_the_daemon", || is_resumed(&CODEX));
 }
 
 /// What a person allows, the jail does not.
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_may_not_even_if_it_may() {
-    without_network("acp::claude_may_not_even_if_it_may", || {
+    without_network("real_agents::acp::claude_may_not_even_if_it_may", || {
         let field = Field::new(&CLAUDE, "10m");
         let main = field.flower.repo.join(BROKEN);
         field.model.play(vec![(CLAUDE.outside)(&main), failed("MAIN cannot be written."), Step::say("It was tried.")]);

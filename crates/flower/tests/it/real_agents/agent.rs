@@ -64,15 +64,18 @@ pub fn without_network(test: &str, body: impl FnOnce()) {
     if !rustix::process::getuid().is_root() {
         unshare.arg("--map-root-user");
     }
-    let status = unshare
+    let output = unshare
         .args(["--net", "sh", "-c", r#"ip link set lo up && exec "$@""#, "sh"])
         .arg(std::env::current_exe().expect("the test program"))
         .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
         .stdin(Stdio::null())
-        .status();
-    let status = status.expect("`unshare` of util-linux can be run");
-    assert!(status.success(), "it failed in a network of its own, which needs `unshare --net` and `ip`");
+        .stderr(Stdio::inherit())
+        .output();
+    let output = output.expect("`unshare` of util-linux can be run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "it failed in a network of its own, which needs `unshare --net` and `ip`: {said}");
+    assert!(said.contains("1 passed"), "`{test}` did not run: {said}");
 }
 
 /// Claims the work, recalls, reserves, edits, commits, notes and hands back; all of it arrives, and lands.

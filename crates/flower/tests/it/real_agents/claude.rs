@@ -8,19 +8,19 @@ use serde_json::json;
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_code_does_its_work() {
-    on_loopback("claude::claude_code_does_its_work", |stage| does_its_work(stage, claude()));
+    on_loopback("real_agents::claude::claude_code_does_its_work", |stage| does_its_work(stage, claude()));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_code_works_by_commands() {
-    on_loopback("claude::claude_code_works_by_commands", |stage| works_by_commands(stage, &claude()));
+    on_loopback("real_agents::claude::claude_code_works_by_commands", |stage| works_by_commands(stage, &claude()));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn claude_code_cannot_leave() {
-    on_loopback("claude::claude_code_cannot_leave", |stage| cannot_leave(stage, &claude()));
+    on_loopback("real_agents::claude::claude_code_cannot_leave", |stage| cannot_leave(stage, &claude()));
 }
 
 fn claude() -> Agent {

@@ -8,19 +8,19 @@ use serde_json::json;
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_does_its_work() {
-    on_loopback("codex::codex_does_its_work", |stage| does_its_work(stage, codex()));
+    on_loopback("real_agents::codex::codex_does_its_work", |stage| does_its_work(stage, codex()));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_works_by_commands() {
-    on_loopback("codex::codex_works_by_commands", |stage| works_by_commands(stage, &codex()));
+    on_loopback("real_agents::codex::codex_works_by_commands", |stage| works_by_commands(stage, &codex()));
 }
 
 #[test]
 #[ignore = "starts a real agent: cargo xtask test --real-agents"]
 fn codex_cannot_leave() {
-    on_loopback("codex::codex_cannot_leave", |stage| cannot_leave(stage, &codex()));
+    on_loopback("real_agents::codex::codex_cannot_leave", |stage| cannot_leave(stage, &codex()));
 }
 
 /// With a model that it knows it lists no tools of others: they are searched for.

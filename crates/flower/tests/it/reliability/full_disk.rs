@@ -86,7 +86,7 @@ fn assert_reads(daemon: &Daemon, brief: u64) {
 
 #[test]
 fn a_full_disk_refuses_writes_and_heals_by_itself() {
-    with_mounts("full_disk::a_full_disk_refuses_writes_and_heals_by_itself", || {
+    with_mounts("reliability::full_disk::a_full_disk_refuses_writes_and_heals_by_itself", || {
         for kilobytes in [2 * 1024, 4 * 1024, 8 * 1024] {
             fill_and_heal(kilobytes);
         }
@@ -155,7 +155,7 @@ fn fill_and_heal(kilobytes: usize) {
 
 #[test]
 fn a_start_on_a_full_disk_says_what_is_wrong() {
-    with_mounts("full_disk::a_start_on_a_full_disk_says_what_is_wrong", || {
+    with_mounts("reliability::full_disk::a_start_on_a_full_disk_says_what_is_wrong", || {
         let (mut served, mut refused) = (0, 0);
         // From no byte free up to what a start needs.
         for spare in [0, 4, 8, 12, 20, 32, 40, 64] {
@@ -208,7 +208,7 @@ fn a_start_on_a_full_disk_says_what_is_wrong() {
 
 #[test]
 fn a_first_start_on_a_full_disk_says_what_is_wrong() {
-    with_mounts("full_disk::a_first_start_on_a_full_disk_says_what_is_wrong", || {
+    with_mounts("reliability::full_disk::a_first_start_on_a_full_disk_says_what_is_wrong", || {
         let mut refused = 0;
         for spare in [0, 4, 12, 20, 40, 160, 400] {
             let disk = SmallDisk::new(2 * 1024);
@@ -242,7 +242,7 @@ fn a_first_start_on_a_full_disk_says_what_is_wrong() {
 
 #[test]
 fn a_background_daemon_whose_log_cannot_be_written_goes_on() {
-    with_mounts("full_disk::a_background_daemon_whose_log_cannot_be_written_goes_on", || {
+    with_mounts("reliability::full_disk::a_background_daemon_whose_log_cannot_be_written_goes_on", || {
         let disk = SmallDisk::new(3 * 1024);
         let home = Home::below(disk.path());
         disk.fill(Some(500));

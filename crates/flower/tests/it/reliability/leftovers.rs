@@ -210,7 +210,7 @@ fn files_that_change_under_a_running_daemon() {
 
 #[test]
 fn a_read_only_home_is_explained() {
-    with_mounts("leftovers::a_read_only_home_is_explained", || {
+    with_mounts("reliability::leftovers::a_read_only_home_is_explained", || {
         let folder = tempfile::TempDir::with_prefix("flower-read-only-").expect("a temporary folder");
         mount_tmpfs(folder.path(), 8 * 1024);
         let home = Home::below(folder.path());

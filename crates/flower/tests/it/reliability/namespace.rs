@@ -2,7 +2,7 @@
 //! root of a user namespace.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// Set inside the namespace.
 const INSIDE: &str = "FLOWER_TEST_INSIDE";
@@ -23,14 +23,18 @@ pub fn with_mounts(test: &str, body: impl FnOnce()) {
         Command::new("unshare").args([sort, "--mount", "true"]).status().is_ok_and(|status| status.success());
     assert!(possible, "this test needs a mount namespace (`unshare {sort} --mount true`); {SKIP}=1 leaves it out");
     let this = std::env::current_exe().expect("the test program");
-    let status = Command::new("unshare")
+    let output = Command::new("unshare")
         .args([sort, "--mount"])
         .arg(this)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")
-        .status()
+        .stderr(Stdio::inherit())
+        .output()
         .expect("unshare can be run");
-    assert!(status.success(), "it failed inside the namespace");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "it failed inside the namespace: {said}");
+    // A test program that finds no test of that name succeeds too.
+    assert!(said.contains("1 passed"), "`{test}` did not run: {said}");
 }
 
 /// An empty file system of a given size, at a folder that is there.

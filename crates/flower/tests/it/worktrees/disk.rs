@@ -5,7 +5,7 @@ use crate::reliability::namespace::{mount_tmpfs, remount, with_mounts};
 
 #[test]
 fn a_full_disk_leaves_nothing_half_made_and_loses_nothing() {
-    with_mounts("disk::a_full_disk_leaves_nothing_half_made_and_loses_nothing", || {
+    with_mounts("worktrees::disk::a_full_disk_leaves_nothing_half_made_and_loses_nothing", || {
         let flower = Flower::new();
         fs::create_dir(&flower.home).unwrap();
         mount_tmpfs(&flower.home, 12 * 1024);
@@ -46,7 +46,7 @@ fn a_full_disk_leaves_nothing_half_made_and_loses_nothing() {
 
 #[test]
 fn a_home_on_another_file_system_is_as_good() {
-    with_mounts("disk::a_home_on_another_file_system_is_as_good", || {
+    with_mounts("worktrees::disk::a_home_on_another_file_system_is_as_good", || {
         let flower = Flower::new();
         fs::create_dir(&flower.home).unwrap();
         mount_tmpfs(&flower.home, 12 * 1024);
@@ -71,7 +71,7 @@ fn a_home_on_another_file_system_is_as_good() {
 
 #[test]
 fn a_repository_that_cannot_be_written_is_said() {
-    with_mounts("disk::a_repository_that_cannot_be_written_is_said", || {
+    with_mounts("worktrees::disk::a_repository_that_cannot_be_written_is_said", || {
         let flower = served();
         let refs = flower.repo.join(".git/refs");
         assert!(Command::new("mount").arg("--bind").args([&refs, &refs]).status().unwrap().success());

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn flower_and_projects_below_a_listed_folder_are_not_seen_inside() {
     crate::reliability::namespace::with_mounts(
-        "listed_places::flower_and_projects_below_a_listed_folder_are_not_seen_inside",
+        "worktrees::listed_places::flower_and_projects_below_a_listed_folder_are_not_seen_inside",
         || {
             let listed = Path::new("/usr/src");
             // Only in this namespace: nothing of it is left on the machine.
