@@ -4,7 +4,7 @@ use crate::schema;
 use flower_core::landing::Priority;
 use flower_core::readiness::DispatchKind;
 use flower_core::review::Side;
-use flower_core::worktree::{Seal, Sort};
+use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{BriefKind, Role};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -141,8 +141,9 @@ pub struct IssueToken {
 pub struct NewWorktree {
     pub name: String,
     /// `ephemeral` unless said.
-    #[schema(value_type = Option<schema::Sort>)]
-    pub sort: Option<Sort>,
+    #[serde(alias = "sort")]
+    #[schema(value_type = Option<schema::WorktreeKind>)]
+    pub kind: Option<WorktreeKind>,
     /// `sealed` unless said.
     #[schema(value_type = Option<schema::Seal>)]
     pub seal: Option<Seal>,

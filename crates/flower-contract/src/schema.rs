@@ -52,7 +52,7 @@ word_schemas! {
     /// Of a difference: what MAIN has, or what the worktree has.
     Side = flower_core::review::Side;
     /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
-    Sort = flower_core::worktree::Sort;
+    WorktreeKind = flower_core::worktree::WorktreeKind;
     /// Where the commit comes from.
     Source = flower_core::landing::Source;
     State = flower_core::landing::State;

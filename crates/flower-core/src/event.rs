@@ -11,7 +11,7 @@ use crate::main_branch::{Alarm, Settlement};
 use crate::message::Recipient;
 use crate::readiness::DispatchKind;
 use crate::review::Remark;
-use crate::worktree::{Seal, Sort};
+use crate::worktree::{Seal, WorktreeKind};
 use serde::{Deserialize, Serialize};
 
 /// The schema version that this program writes. A newer one is kept and shown, not understood.
@@ -129,7 +129,8 @@ events! {
         number: u64,
         project: String,
         name: String,
-        sort: Sort,
+        #[serde(rename = "sort")]
+        kind: WorktreeKind,
         seal: Seal,
         base: String,
         from: String,

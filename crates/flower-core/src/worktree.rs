@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 words! {
     /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
-    Sort ("sort of worktree") { Lane = "lane", Ephemeral = "ephemeral" }
+    WorktreeKind ("kind of worktree") { Lane = "lane", Ephemeral = "ephemeral" }
 }
 
 words! {
@@ -42,7 +42,8 @@ pub struct Worktree {
     pub project: String,
     pub name: String,
     pub branch: String,
-    pub sort: Sort,
+    #[serde(rename = "sort")]
+    pub kind: WorktreeKind,
     pub seal: Seal,
     /// The commit it began at.
     pub base: String,
@@ -82,7 +83,7 @@ impl Worktree {
             project: new.project.clone(),
             name: new.name.clone(),
             branch: branch(&new.name),
-            sort: new.sort,
+            kind: new.kind,
             seal: new.seal,
             base: new.base.clone(),
             from: new.from.clone(),
@@ -164,7 +165,7 @@ pub fn name(raw: &str) -> Result<String, Refusal> {
 pub struct Request {
     pub project: String,
     pub name: String,
-    pub sort: Sort,
+    pub kind: WorktreeKind,
     pub seal: Seal,
     pub base: String,
     pub from: String,
@@ -183,7 +184,7 @@ pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Re
         number,
         project: request.project.clone(),
         name,
-        sort: request.sort,
+        kind: request.kind,
         seal: request.seal,
         base: request.base.clone(),
         from: text::line("base", &request.from, 250)?,

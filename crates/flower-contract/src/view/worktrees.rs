@@ -3,7 +3,7 @@
 use crate::schema;
 use flower_core::Worktree;
 use flower_core::review::Remark;
-use flower_core::worktree::{Archive, Seal, Sort, Stage};
+use flower_core::worktree::{Archive, Seal, Stage, WorktreeKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,8 +14,11 @@ pub struct WorktreeView {
     pub project: String,
     pub branch: String,
     pub path: String,
-    #[schema(value_type = schema::Sort)]
-    pub sort: Sort,
+    #[schema(value_type = schema::WorktreeKind)]
+    pub kind: WorktreeKind,
+    /// The same as `kind`, under the name of version 0.1.
+    #[schema(value_type = schema::WorktreeKind)]
+    pub sort: WorktreeKind,
     #[schema(value_type = schema::Seal)]
     pub seal: Seal,
     /// `keyless`, or `served` with settings of its own.
@@ -52,7 +55,8 @@ impl WorktreeView {
             project: worktree.project.clone(),
             branch: worktree.branch.clone(),
             path,
-            sort: worktree.sort,
+            kind: worktree.kind,
+            sort: worktree.kind,
             seal: worktree.seal,
             secrets: "keyless".into(),
             protection: "none".into(),

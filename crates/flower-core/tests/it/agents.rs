@@ -43,7 +43,7 @@ fn asked() -> World {
     let place = worktree::Request {
         project: project.clone(),
         name: "place".into(),
-        sort: worktree::Sort::Lane,
+        kind: worktree::WorktreeKind::Lane,
         seal: worktree::Seal::Sealed,
         base: "a".repeat(40),
         from: "main".into(),

@@ -60,7 +60,7 @@ fn waiting() -> World {
     let place = worktree::Request {
         project,
         name: "place".into(),
-        sort: worktree::Sort::Lane,
+        kind: worktree::WorktreeKind::Lane,
         seal: worktree::Seal::Sealed,
         base: "a".repeat(40),
         from: "main".into(),

@@ -10,7 +10,7 @@ use flower_contract::view::DispatchView;
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::policy::{self, Right};
-use flower_core::worktree::{Seal, Sort, Stage};
+use flower_core::worktree::{Seal, Stage, WorktreeKind};
 use flower_core::{Binding, Caller, Command, Worktree};
 use flower_store::{dispatches, tables, worktrees};
 use std::sync::Arc;
@@ -242,7 +242,7 @@ impl App {
         } else {
             let new = NewWorktree {
                 name: name.to_owned(),
-                sort: if brief.is_some() { Sort::Ephemeral } else { Sort::Lane },
+                kind: if brief.is_some() { WorktreeKind::Ephemeral } else { WorktreeKind::Lane },
                 seal: Seal::Sealed,
                 from: None,
                 brief,

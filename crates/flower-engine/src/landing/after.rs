@@ -6,7 +6,7 @@ use crate::projects::ProjectChoice;
 use crate::worktrees::refs::tip;
 use flower_contract::error::Problem;
 use flower_core::landing::State;
-use flower_core::worktree::{Seal, Sort, Stage};
+use flower_core::worktree::{Seal, Stage, WorktreeKind};
 use flower_core::{Caller, Command, Worktree};
 use flower_store::landings;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl App {
             match self.catch_up(&worktree).await {
                 Ok(None) => {}
                 Ok(Some(note)) => {
-                    blocked |= note.why_not.is_some() && worktree.sort == Sort::Ephemeral;
+                    blocked |= note.why_not.is_some() && worktree.kind == WorktreeKind::Ephemeral;
                     // Once is enough: what stands in the way of going is the same after every landing.
                     let before = said.insert(worktree.number, note.clone());
                     let known =
@@ -101,7 +101,7 @@ impl App {
         let worked_in = turn.is_err()
             || self.is_worked_in(&worktree.project, &worktree.name).await?
             || self.is_stayed_in(&worktree.project, &worktree.name).await?;
-        if worktree.sort == Sort::Ephemeral && self.is_landed(worktree, branch.as_deref()).await? {
+        if worktree.kind == WorktreeKind::Ephemeral && self.is_landed(worktree, branch.as_deref()).await? {
             return match worked_in {
                 true => Ok(Some(Note::stays(&main.tip, WORKED_IN))),
                 false => self.retire(worktree, &choice, &main.tip).await,
@@ -114,12 +114,12 @@ impl App {
         if known {
             return Ok(None);
         }
-        if worktree.sort == Sort::Ephemeral || worked_in {
+        if worktree.kind == WorktreeKind::Ephemeral || worked_in {
             // It is let be; MAIN's tip is there to be merged.
             if place.seal == Seal::Sealed {
                 self.hand_in(&place, &main.branch, &main.tip).await?;
             }
-            let told = worktree.sort == Sort::Lane;
+            let told = worktree.kind == WorktreeKind::Lane;
             return Ok(told.then(|| Note { onto: main.tip, why_not: Some(WORKED_IN.to_owned()) }));
         }
         let why_not = match self.sync_worktree(&choice, &worktree.name).await {

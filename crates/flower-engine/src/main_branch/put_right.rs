@@ -12,7 +12,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, MainView, RescueView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::{Alarm, Settlement, Step};
-use flower_core::worktree::{Seal, Sort};
+use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
 use std::fs;
@@ -112,7 +112,7 @@ impl App {
         // First it is safe elsewhere; only then MAIN changes.
         let wanted = NewWorktree {
             name,
-            sort: Sort::Ephemeral,
+            kind: WorktreeKind::Ephemeral,
             seal: if self.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
             from: Some(kept.clone()),
             brief: None,

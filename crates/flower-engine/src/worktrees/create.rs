@@ -11,7 +11,7 @@ use crate::projects::ProjectChoice;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{Caller, Command, Worktree};
 use flower_git::repository::Repository;
 
@@ -19,7 +19,7 @@ use flower_git::repository::Repository;
 #[derive(Clone, Debug)]
 pub struct NewWorktree {
     pub name: String,
-    pub sort: Sort,
+    pub kind: WorktreeKind,
     pub seal: Seal,
     pub from: Option<String>,
     pub brief: Option<u64>,
@@ -53,7 +53,7 @@ impl App {
         let request = worktree::Request {
             project,
             name,
-            sort: new.sort,
+            kind: new.kind,
             seal: new.seal,
             base: facts.base.clone(),
             from: facts.from.clone(),

@@ -5,7 +5,7 @@ use flower_core::agent::{self, Ending};
 use flower_core::event::LeaseBreached;
 use flower_core::landing::{self, Priority, Source};
 use flower_core::readiness::DispatchKind;
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
     Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
     lease, main_branch, permission, review,
@@ -77,8 +77,8 @@ pub fn token(id: &str, brief: Option<u64>) -> Command {
 
 pub fn worktree(project: &str, name: &str, brief: Option<u64>) -> Command {
     let (project, name, base, from) = (project.to_owned(), name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
-    let (sort, seal) = (Sort::Lane, Seal::Sealed);
-    Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
+    let (kind, seal) = (WorktreeKind::Lane, Seal::Sealed);
+    Command::RequestWorktree(worktree::Request { project, name, kind, seal, base, from, brief })
 }
 
 pub fn landing(project: &str, worktree: Option<&str>, briefs: &[u64]) -> Command {

@@ -3,7 +3,7 @@
 use crate::scratch::{Words, fill, home, new_brief, note, open, runtime};
 use crate::{Figure, ms, quantile};
 use flower_core::dispatch::{self, Step};
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BriefKind, Caller, Command, Moment, Status, lease};
 use flower_engine::App;
 use flower_engine::agents::Agents;
@@ -149,7 +149,7 @@ async fn brief(store: &Store, others: u64, words: &mut Words, moment: &Moment) -
         Command::RequestWorktree(worktree::Request {
             project: project.clone(),
             name: place.clone(),
-            sort: Sort::Ephemeral,
+            kind: WorktreeKind::Ephemeral,
             seal: Seal::Sealed,
             base: "1".repeat(40),
             from: "main".into(),

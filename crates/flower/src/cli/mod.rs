@@ -44,19 +44,22 @@ struct Cli {
     command: commands::Command,
 }
 
+/// The heading of the options that every command takes.
+const GLOBAL: &str = "Global options";
+
 #[derive(clap::Args)]
 struct Global {
     /// Answer with one JSON document on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     json: bool,
     /// The project; otherwise the one around the working directory
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
     project: Option<String>,
     /// Ask no questions
-    #[arg(long, short = 'y', global = true)]
+    #[arg(long, short = 'y', global = true, help_heading = GLOBAL)]
     yes: bool,
     /// No colours; NO_COLOR does the same
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     no_color: bool,
 }
 

@@ -24,7 +24,7 @@ fn the_stored_reference_is_what_the_commands_say() {
     collect(&root, "flower", &mut commands);
     for (name, command) in &commands {
         let indent = "  ".repeat(name.split(' ').count() - 2);
-        let _ = writeln!(page, "{indent}- [`{name}`](#{}) {}", name.replace(' ', "-"), about(command));
+        let _ = writeln!(page, "{indent}- [`{name}`](#{}) {}", name.replace(' ', "-"), summary(command));
     }
     for (name, command) in commands {
         page.push_str(&section(&name, command));
@@ -85,6 +85,8 @@ fn item(arg: &Arg) -> String {
         choices => format!("{help} {}", choices.join(", ")).trim().to_owned(),
     };
     let help = if help.is_empty() { help } else { format!(": {help}") };
+    // A further paragraph belongs to its item only where it is indented.
+    let help = help.replace("\n\n", "\n\n  ");
     format!("- `{}`{help}{default}\n", name.trim())
 }
 
@@ -93,6 +95,12 @@ fn choices(arg: &Arg) -> Vec<String> {
     arg.get_possible_values().iter().filter(|_| takes_values).map(|value| value.get_name().to_owned()).collect()
 }
 
+/// One line, for lists.
+fn summary(command: &Command) -> String {
+    command.get_about().map_or_else(String::new, ToString::to_string).trim_end_matches('.').to_owned()
+}
+
+/// All of it, for the command's own section.
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about()).map_or_else(String::new, ToString::to_string);
     about.trim_end_matches('.').to_owned()

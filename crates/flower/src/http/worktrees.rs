@@ -11,7 +11,7 @@ use flower_contract::view::{
     ArchiveView, CommandsView, CommentView, CommitView, EnterView, Finding, SyncView, WorktreeView,
 };
 use flower_core::review::Side;
-use flower_core::worktree::{Seal, Sort};
+use flower_core::worktree::{Seal, WorktreeKind};
 use flower_engine::App;
 use flower_engine::projects::ProjectChoice;
 use flower_engine::review::Saying;
@@ -55,7 +55,7 @@ pub(super) async fn create_worktree(
 ) -> Answer<WorktreeView> {
     let wanted = Wanted {
         name: b.name,
-        sort: b.sort.unwrap_or(Sort::Ephemeral),
+        kind: b.kind.unwrap_or(WorktreeKind::Ephemeral),
         seal: b.seal.unwrap_or(Seal::Sealed),
         from: b.from,
         brief: b.brief,

@@ -10,7 +10,7 @@ use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved
 use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
     Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
     lease, review, token,
@@ -63,8 +63,8 @@ fn asked(rest: Vec<(Caller, Command)>) -> Vec<(Caller, Command)> {
         [plan, Command::Accept { brief, version: None }]
     });
     let (project, name, from) = ("web".to_owned(), "fix".to_owned(), "main".to_owned());
-    let (sort, seal, base) = (Sort::Lane, Seal::Sealed, commit(0));
-    let place = worktree::Request { project, name, sort, seal, base, from, brief: None };
+    let (kind, seal, base) = (WorktreeKind::Lane, Seal::Sealed, commit(0));
+    let place = worktree::Request { project, name, kind, seal, base, from, brief: None };
     let made = Command::FinishWorktree { number: 1, path: "/w".into() };
     let ask = |brief| {
         let (worktree, agents) = (Some("fix".into()), brief);
@@ -390,10 +390,10 @@ fn main_step() -> impl Strategy<Value = main_branch::Step> {
 
 fn worktree_request() -> impl Strategy<Value = Command> {
     let name = select(&["fix", "lane-1", "night", "-x", "main", "../up"][..]);
-    (project(), name, select(Sort::ALL), select(Seal::ALL), maybe(2, number())).prop_map(
-        |(project, name, sort, seal, brief)| {
+    (project(), name, select(WorktreeKind::ALL), select(Seal::ALL), maybe(2, number())).prop_map(
+        |(project, name, kind, seal, brief)| {
             let (name, base, from) = (name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
-            Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief })
+            Command::RequestWorktree(worktree::Request { project, name, kind, seal, base, from, brief })
         },
     )
 }

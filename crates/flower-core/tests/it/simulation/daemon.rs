@@ -6,7 +6,7 @@ use crate::simulation::sim::Sim;
 use flower_core::dispatch::{self, Claim, Step};
 use flower_core::landing;
 use flower_core::readiness::DispatchKind;
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{Caller, Command, Event, Status};
 
 #[derive(Default)]
@@ -155,7 +155,8 @@ impl Sim {
             return;
         }
         let (brief, base, from) = (Some(dispatch.brief), "c0ffee".repeat(6), "main".to_owned());
-        let request = worktree::Request { project, name, sort: Sort::Lane, seal: Seal::Sealed, base, from, brief };
+        let request =
+            worktree::Request { project, name, kind: WorktreeKind::Lane, seal: Seal::Sealed, base, from, brief };
         let _ = self.submit(&Caller::system(), &Command::RequestWorktree(request));
         let made = Command::FinishWorktree { number: self.world.last_worktree, path: "/w".into() };
         let _ = self.submit(&Caller::system(), &made);

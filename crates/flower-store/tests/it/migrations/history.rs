@@ -7,7 +7,7 @@ use flower_core::landing::{self, Check, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::review;
-use flower_core::worktree::{self, Seal, Sort};
+use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
     Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease,
     permission, token,
@@ -85,8 +85,9 @@ impl History<'_> {
         for (number, (name, brief)) in (1..).zip(fates) {
             let (project, name, base, from) =
                 ("web".to_owned(), name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
-            let (sort, seal) = if number == 1 { (Sort::Lane, Seal::Sealed) } else { (Sort::Ephemeral, Seal::Linked) };
-            self.does(Command::RequestWorktree(worktree::Request { project, name, sort, seal, base, from, brief }));
+            let (kind, seal) =
+                if number == 1 { (WorktreeKind::Lane, Seal::Sealed) } else { (WorktreeKind::Ephemeral, Seal::Linked) };
+            self.does(Command::RequestWorktree(worktree::Request { project, name, kind, seal, base, from, brief }));
             if number == 5 {
                 self.does(Command::FailWorktree { number, why: "the disk is full".into() });
                 continue;

@@ -6,7 +6,7 @@ use crate::client::Client;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::NewWorktree;
 use flower_contract::view::{ProjectView, WorktreeView};
-use flower_core::worktree::{Seal, Sort};
+use flower_core::worktree::{Seal, WorktreeKind};
 use std::io::Write;
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     let client = context.client().await?.patient();
     let body = NewWorktree {
         name: args.name.clone(),
-        sort: args.lane.then_some(Sort::Lane),
+        kind: args.lane.then_some(WorktreeKind::Lane),
         seal: args.linked.then_some(Seal::Linked),
         from: args.from,
         brief: args.brief,

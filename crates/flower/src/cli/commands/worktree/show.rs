@@ -21,7 +21,7 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
 /// A page about one, which `new`, `restore` and `sync` show too.
 pub(super) fn page(w: &WorktreeView, style: Style) -> String {
     let now = jiff::Timestamp::now();
-    let mut text = format!("{}  {}  {}\n", style.bold(&w.name), state(w, style), style.dim(w.sort.as_str()));
+    let mut text = format!("{}  {}  {}\n", style.bold(&w.name), state(w, style), style.dim(w.kind.as_str()));
     let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:9}"))));
     line("project", &w.project);
     line("branch", &format!("{} ({})", w.branch, commits(w)));
