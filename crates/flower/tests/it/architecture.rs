@@ -1,6 +1,7 @@
-//! What neither crates nor types hold yet: which file writes the log, which function moves MAIN, and that the map's
-//! invariants have tests.
+//! What neither crates nor types hold yet: which file writes the log, which function moves MAIN, and that the tables in
+//! `docs` name tests that exist.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -36,36 +37,93 @@ fn only_one_function_moves_main() {
     }
 }
 
-/// ARCHITECTURE.md names a test for each of its invariants; each of these tests exists.
+/// Each row of these tables names the tests that hold it, the compiler, or the reason why it is not tested.
 #[test]
 fn every_invariant_names_a_test_that_exists() {
+    assert_rows_name_tests("docs/invariants.md", 60);
+}
+
+fn assert_rows_name_tests(table: &str, least: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let map = fs::read_to_string(root.join("ARCHITECTURE.md")).expect("the map");
-    let all: String = ["crates", "xtask"]
-        .iter()
-        .flat_map(|folder| rust_files(&root.join(folder)))
-        .map(|file| fs::read_to_string(file).expect("readable"))
-        .collect();
-    let invariants: Vec<&str> = map.lines().filter(|line| line.starts_with("| I")).collect();
-    assert!(invariants.len() >= 10, "the table of invariants is gone");
-    for line in invariants {
-        let names: Vec<&str> = line.rsplit('|').nth(1).unwrap_or_default().split('`').skip(1).step_by(2).collect();
-        assert!(!names.is_empty(), "no test: {line}");
-        for name in names {
-            let exists =
-                ["fn {}(", "on_both!({},", "as_both!({},"].iter().any(|form| all.contains(&form.replace("{}", name)));
-            assert!(exists, "no test `{name}`: {line}");
+    let text = fs::read_to_string(root.join(table)).expect("a table");
+    let known = known_tests(&root);
+    let mut ids = BTreeSet::new();
+    for (id, held_by) in rows(&text) {
+        assert!(ids.insert(id), "{table}: {id} is there twice");
+        for part in held_by.split("; ") {
+            let reason = ["the compiler: ", "not tested: "].iter().find_map(|begin| part.strip_prefix(begin));
+            if let Some(reason) = reason {
+                assert!(reason.len() > 10, "{table}: {id} has no reason: {part}");
+                continue;
+            }
+            let names: Vec<&str> = part.split('`').skip(1).step_by(2).collect();
+            assert!(!names.is_empty(), "{table}: {id} names no test: {part}");
+            for name in names {
+                assert!(known.contains(name), "{table}: {id} names `{name}`, which is no test");
+            }
         }
     }
+    assert!(ids.len() >= least, "{table} has only {} rows", ids.len());
+}
+
+/// First and last cell of each row of the tables whose last column says what holds a row.
+fn rows(text: &str) -> Vec<(&str, &str)> {
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in text.lines() {
+        let mut cells = line.trim().trim_matches('|').split('|').map(str::trim);
+        let (first, last) = (cells.next().unwrap_or_default(), cells.next_back().unwrap_or_default());
+        if !line.starts_with('|') {
+            inside = false;
+        } else if first == "id" {
+            inside = matches!(last, "held by" | "tests");
+        } else if inside && !first.starts_with('-') {
+            found.push((first, last));
+        }
+    }
+    found
+}
+
+/// Functions marked as tests, tests made by the macros that make two of one body, and the titles of the page's tests.
+fn known_tests(root: &Path) -> BTreeSet<String> {
+    let mut known = BTreeSet::new();
+    for file in ["crates", "xtask"].iter().flat_map(|folder| files_named(&root.join(folder), ".rs")) {
+        let text = fs::read_to_string(file).expect("readable");
+        let mut marked = false;
+        for line in text.lines().map(str::trim_start) {
+            marked |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
+            let function = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
+            if let Some(function) = function.filter(|_| marked) {
+                known.insert(first_word(function));
+                marked = false;
+            }
+        }
+        for made in ["on_both!(", "as_both!("] {
+            known.extend(text.split(made).skip(1).map(|rest| first_word(rest.trim_start())));
+        }
+    }
+    for file in files_named(&root.join("bloom/tests"), ".spec.ts") {
+        let text = fs::read_to_string(file).expect("readable");
+        known.extend(text.split("\ntest(\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+    }
+    known
+}
+
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect()
 }
 
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    files_named(folder, ".rs")
+}
+
+fn files_named(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder").flatten() {
         let path = entry.path();
         if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.extend(files_named(&path, end));
+        } else if path.to_str().is_some_and(|path| path.ends_with(end)) {
             files.push(path);
         }
     }
