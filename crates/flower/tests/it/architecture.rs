@@ -43,6 +43,11 @@ fn every_invariant_names_a_test_that_exists() {
     assert_rows_name_tests("docs/invariants.md", 60);
 }
 
+#[test]
+fn every_attack_names_its_tests() {
+    assert_rows_name_tests("docs/security.md", 67);
+}
+
 fn assert_rows_name_tests(table: &str, least: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(table)).expect("a table");
