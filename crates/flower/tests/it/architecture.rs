@@ -48,6 +48,11 @@ fn every_attack_names_its_tests() {
     assert_rows_name_tests("docs/security.md", 67);
 }
 
+#[test]
+fn every_reliability_figure_names_its_tests() {
+    assert_rows_name_tests("docs/reliability.md", 17);
+}
+
 fn assert_rows_name_tests(table: &str, least: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let text = fs::read_to_string(root.join(table)).expect("a table");
