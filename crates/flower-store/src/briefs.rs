@@ -1,4 +1,4 @@
-//! Questions about briefs. One function each; row types stay in here.
+//! Queries about briefs, one function each.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;

@@ -222,7 +222,7 @@ impl App {
         self.enqueue(caller, request).await
     }
 
-    /// Fixes the commit, then records that it waits.
+    /// Records the landing in the queue, then pins its commit under a ref of its own.
     pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
         let repository = self.repository(&request.project).await?;
         let commit = request.commit.clone();

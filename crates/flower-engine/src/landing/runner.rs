@@ -1,4 +1,4 @@
-//! Works the queue: takes what the policy says is next, and brings it to MAIN or back with a reason.
+//! Processes the merge queue: merges, checks and lands the next entry, or rejects it.
 
 use super::checks::{self, Job, Outcome};
 use super::gate::Opinion;
@@ -39,7 +39,7 @@ enum End {
 }
 
 impl App {
-    /// Until the daemon ends. `recovered` says which landings of an earlier one are settled.
+    /// Finishes what an earlier daemon left, then processes the queues of all projects until the daemon ends.
     pub async fn run_queue(self: Arc<Self>) {
         self.recover_landings().await;
         loop {

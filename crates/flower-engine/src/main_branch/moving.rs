@@ -1,8 +1,8 @@
-//! The one place where MAIN's branch moves.
+//! Moves MAIN's branch: forward to a commit that passed its checks, or back to where the log has it.
 //!
-//! Whoever moves it has the turn, and goes either forward to a commit that passed its checks or back to where the log says it
-//! should be. A journal is on disk before the branch moves. The branch itself is the only commit point: after a crash git is
-//! asked, and what had happened is finished.
+//! Only a branch that no longer exists is made again elsewhere, in `put_right.rs`. A move needs MAIN's lock. A journal is
+//! on disk before the branch moves. The branch itself is the only commit point: after a crash, recovery asks git where the
+//! branch is, and finishes the move if it has happened.
 
 use super::served::{self, Change, Staged};
 use crate::App;
