@@ -201,13 +201,13 @@ fn links_planted_in_an_agents_home_do_not_divert_its_next_start() {
     assert!(stage.said(&second).contains("its login has changed and yours has not"), "{}", stage.said(&second));
 }
 
-/// Some of each, and all at once, as in tests/worktrees.
+/// Some of each, and all at once, as in the tests of worktrees.
 const WILD: &str = "run mkdir many; (cd many; i=0; while [ $i -lt 50000 ]; do : > $i; i=$((i+1)); done) & \
     (while :; do head -c 100000000 /dev/zero > endless; done) & head -c 300000000 /dev/zero | tail & \
     for i in $(seq 40); do (while :; do :; done) & done; for i in $(seq 4); do (while :; do (true) & wait; done) & done; \
     echo wild > ../../../wild 2>/dev/null; touch wild; exec sleep 300";
 
-/// As many as a careless one starts. One that doubles without end is for tests/jail, which bounds it: here it would be felt by others.
+/// As many as a careless one starts. One that doubles without end belongs to the tests of the jail, which bound it: here others would notice it.
 const BOMB: &str = "echo bombing; i=0; while [ $i -lt 60 ]; do (while :; do :; done) & i=$((i+1)); done; sleep 300";
 
 #[test]
