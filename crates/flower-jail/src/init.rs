@@ -155,6 +155,10 @@ const FIRST_LOOK: Duration = Duration::from_millis(20);
 fn attend(command: Pid, mut watch: Watch) -> u8 {
     let attended = sys::block_signals(ATTENDED).and_then(|()| sys::signal_fd(ATTENDED));
     let Ok(signals) = attended else { return FAILED };
+    // Before they were blocked; from now on each is read from the descriptor.
+    if sys::end_was_asked() {
+        ask_to_end();
+    }
     let mut next_look = Instant::now() + FIRST_LOOK;
     loop {
         while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -171,12 +175,16 @@ fn attend(command: Pid, mut watch: Watch) -> u8 {
         }
         let wait = next_look.saturating_duration_since(Instant::now());
         let Ok(signal) = sys::read_signal(&signals, wait) else { return FAILED };
-        // The end was asked for. Those who are stopped must hear it.
         if signal == Some((libc::SIGTERM, OUTSIDE)) {
-            sys::signal_all(libc::SIGTERM);
-            sys::signal_all(libc::SIGCONT);
+            ask_to_end();
         }
     }
+}
+
+/// Everything inside. Those who are stopped must hear it.
+fn ask_to_end() {
+    sys::signal_all(libc::SIGTERM);
+    sys::signal_all(libc::SIGCONT);
 }
 
 /// First the end, then the word: whoever reads it may take their time.

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::io::unix::AsyncFd;
 
@@ -147,13 +148,40 @@ pub(super) fn restore_signal(signal: i32) -> io::Result<()> {
     disposition(signal, libc::SIG_DFL)
 }
 
-/// As for a process that a login shell starts.
+/// As for a process that a login shell starts, except that an end that is asked for is noted: see [`end_was_asked`].
 pub(super) fn default_signals() {
     for signal in 1..=64 {
         // Some cannot be changed; these are at their default.
         let _ = restore_signal(signal);
     }
+    let _ = note_end();
     let _ = block_signals(&[]);
+}
+
+static END_WAS_ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Whether SIGTERM came from outside of this namespace while it was not blocked. The first process of a namespace never gets
+/// a signal that it has no handler for, so that one which comes before it attends to signals would be lost. A command that is
+/// started does not inherit the handler.
+pub(super) fn end_was_asked() -> bool {
+    END_WAS_ASKED.load(Ordering::SeqCst)
+}
+
+fn note_end() -> io::Result<()> {
+    extern "C" fn note(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+        // SAFETY: the kernel gives a valid pointer, and a sender with each SIGTERM.
+        if unsafe { (*info).si_pid() } == 0 {
+            END_WAS_ASKED.store(true, Ordering::SeqCst);
+        }
+    }
+    let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
+    // SAFETY: a zeroed action is valid, and the handler does nothing but store.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as libc::sighandler_t;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+        check(libc::c_long::from(libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut())))
+    }
 }
 
 fn disposition(signal: i32, handler: libc::sighandler_t) -> io::Result<()> {

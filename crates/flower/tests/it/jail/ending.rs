@@ -85,6 +85,18 @@ as_both!(the_end_is_announced, |world| {
     assert!(world.path("worktree/farewell").exists());
 });
 
+// The jail is built within some of these milliseconds. An end that is asked for meanwhile reaches the command, too.
+as_both!(the_end_is_announced_however_early, |world| {
+    for milliseconds in (0..60).step_by(3) {
+        let mut child = Running(world.jail(&["sleep", "60"]).spawn().expect("flower runs"));
+        std::thread::sleep(Duration::from_millis(milliseconds));
+        kill_process(pid(&child), Signal::TERM).expect("sent");
+        // None is an end before there is a jail.
+        let code = child.wait().expect("ended").code();
+        assert!(matches!(code, None | Some(143)), "after {milliseconds} ms: {code:?}");
+    }
+});
+
 as_both!(the_lifeline_ends_everything, |world| {
     let marker = marker();
     let mut command = world.command("sh");
