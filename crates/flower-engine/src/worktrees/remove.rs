@@ -67,7 +67,7 @@ impl App {
         let place = self.place(&worktree).await?;
         require_own(&self.home, &place)?;
         require_nothing_else(&place)?;
-        if let Some(who) = still_at_work(&place).await {
+        if let Some(who) = self.still_at_work(&worktree, &place).await {
             return Err(Problem::new(
                 ProblemKind::Refused,
                 format!("{who} is at work in `{name}`"),
@@ -103,6 +103,20 @@ impl App {
             }
         });
         Ok(view)
+    }
+
+    /// The same as [`at_work`], but git processes of flower's own get a moment to end: after a landing flower merges inside.
+    async fn still_at_work(&self, worktree: &Worktree, place: &Place) -> Option<String> {
+        let start = Instant::now();
+        // Agents are started by this process as well, and do not end by themselves.
+        let has_agents = !self.agents_in(worktree).await.is_empty();
+        loop {
+            let who = at_work(place)?;
+            if has_agents || start.elapsed() > OWN_WORK || process_in(&place.tree, is_descendant).is_some() {
+                return Some(who);
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Nobody holds a claim on work in it, or has reserved paths there.
@@ -286,45 +300,43 @@ fn require_nothing_else(place: &Place) -> Result<(), Problem> {
     }
 }
 
-/// The same, but what no process can be named for has a moment to end: after a landing flower itself merges inside.
-async fn still_at_work(place: &Place) -> Option<String> {
-    let start = Instant::now();
-    loop {
-        let who = at_work(place)?;
-        if process_in(&place.tree).is_some() || start.elapsed() > OWN_WORK {
-            return Some(who);
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 /// Somebody who works in it right now: in its jail, or with the working directory below it.
 pub(crate) fn at_work(place: &Place) -> Option<String> {
     // A free lock says more than a list of processes: it also covers those that other users may not see.
     if lock::is_shared_held(&place.lock()) {
-        return Some(process_in(&place.tree).unwrap_or_else(|| "something in its jail".to_owned()));
+        return Some(process_in(&place.tree, is_child).unwrap_or_else(|| "something in its jail".to_owned()));
     }
-    process_in(&place.tree)
+    // A git of our own that looks at it is not at work there.
+    process_in(&place.tree, is_child)
 }
 
-fn process_in(tree: &Path) -> Option<String> {
+/// A process with the working directory below `tree`, except those that `is_own` accepts.
+fn process_in(tree: &Path, is_own: fn(u32) -> bool) -> Option<String> {
     let processes = fs::read_dir("/proc").ok()?.flatten();
-    processes.filter(|entry| entry.file_name().as_bytes().first().is_some_and(u8::is_ascii_digit)).find_map(|entry| {
+    processes.filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry))).find_map(|(pid, entry)| {
         let dir = fs::read_link(entry.path().join("cwd")).ok()?;
-        // A git of our own that looks at it is not at work there.
-        if !dir.starts_with(tree) || is_ours(&entry.path()) {
+        if !dir.starts_with(tree) || is_own(pid) {
             return None;
         }
         let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
-        Some(format!("process {} ({})", entry.file_name().to_string_lossy(), name.trim_end()))
+        Some(format!("process {pid} ({})", name.trim_end()))
     })
 }
 
 /// Whether this process started it.
-fn is_ours(process: &Path) -> bool {
-    let status = fs::read_to_string(process.join("status")).unwrap_or_default();
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok());
-    parent == Some(std::process::id())
+fn is_child(pid: u32) -> bool {
+    parent(pid) == Some(std::process::id())
+}
+
+/// Whether this process started it or one of its ancestors. What runs in a jail is a grandchild.
+fn is_descendant(pid: u32) -> bool {
+    let mut ancestors = std::iter::successors(Some(pid), |pid| parent(*pid));
+    ancestors.any(|pid| pid == std::process::id())
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
 /// Asks git what of `tree` is not on the branch. A tree that is gone has nothing to keep.

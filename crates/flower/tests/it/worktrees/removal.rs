@@ -241,6 +241,21 @@ fn nothing_is_removed_under_somebody_at_work() {
     });
 }
 
+/// After a landing flower merges MAIN's tip into the worktree, inside its jail. A removal waits for that.
+#[test]
+fn a_removal_waits_for_a_merge_of_flowers_own() {
+    let flower = with_one(&["--sealed"]);
+    let hook = "h=$(git rev-parse --git-path hooks)/post-merge; mkdir -p $(dirname $h); \
+                printf '#!/bin/sh\\ntouch started; sleep 1\\n' > $h; chmod +x $h";
+    inside_ok(&flower, "one", hook);
+    commit_in_main(&flower, "theirs", "theirs");
+    let merging = flower.command(&["worktree", "sync", "one"]).stdout(Stdio::null()).spawn().expect("flower runs");
+    let _merging = Running(merging);
+    eventually("the merge runs", || tree(&flower, "one").join("started").exists().then_some(()));
+    remove(&flower, "one");
+    assert!(!tree(&flower, "one").exists());
+}
+
 #[test]
 fn a_name_can_be_used_again_and_each_of_its_lives_restored() {
     let flower = with_one(&[]);
