@@ -98,10 +98,13 @@ test("an agent is replaced by a fresh one only when that is confirmed", async ({
 test("the end is followed until somebody scrolls up", async ({ page, flower }) => {
   flower.dispatched(
     "Talk",
-    `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nrun true\nhang`,
+    `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nsay All is said.\nrun true\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nrun true\nhang`,
   );
   await flower.open(page, "/agents/play-1");
   const log = page.getByRole("log", { name: "Transcript of play-1" });
+  // Until then there is something new below for whoever scrolls up.
+  await expect(log.getByText("All is said.")).toBeInViewport();
+  await expect(page.getByText("waiting", { exact: true }).first()).toBeVisible();
   await expect(log.getByText("A line of talk.").last()).toBeInViewport();
   await expect(log.getByRole("button", { name: "To the end" })).toHaveCount(0);
   await log.hover();
