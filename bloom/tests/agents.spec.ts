@@ -1,5 +1,5 @@
 import { expectNoSeriousFindings } from "./axe";
-import { expect, look, test } from "./flower";
+import { chord, expect, look, test } from "./flower";
 
 /** Each has a daemon and several agents of its own. */
 test.describe.configure({ timeout: 120_000 });
@@ -54,8 +54,7 @@ test("by keyboard alone: to the page, down the list, into an agent", async ({ pa
   flower.dispatched("One", "hang");
   flower.dispatched("Two", "hang");
   await flower.open(page, "/");
-  await page.keyboard.press("g");
-  await page.keyboard.press("a");
+  await chord(page, "g", "a");
   await expect(page.getByRole("heading", { name: "Agents", level: 1 })).toBeVisible();
   const table = page.getByRole("table", { name: "Agents that run" });
   await expect(table.getByRole("row")).toHaveCount(3, { timeout: 30_000 });

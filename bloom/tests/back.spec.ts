@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, test } from "./flower";
+import { chord, expect, test } from "./flower";
 
 const top = (page: Page) => page.locator("main").evaluate((main) => main.scrollTop);
 const within = (page: Page, name: string) =>
@@ -14,8 +14,7 @@ test("another page begins at its top, and back is where one was", async ({ page,
   await flower.open(page, "/briefs/1");
   await expect(page.getByText("Paragraph 119 of a long plan.", { exact: true })).toBeVisible();
   await page.locator("main").evaluate((main) => main.scrollTo(0, 1_500));
-  await page.keyboard.press("g");
-  await page.keyboard.press("h");
+  await chord(page, "g", "h");
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
   expect(await top(page)).toBe(0);
   await page.goBack();
@@ -74,16 +73,14 @@ test("lists are where they were left, with the line that was chosen", async ({ p
   await expect(row).toBeFocused();
   await expect.poll(() => within(page, "Briefs")).toBe(place);
   // Whoever comes by another way begins at the top.
-  await page.keyboard.press("g");
-  await page.keyboard.press("t");
+  await chord(page, "g", "t");
   await expect(page.getByText("note 59")).toBeVisible();
   await page.getByRole("list", { name: "Events" }).evaluate((box) => box.scrollTo(0, 700));
   const event = page.getByRole("button", { name: /note 30$/ });
   await event.focus();
   const far = await within(page, "Events");
   expect(far).toBeGreaterThan(600);
-  await page.keyboard.press("g");
-  await page.keyboard.press("b");
+  await chord(page, "g", "b");
   await expect(page.getByRole("link", { name: "Brief 600" })).toBeVisible();
   expect(await within(page, "Briefs")).toBe(0);
   await page.goBack();

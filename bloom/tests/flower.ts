@@ -196,6 +196,11 @@ export async function look(page: Page, name: string): Promise<void> {
   await still(page);
 }
 
+/** Presses keys one right after the other, as a person does: the page may take its time to hear of them. */
+export async function chord(page: Page, ...keys: string[]): Promise<void> {
+  await Promise.all(keys.map((key) => page.keyboard.press(key)));
+}
+
 /** Colours of buttons change softly; until they have. */
 export async function still(page: Page): Promise<void> {
   await page.evaluate(() =>

@@ -1,5 +1,5 @@
 import type { Page } from "@playwright/test";
-import { expect, test } from "./flower";
+import { chord, expect, test } from "./flower";
 
 /** No mouse, and nothing is focused by the test: only keys are pressed, and what they do is looked at. */
 async function press(page: Page, ...keys: string[]): Promise<void> {
@@ -48,7 +48,7 @@ test("from an idea to MAIN by keyboard alone: written, accepted, dispatched, rea
   await press(page, "Control+Enter");
   await expect(page.getByRole("dialog", { name: "New brief" })).toBeHidden();
 
-  await press(page, "g", "b");
+  await chord(page, "g", "b");
   await expect(page.getByRole("heading", { name: "Briefs", level: 1 })).toBeVisible();
   await expect(page.getByText("Be kind").first()).toBeVisible();
   await press(page, "j", "Enter");
@@ -67,9 +67,9 @@ test("from an idea to MAIN by keyboard alone: written, accepted, dispatched, rea
   await expect(page.getByRole("region", { name: "Dispatch" })).toContainText(/handed back|landed|executing|claimed/);
 
   // It changes instructions for agents, so that it waits.
-  await press(page, "g", "l");
+  await chord(page, "g", "l");
   await expect(page.getByRole("article", { name: /Landing 1/ })).toContainText("approval");
-  await press(page, "g", "w");
+  await chord(page, "g", "w");
   await expect(page.getByRole("heading", { name: "Worktrees" })).toBeVisible();
   await expect(page.getByText("b1-be-kind").first()).toBeVisible();
   await press(page, "j", "Enter");
@@ -79,7 +79,7 @@ test("from an idea to MAIN by keyboard alone: written, accepted, dispatched, rea
   await press(page, "Control+Enter");
   await expect(page.getByRole("article", { name: /^Comment of/ })).toContainText("To whom?");
 
-  await press(page, "g", "l");
+  await chord(page, "g", "l");
   await expect(page.getByRole("article", { name: /Landing 1/ })).toBeVisible();
   await press(page, "j", "Enter");
   await expect(page).toHaveURL(/\/landing\/1$/);

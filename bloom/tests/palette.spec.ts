@@ -1,6 +1,6 @@
 import type { Page } from "@playwright/test";
 import { expectNoSeriousFindings } from "./axe";
-import { expect, look, test } from "./flower";
+import { chord, expect, look, test } from "./flower";
 import { made } from "./lane";
 
 test("briefs by number, by title and by what stands in them; places and shortcuts", async ({ page, flower }) => {
@@ -34,8 +34,7 @@ test("briefs by number, by title and by what stands in them; places and shortcut
   await expect(chosen).toContainText("Trace");
   await page.keyboard.press("Enter");
   await expect(page.getByRole("heading", { name: "Trace", level: 1 })).toBeVisible();
-  await page.keyboard.press("g");
-  await page.keyboard.press("b");
+  await chord(page, "g", "b");
   await expect(page.getByRole("heading", { name: "Briefs", level: 1 })).toBeVisible();
 });
 

@@ -1,12 +1,11 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expectNoSeriousFindings } from "./axe";
-import { expect, look, test } from "./flower";
+import { chord, expect, look, test } from "./flower";
 
 test("flower says what it is, and opens in another browser", async ({ page, flower, browser }) => {
   await flower.open(page);
-  await page.keyboard.press("g");
-  await page.keyboard.press("s");
+  await chord(page, "g", "s");
   const about = page.getByRole("region", { name: "This flower" });
   await expect(about).toContainText(flower.url);
   await expect(about.getByRole("link", { name: /events$/ })).toBeVisible();

@@ -40,7 +40,8 @@ class Keys {
     }
     if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
     if (document.querySelector("dialog[open]")) return;
-    const now = Date.now();
+    // When it was pressed: on a busy machine the page may hear of it much later.
+    const now = event.timeStamp;
     const before = this.first && now - this.first.at < PATIENCE ? `${this.first.key} ` : "";
     this.first = undefined;
     const deed = this.deeds.findLast((deed) => deed.keys === before + event.key);
