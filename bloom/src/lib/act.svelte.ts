@@ -40,18 +40,18 @@ class Toasts {
       id: this.next++,
       text,
       hints: options.hints ?? [],
-      tone: options.tone ?? "leaf",
+      tone: options.tone ?? "success",
       undo: options.undo,
       within: this.dialogs.at(-1),
     };
     this.shown = [...this.shown, toast].slice(-MOST);
     // What failed stays until it was read.
-    if (toast.tone !== "thorn") setTimeout(() => this.drop(toast.id), STAYS);
+    if (toast.tone !== "danger") setTimeout(() => this.drop(toast.id), STAYS);
   }
 
   fail(error: unknown): void {
     const problem = asProblem(error);
-    this.say(problem.message, { tone: "thorn", hints: problem.hints });
+    this.say(problem.message, { tone: "danger", hints: problem.hints });
   }
 
   drop(id: number): void {

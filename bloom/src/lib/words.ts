@@ -1,104 +1,104 @@
 //! flower's words and tones for what the daemon tells.
 import type { AgentState, EventView, Status } from "./api";
 
-/** `leaf` holds, `petal` asks for you, `sun` is in motion, `thorn` is broken, `sky` is an agent or a way to go. */
-export type Tone = "leaf" | "petal" | "sun" | "thorn" | "sky" | "plain";
+/** What a colour says: it holds, it waits for the operator, it is in motion, it is broken, it is a place to go to. */
+export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
 
 export function spaced(word: string): string {
   return word.replaceAll("_", " ");
 }
 
 const STATUS: Record<Status, Tone> = {
-  draft: "plain",
-  planned: "sky",
-  in_progress: "sun",
-  in_review: "petal",
-  landed: "leaf",
-  done: "leaf",
-  parked: "plain",
-  cancelled: "plain",
+  draft: "neutral",
+  planned: "info",
+  in_progress: "progress",
+  in_review: "attention",
+  landed: "success",
+  done: "success",
+  parked: "neutral",
+  cancelled: "neutral",
 };
 
 export function statusTone(status: string): Tone {
-  return STATUS[status as Status] ?? "plain";
+  return STATUS[status as Status] ?? "neutral";
 }
 
 const AGENT: Record<AgentState, Tone> = {
-  starting: "sun",
-  working: "sun",
-  waiting: "petal",
-  idle: "sky",
-  stopped: "plain",
-  failed: "thorn",
-  unknown: "thorn",
+  starting: "progress",
+  working: "progress",
+  waiting: "attention",
+  idle: "info",
+  stopped: "neutral",
+  failed: "danger",
+  unknown: "danger",
 };
 
 export function agentTone(state: string): Tone {
-  return AGENT[state as AgentState] ?? "plain";
+  return AGENT[state as AgentState] ?? "neutral";
 }
 
 const LANDING: Record<string, Tone> = {
-  queued: "plain",
-  checking: "sun",
-  approval: "petal",
-  landed: "leaf",
-  rejected: "thorn",
-  rolled_back: "thorn",
-  cancelled: "plain",
+  queued: "neutral",
+  checking: "progress",
+  approval: "attention",
+  landed: "success",
+  rejected: "danger",
+  rolled_back: "danger",
+  cancelled: "neutral",
 };
 
 export function landingTone(state: string): Tone {
-  return LANDING[state] ?? "plain";
+  return LANDING[state] ?? "neutral";
 }
 
 const DISPATCH: Record<string, Tone> = {
-  requested: "sky",
-  claimed: "sun",
-  executing: "sun",
-  handed_back: "petal",
-  landed: "leaf",
-  failed: "thorn",
-  cancelled: "plain",
+  requested: "info",
+  claimed: "progress",
+  executing: "progress",
+  handed_back: "attention",
+  landed: "success",
+  failed: "danger",
+  cancelled: "neutral",
 };
 
 export function dispatchTone(state: string): Tone {
-  return DISPATCH[state] ?? "plain";
+  return DISPATCH[state] ?? "neutral";
 }
 
 const MAIN: Record<string, Tone> = {
-  stable: "leaf",
-  frozen: "sky",
-  dirty: "thorn",
-  moved: "thorn",
-  unhealthy: "thorn",
-  unknown: "thorn",
+  stable: "success",
+  frozen: "info",
+  dirty: "danger",
+  moved: "danger",
+  unhealthy: "danger",
+  unknown: "danger",
 };
 
 export function mainTone(state: string): Tone {
-  return MAIN[state] ?? "plain";
+  return MAIN[state] ?? "neutral";
 }
 
 const WAITING: Record<string, Tone> = {
-  question: "petal",
-  permission: "petal",
-  approval: "petal",
-  alarm: "thorn",
-  message: "sky",
+  question: "attention",
+  permission: "attention",
+  approval: "attention",
+  alarm: "danger",
+  message: "info",
 };
 
 export function inboxTone(kind: string): Tone {
-  return WAITING[kind] ?? "petal";
+  return WAITING[kind] ?? "attention";
 }
 
 const EVENT: [RegExp, Tone][] = [
-  [/^(landed|dispatch_landed|spec_snapshot|decision_made|main_settled|landing_approved)$/, "leaf"],
-  [/(rejected|rolled_back|failed|refused|breached|diverged|main_alarm|dispatch_late|expired)$/, "thorn"],
-  [/^(question_asked|permission_asked|landing_held|plan_proposed)$/, "petal"],
-  [/^(dispatch_|landing_|checks_ran|agent_)/, "sun"],
+  [/^(landed|dispatch_landed|spec_snapshot|decision_made|main_settled|landing_approved)$/, "success"],
+  [/(rejected|rolled_back|failed|refused|breached|diverged|main_alarm|dispatch_late|expired)$/, "danger"],
+  [/^(question_asked|permission_asked|landing_held|plan_proposed)$/, "attention"],
+  [/^(dispatch_|landing_|checks_ran|agent_)/, "progress"],
 ];
 
 export function eventTone(event: EventView): Tone {
-  return EVENT.find(([pattern]) => pattern.test(event.kind))?.[1] ?? "plain";
+  return EVENT.find(([pattern]) => pattern.test(event.kind))?.[1] ?? "neutral";
 }
 
 const UNITS: [number, string][] = [

@@ -3,7 +3,7 @@ import { BOX, place } from "./layout";
 import type { GraphModel } from "./model";
 
 it("places 60 briefs without laying one over another", () => {
-  const node = (number: number) => ({ id: String(number), label: "", note: "", href: "", tone: "plain" }) as const;
+  const node = (number: number) => ({ id: String(number), label: "", note: "", href: "", tone: "neutral" }) as const;
   const graph: GraphModel = {
     nodes: Array.from({ length: 60 }, (_, at) => node(at)),
     edges: Array.from({ length: 59 }, (_, at) => ({

@@ -69,7 +69,7 @@ function placeOf(link: LinkView, project: string | undefined): GraphNode | undef
   const { kind, target } = link;
   if (kind === "worktree") {
     const href = worktreeHref(target, project);
-    return { id: `worktree ${target}`, label: target, note: "worktree", href, tone: "sky" };
+    return { id: `worktree ${target}`, label: target, note: "worktree", href, tone: "info" };
   }
   if (kind === "landing" && /^\d+$/.test(target)) {
     return {
@@ -77,7 +77,7 @@ function placeOf(link: LinkView, project: string | undefined): GraphNode | undef
       label: `Landing ${target}`,
       note: "landing",
       href: `/landing/${target}`,
-      tone: "leaf",
+      tone: "success",
     };
   }
   return undefined;

@@ -74,8 +74,8 @@ describe("the plant of a project", () => {
     ];
     const leaves = plantOf(told({ worktrees: [worktree("w", {})], agents })).shoots[0]?.leaves;
     expect(leaves?.map((leaf) => [leaf.name, leaf.tone, leaf.breathes, leaf.fill])).toEqual([
-      ["one", "sun", true, 0.5],
-      ["two", "petal", false, undefined],
+      ["one", "progress", true, 0.5],
+      ["two", "attention", false, undefined],
     ]);
   });
 

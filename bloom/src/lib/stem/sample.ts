@@ -13,7 +13,7 @@ export function shoot(index: number, from: number, over: Partial<Shoot> = {}): S
     leaves: Array.from({ length: index % 4 }, (_, leaf) => ({
       name: `agent-${index}-${leaf}`,
       state: "working",
-      tone: "sun",
+      tone: "progress",
       breathes: true,
       fill: 0.5,
     })),
@@ -53,7 +53,7 @@ export function many(number: number, flowers: number): Plant {
         title: `Landing ${index}`,
         state: "queued",
         reason: "",
-        tone: "plain",
+        tone: "neutral",
         moves: false,
         way: 0.12 + index * 0.3,
         worktree: index < 2 ? `worktree-${index}` : undefined,

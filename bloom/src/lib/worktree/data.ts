@@ -42,10 +42,14 @@ export function archivesOf(project: () => string | undefined) {
   );
 }
 
-const STATES: Record<string, "leaf" | "sun" | "thorn"> = { ready: "leaf", missing: "thorn", unknown: "thorn" };
+const STATES: Record<string, "success" | "progress" | "danger"> = {
+  ready: "success",
+  missing: "danger",
+  unknown: "danger",
+};
 
-export function worktreeTone(state: string): "leaf" | "sun" | "thorn" {
-  return STATES[state] ?? "sun";
+export function worktreeTone(state: string): "success" | "progress" | "danger" {
+  return STATES[state] ?? "progress";
 }
 
 /** What is set up right now, or went wrong with it. */
