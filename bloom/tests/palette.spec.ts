@@ -114,7 +114,7 @@ test("help lists every shortcut that counts here, and closes", async ({ page, fl
   await expect(help).toBeHidden();
 });
 
-/** What help lists: of two deeds with one key only one is there. */
+/** What help lists: of two commands with one key only one is there. */
 async function listed(page: Page, titles: string[]): Promise<void> {
   await page.keyboard.press("?");
   const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });

@@ -21,8 +21,8 @@ export class Problem extends Error {
     return this.status === 0;
   }
 
-  /** Another try may succeed, with nothing changed. */
-  get passes(): boolean {
+  /** The same request may succeed later. */
+  get retryable(): boolean {
     return this.unreachable || this.status === 429 || this.status >= 500;
   }
 }

@@ -1,12 +1,12 @@
 //! What keeps every open page true: one stream of events for all windows of this browser, and resources that are read
 //! again when an event concerns them. Nothing is computed from events alone, so two windows cannot disagree.
 import { ask, api, asProblem, beginSession, credentials, hasSession, isSession, Problem, type EventView } from "./api";
-import { Frames } from "./stream";
+import { FrameParser } from "./event-stream";
 
 /** Why something may have changed: events of the log, or names of what moves without one (`agents`, `landings`, …). */
-export interface News {
+export interface Update {
   events: EventView[];
-  stirred: string[];
+  topics: string[];
   /** Anything may have happened. */
   all: boolean;
 }
@@ -15,12 +15,12 @@ type Told =
   | { hello: true }
   | { alive: true }
   | { connected: boolean; seq: number; version: string }
-  | { before: number; seq: number; events: EventView[]; stirred: string[] };
+  | { before: number; seq: number; events: EventView[]; topics: string[] };
 
 /** The daemon says that it lives every 15 seconds. */
-const SILENCE = 40_000;
-const SHORTEST_WAIT = 250;
-const LONGEST_WAIT = 4_000;
+const SILENCE_TIMEOUT = 40_000;
+const MIN_RETRY_DELAY = 250;
+const MAX_RETRY_DELAY = 4_000;
 /** Until something that could not be read is read again. */
 const FIRST_RETRY = 1_000;
 const LAST_RETRY = 30_000;
@@ -35,7 +35,7 @@ class Live {
 
   private seq = 0;
   private version = "";
-  private listeners = new Set<(news: News) => void>();
+  private listeners = new Set<(update: Update) => void>();
   private channel: BroadcastChannel | undefined;
   private leads = false;
   /** When the window that listens for all was last heard. */
@@ -71,16 +71,16 @@ class Live {
   private tick(): void {
     this.now = Date.now();
     // The window that listens may hang, and then nobody says so.
-    if (!this.leads && this.state === "live" && this.now - this.heard > SILENCE) this.state = "lost";
+    if (!this.leads && this.state === "live" && this.now - this.heard > SILENCE_TIMEOUT) this.state = "lost";
   }
 
-  subscribe(listener: (news: News) => void): () => void {
+  subscribe(listener: (update: Update) => void): () => void {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   }
 
-  private tell(news: News): void {
-    for (const listener of this.listeners) listener(news);
+  private tell(update: Update): void {
+    for (const listener of this.listeners) listener(update);
   }
 
   /** Another window has said something. */
@@ -97,12 +97,12 @@ class Live {
       const fresh = told.connected && (this.state !== "live" || told.seq !== this.seq);
       this.state = told.connected ? "live" : "lost";
       this.seq = told.seq;
-      if (fresh) this.tell({ events: [], stirred: [], all: true });
+      if (fresh) this.tell({ events: [], topics: [], all: true });
     } else {
-      const all = told.before !== this.seq || told.stirred.includes("all");
+      const all = told.before !== this.seq || told.topics.includes("all");
       this.seq = told.seq;
       this.state = "live";
-      this.tell({ events: told.events, stirred: told.stirred, all });
+      this.tell({ events: told.events, topics: told.topics, all });
     }
   }
 
@@ -119,10 +119,10 @@ class Live {
   /** Holds the stream for as long as this window lives. */
   private async lead(): Promise<void> {
     this.leads = true;
-    let wait = SHORTEST_WAIT;
+    let wait = MIN_RETRY_DELAY;
     for (;;) {
       try {
-        await this.follow(() => (wait = SHORTEST_WAIT));
+        await this.follow(() => (wait = MIN_RETRY_DELAY));
       } catch (error) {
         if (error instanceof Problem && error.status === 401) {
           this.state = "signed-out";
@@ -136,7 +136,7 @@ class Live {
         this.wake = resolve;
         setTimeout(resolve, wait);
       });
-      wait = Math.min(wait * 2, LONGEST_WAIT);
+      wait = Math.min(wait * 2, MAX_RETRY_DELAY);
     }
   }
 
@@ -154,27 +154,27 @@ class Live {
     connected();
     this.announce();
     // Between the last word of the old stream and this one, things that are no event may have moved.
-    this.tell({ events: [], stirred: [], all: true });
+    this.tell({ events: [], topics: [], all: true });
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    const frames = new Frames();
+    const frames = new FrameParser();
     for (;;) {
-      const silent = setTimeout(() => gone.abort(), SILENCE);
+      const silent = setTimeout(() => gone.abort(), SILENCE_TIMEOUT);
       const { value, done } = await reader.read().finally(() => clearTimeout(silent));
       if (done) return;
       const before = this.seq;
       const events: EventView[] = [];
-      const stirred: string[] = [];
+      const topics: string[] = [];
       for (const frame of frames.take(value)) {
         if ("event" in frame) events.push(frame.event);
-        else stirred.push(...frame.stirred);
+        else topics.push(...frame.topics);
       }
-      if (events.length + stirred.length === 0) {
+      if (events.length + topics.length === 0) {
         this.channel?.postMessage({ alive: true } satisfies Told);
         continue;
       }
       this.seq = events.at(-1)?.seq ?? before;
-      this.channel?.postMessage({ before, seq: this.seq, events, stirred } satisfies Told);
-      this.tell({ events, stirred, all: stirred.includes("all") });
+      this.channel?.postMessage({ before, seq: this.seq, events, topics } satisfies Told);
+      this.tell({ events, topics, all: topics.includes("all") });
     }
   }
 }
@@ -199,7 +199,7 @@ export class Resource<T> {
 
   constructor(
     private readonly read: () => Promise<T>,
-    private readonly concerns: (news: News) => boolean,
+    private readonly concerns: (update: Update) => boolean,
   ) {}
 
   /**
@@ -211,8 +211,8 @@ export class Resource<T> {
     this.starts += 1;
     this.reading = false;
     void this.refresh();
-    const stop = live.subscribe((news) => {
-      if (news.all || this.concerns(news)) void this.refresh();
+    const stop = live.subscribe((update) => {
+      if (update.all || this.concerns(update)) void this.refresh();
     });
     return () => {
       this.stopped = true;
@@ -246,7 +246,7 @@ export class Resource<T> {
       }
     }
     this.reading = false;
-    if (this.problem?.passes && !this.stopped) {
+    if (this.problem?.retryable && !this.stopped) {
       const wait = Math.min(FIRST_RETRY * 2 ** (this.failures - 1), LAST_RETRY);
       this.again = setTimeout(() => void this.refresh(), wait);
     }
@@ -254,23 +254,23 @@ export class Resource<T> {
 }
 
 /** A resource that lives as long as the component that asks for it. */
-export function resource<T>(read: () => Promise<T>, concerns: (news: News) => boolean): Resource<T> {
+export function resource<T>(read: () => Promise<T>, concerns: (update: Update) => boolean): Resource<T> {
   const made = new Resource(read, concerns);
   $effect(() => made.start());
   return made;
 }
 
 /** Whether an event is of one of these kinds; a kind that ends in `_` stands for all that begin so. */
-export function kinds(...wanted: string[]): (news: News) => boolean {
+export function kinds(...wanted: string[]): (update: Update) => boolean {
   const is = (kind: string) => wanted.some((want) => (want.endsWith("_") ? kind.startsWith(want) : kind === want));
-  return (news) => news.events.some((event) => is(event.kind));
+  return (update) => update.events.some((event) => is(event.kind));
 }
 
 /** Whether something moved that no event tells of. */
-export function stirs(...wanted: string[]): (news: News) => boolean {
-  return (news) => news.stirred.some((topic) => wanted.includes(topic));
+export function topics(...wanted: string[]): (update: Update) => boolean {
+  return (update) => update.topics.some((topic) => wanted.includes(topic));
 }
 
-export function any(...tests: ((news: News) => boolean)[]): (news: News) => boolean {
-  return (news) => tests.some((test) => test(news));
+export function any(...tests: ((update: Update) => boolean)[]): (update: Update) => boolean {
+  return (update) => tests.some((test) => test(update));
 }

@@ -2,7 +2,7 @@
 import DOMPurify from "dompurify";
 import { Marked } from "marked";
 import { raw } from "./api";
-import { withMarks } from "./hidden";
+import { markHiddenCharacters } from "./hidden-characters";
 
 /** HTML inside of Markdown is shown as what was written: agents read it, comments included, so people see it too. */
 const marked = new Marked({
@@ -73,7 +73,7 @@ export function render(text: string): string {
     RETURN_DOM_FRAGMENT: true,
   });
   lowerHeadings(clean);
-  withMarks(clean);
+  markHiddenCharacters(clean);
   const box = document.createElement("div");
   box.append(clean);
   return box.innerHTML;
@@ -90,7 +90,7 @@ function lowerHeadings(root: DocumentFragment): void {
 }
 
 const pictures = new Map<string, Promise<string>>();
-const MOST_PICTURES = 200;
+const MAX_PICTURES = 200;
 
 /** The address of a picture in this page; it is read with the session's token, which an `<img>` cannot send. */
 export function picture(hash: string): Promise<string> {
@@ -101,7 +101,7 @@ export function picture(hash: string): Promise<string> {
       .then((blob) => URL.createObjectURL(blob));
     known.catch(() => pictures.delete(hash));
     pictures.set(hash, known);
-    if (pictures.size > MOST_PICTURES) {
+    if (pictures.size > MAX_PICTURES) {
       const [oldest, address] = pictures.entries().next().value!;
       pictures.delete(oldest);
       void address.then((url) => URL.revokeObjectURL(url)).catch(() => undefined);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../api";
-import { inside, Items, MOST_ITEMS, planSteps } from "./transcript";
+import { relativeToWorktree, Items, MAX_ITEMS, planSteps } from "./transcript";
 
 let clock = 0;
 const entry = (kind: Entry["kind"], text: string, more: Partial<Entry> = {}): Entry => ({
@@ -52,11 +52,11 @@ describe("a transcript", () => {
 
   it("stays bounded, and still knows its open calls", () => {
     const items = new Items();
-    items.take(Array.from({ length: MOST_ITEMS }, (_, index) => entry("flower", String(index))));
+    items.take(Array.from({ length: MAX_ITEMS }, (_, index) => entry("flower", String(index))));
     items.take([entry("tool", "Run", { call: "late", status: "in_progress" })]);
     items.take(Array.from({ length: 3_000 }, (_, index) => entry("flower", `more ${index}`)));
     const shown = items.take([entry("tool", "Run", { call: "late", status: "completed" })]);
-    expect(shown.length).toBeLessThanOrEqual(MOST_ITEMS * 1.1);
+    expect(shown.length).toBeLessThanOrEqual(MAX_ITEMS * 1.1);
     expect(shown.filter((item) => item.kind === "tool").map((item) => item.status)).toEqual(["completed"]);
     expect(items.dropped).toBeGreaterThan(0);
   });
@@ -72,8 +72,8 @@ it("reads a plan", () => {
 });
 
 it("names paths from the worktree on", () => {
-  expect(inside("/home/x/shop/a/src/x.rs", "shop/a")).toBe("src/x.rs");
-  expect(inside("Edit /home/x/shop/a/src/x.rs twice", "shop/a")).toBe("Edit src/x.rs twice");
-  expect(inside("/etc/x", "shop/a")).toBe("/etc/x");
-  expect(inside("/home/shop/ab/x", "shop/a")).toBe("/home/shop/ab/x");
+  expect(relativeToWorktree("/home/x/shop/a/src/x.rs", "shop/a")).toBe("src/x.rs");
+  expect(relativeToWorktree("Edit /home/x/shop/a/src/x.rs twice", "shop/a")).toBe("Edit src/x.rs twice");
+  expect(relativeToWorktree("/etc/x", "shop/a")).toBe("/etc/x");
+  expect(relativeToWorktree("/home/shop/ab/x", "shop/a")).toBe("/home/shop/ab/x");
 });

@@ -14,9 +14,9 @@ export interface Item {
 }
 
 /** Older ones go when more come. */
-export const MOST_ITEMS = 20_000;
+export const MAX_ITEMS = 20_000;
 /** Of one item that grows. */
-const MOST_TEXT = 200_000;
+const MAX_TEXT = 200_000;
 
 /** Takes entries as they come, and keeps items. An item that grows is a new object, so that only it is drawn again. */
 export class Items {
@@ -28,7 +28,7 @@ export class Items {
 
   take(entries: Entry[]): Item[] {
     for (const entry of entries) this.add(entry);
-    if (this.items.length > MOST_ITEMS * 1.1) this.shorten();
+    if (this.items.length > MAX_ITEMS * 1.1) this.shorten();
     return [...this.items];
   }
 
@@ -42,7 +42,7 @@ export class Items {
         this.calls.set(entry.call, this.items.length);
         this.items.push(toolAfter({ key: this.key(entry), at: entry.at, kind: "tool", text: "" }, entry));
       }
-    } else if (last?.kind === entry.kind && flows(entry.kind) && last.text.length < MOST_TEXT) {
+    } else if (last?.kind === entry.kind && flows(entry.kind) && last.text.length < MAX_TEXT) {
       const gap = /\s$/.test(last.text) ? "" : entry.kind === "noise" ? "\n" : "\n\n";
       this.items[this.items.length - 1] = { ...last, text: last.text + gap + entry.text };
     } else {
@@ -59,7 +59,7 @@ export class Items {
   }
 
   private shorten(): void {
-    const gone = this.items.length - MOST_ITEMS;
+    const gone = this.items.length - MAX_ITEMS;
     this.items = this.items.slice(gone);
     this.dropped += gone;
     this.keys.clear();
@@ -106,7 +106,7 @@ export function planSteps(text: string): Step[] {
 }
 
 /** Paths as they are called inside of their worktree, `project/name`, wherever that lies. */
-export function inside(text: string, worktree: string | undefined): string {
+export function relativeToWorktree(text: string, worktree: string | undefined): string {
   if (!worktree || !text.includes(`/${worktree}/`)) return text;
   return text
     .split(/(\s+)/)

@@ -1,9 +1,9 @@
 //! Comments on lines of a worktree's changes: those that were made, and those that are being written.
-import { Action } from "../act.svelte";
+import { Action } from "../action.svelte";
 import { api, ask, Problem, type CommentView } from "../api";
-import { any, kinds, resource, stirs } from "../live.svelte";
-import { draftsOf, keep, type Draft } from "./drafts";
-import { partsOf } from "./placed";
+import { any, kinds, resource, topics } from "../live.svelte";
+import { commentDraftsOf, keepCommentDraft, type CommentDraft } from "./comment-drafts";
+import { parsePosition } from "./comment-position";
 
 /** Where a comment stands: `src/app.rs|new:12`. */
 export function place(file: string, anchor: string): string {
@@ -13,16 +13,16 @@ export function place(file: string, anchor: string): string {
 export class Review {
   readonly sending = new Action();
   /** What is being written, by place. It stays until it was sent or thrown away. */
-  drafts = $state<Record<string, Draft>>({});
+  drafts = $state<Record<string, CommentDraft>>({});
   private readonly comments;
 
   constructor(private readonly of: () => { project: string; name: string }) {
     // Who has read them shows in what agents do.
     this.comments = resource(
       () => ask(api.GET("/api/worktrees/{name}/comments", { params: this.params() })),
-      any(kinds("message_"), stirs("agents")),
+      any(kinds("message_"), topics("agents")),
     );
-    this.drafts = draftsOf(this.key());
+    this.drafts = commentDraftsOf(this.key());
   }
 
   private params() {
@@ -72,19 +72,19 @@ export class Review {
 
   drop(at: string): void {
     delete this.drafts[at];
-    keep(this.key(), at);
+    keepCommentDraft(this.key(), at);
   }
 
-  private set(at: string, draft: Draft): void {
+  private set(at: string, draft: CommentDraft): void {
     this.drafts[at] = draft;
-    keep(this.key(), at, draft);
+    keepCommentDraft(this.key(), at, draft);
   }
 
   async send(at: string): Promise<void> {
     const draft = this.drafts[at];
     if (!draft) return;
     const quote = draft.quote.replace(/\r$/, "");
-    const body = { ...partsOf(at), text: draft.text, quote };
+    const body = { ...parsePosition(at), text: draft.text, quote };
     const send = () => ask(api.POST("/api/worktrees/{name}/comments", { params: this.params(), body }));
     if (await this.sending.run(send)) {
       this.drop(at);

@@ -5,7 +5,7 @@ import { MergeView, unifiedMergeView } from "@codemirror/merge";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState, Prec, type Extension } from "@codemirror/state";
 import { drawSelection, EditorView, highlightSpecialChars, keymap, placeholder } from "@codemirror/view";
-import { theme } from "./theme";
+import { theme } from "./editor-theme";
 
 interface Wishes {
   label: string;
@@ -22,7 +22,7 @@ export interface Handle {
 }
 
 /** Longer texts are not coloured: the parser would be busy for seconds. */
-const MOST_COLOURED = 300_000;
+const MAX_COLOURED = 300_000;
 /** Differences are looked for with bounded effort. */
 const DIFF = { scanLimit: 1_000, timeout: 400 };
 
@@ -33,7 +33,7 @@ function common(text: string): Extension[] {
     drawSelection(),
     // What has a direction or no width is shown as a red dot.
     highlightSpecialChars(),
-    text.length < MOST_COLOURED ? markdown() : [],
+    text.length < MAX_COLOURED ? markdown() : [],
   ];
 }
 

@@ -1,5 +1,5 @@
 //! The branches of a plant that lies: how far each goes, which lane it has, how it is drawn.
-import { fitted, LETTER, type Branch, type Words } from "./picture";
+import { fitted, LETTER, type Branch, type LabelText } from "./stem-picture";
 import type { Shoot } from "./plant";
 import { along, heading, path, type Curve } from "./shapes";
 
@@ -10,10 +10,10 @@ const EDGE = 12;
 const LEAF = 32;
 /** With few lanes there is room for words under each branch; with many, beside its end. */
 const ROOMY = 48;
-const MOST_ROOMY = 9;
+const MAX_ROOMY = 9;
 const DENSE_ALL = 420;
-const DENSE_LEAST = 15;
-const DENSE_MOST = 26;
+const DENSE_MIN = 15;
+const DENSE_MAX = 26;
 
 interface Draft {
   of: Shoot;
@@ -36,10 +36,10 @@ export interface Lanes {
 /** `x` is where a shoot begins on the stem. */
 export function inLanes(shoots: Shoot[], x: (from: number) => number, width: number): Lanes {
   const roomy = laid(shoots, x, width, true);
-  if (roomy.count <= MOST_ROOMY)
+  if (roomy.count <= MAX_ROOMY)
     return { ...roomy, gap: ROOMY, roomy: true, high: Math.max(roomy.count - 1, 0) * ROOMY };
   const dense = laid(shoots, x, width, false);
-  const gap = Math.max(Math.min(DENSE_ALL / dense.count, DENSE_MOST), DENSE_LEAST);
+  const gap = Math.max(Math.min(DENSE_ALL / dense.count, DENSE_MAX), DENSE_MIN);
   return { ...dense, gap, roomy: false, high: (dense.count - 1) * gap };
 }
 
@@ -107,7 +107,7 @@ export function grown(lanes: Lanes, index: number, base: number, at: (x: number)
     return { of: leaf, ...along(arm, t), turn: heading(arm, t) - 34, long: lanes.roomy ? 25 : 13 };
   });
   const commits = Array.from({ length: Math.min(of.ahead, 12) }, (_, at) => along(arm, 1 - ((at + 1) * 8) / span));
-  const label: Words = lanes.roomy
+  const label: LabelText = lanes.roomy
     ? { x: knee.x - 4, y: high + 15, text: made.label, anchor: "start", beside: made.about }
     : { x: end.x + 10, y: end.y + 4, text: made.label, anchor: "start" };
   return {

@@ -1,6 +1,7 @@
 //! MAIN and what grows from it, as a plant: computed from what the daemon tells, before anything has a place.
 import type { AgentView, HistoryEntry, LandingView, WorktreeView } from "../api";
-import { agentTone, landingTone, spaced, type Tone } from "../words";
+import { humanize } from "../format";
+import { agentTone, landingTone, type Tone } from "../tones";
 
 /** A commit of MAIN's. One that a landing made is in bloom. */
 export interface Flower {
@@ -90,8 +91,8 @@ export interface Told {
 }
 
 /** More branches than anybody can tell apart. */
-const MOST_SHOOTS = 120;
-const MOST_FALLEN = 24;
+const MAX_SHOOTS = 120;
+const MAX_FALLEN = 24;
 const WAY: Record<string, number> = { queued: 0.2, checking: 0.55, approval: 0.86 };
 
 export function plantOf(told: Told): Plant {
@@ -100,13 +101,13 @@ export function plantOf(told: Told): Plant {
   const place = new Map(flowers.map((flower, index) => [flower.commit, index]));
   const shoots = told.worktrees
     .toSorted((a, b) => b.agents.length - a.agents.length || b.number - a.number)
-    .slice(0, MOST_SHOOTS)
+    .slice(0, MAX_SHOOTS)
     .toSorted((a, b) => a.number - b.number)
     .map((worktree) => shootOf(worktree, told.agents, place));
   const fallen = told.landings
     .filter((landing) => landing.state === "rejected")
     .toSorted((a, b) => b.id - a.id)
-    .slice(0, MOST_FALLEN)
+    .slice(0, MAX_FALLEN)
     .map((landing) => fallenOf(landing, place, flowers));
   return {
     flowers,
@@ -151,7 +152,7 @@ function shootOf(worktree: WorktreeView, agents: AgentView[], place: Map<string,
     dirty: worktree.dirty,
     briefs: worktree.briefs,
     leaves,
-    about: about.join(", ") || (worktree.state === "ready" ? "no commits yet" : spaced(worktree.state)),
+    about: about.join(", ") || (worktree.state === "ready" ? "no commits yet" : humanize(worktree.state)),
   };
 }
 

@@ -1,0 +1,39 @@
+import { expect, it } from "vitest";
+import type { AgentView, DispatchView } from "../api";
+import { endedToday, waitingDispatches, sortAgents, agentSummary } from "./agent-list";
+
+const agent = (name: string, state: string, started: string, ended?: string) =>
+  ({ name, state, started_at: started, ended_at: ended ?? null }) as AgentView;
+
+it("puts who waits for somebody first, and leaves out who has ended", () => {
+  const all = [
+    agent("idle", "idle", "1"),
+    agent("works", "working", "2"),
+    agent("asks", "waiting", "3"),
+    agent("earlier", "working", "1"),
+    agent("gone", "stopped", "0", "4"),
+    agent("broken", "failed", "5"),
+  ];
+  expect(sortAgents(all).map((one) => one.name)).toEqual(["asks", "broken", "earlier", "works", "idle"]);
+  expect(agentSummary(sortAgents(all))).toBe("1 waits, 1 in trouble, 2 work, 1 idle");
+  expect(agentSummary([])).toBe("");
+});
+
+it("knows who ended today, newest first", () => {
+  const now = new Date(2026, 10, 16, 15).getTime();
+  const at = (hours: number) => new Date(now - hours * 3_600_000).toISOString();
+  const all = [
+    agent("morning", "stopped", "", at(6)),
+    agent("yesterday", "stopped", "", at(20)),
+    agent("just now", "stopped", "", at(0)),
+    agent("alive", "working", ""),
+  ];
+  expect(endedToday(all, now).map((one) => one.name)).toEqual(["just now", "morning"]);
+});
+
+it("keeps the line in the order in which it was asked for", () => {
+  const one = (id: number, state: string) => ({ id, state }) as DispatchView;
+  expect(
+    waitingDispatches([one(7, "requested"), one(3, "requested"), one(2, "claimed")]).map((each) => each.id),
+  ).toEqual([3, 7]);
+});

@@ -1,0 +1,58 @@
+//! What every page needs: the projects, the chosen one, what waits for the operator, how things stand.
+import { ask, api } from "./api";
+import { any, kinds, Resource, topics } from "./live.svelte";
+
+const KEY = "flower.project";
+
+class AppState {
+  projects = new Resource(() => ask(api.GET("/api/projects")), kinds("project_"));
+  inbox = new Resource(
+    () => ask(api.GET("/api/inbox")),
+    any(
+      topics("inbox"),
+      kinds(
+        "question_",
+        "decision_",
+        "permission_",
+        "plan_proposed",
+        "refinement",
+        "spec_snapshot",
+        "status_changed",
+        "brief_",
+        "landing_",
+        "landed",
+        "rolled_back",
+        "main_",
+        "message_",
+        "agent_",
+        "dispatch_",
+      ),
+    ),
+  );
+  status = new Resource(
+    () => ask(api.GET("/api/status", { params: { query: { project: this.project } } })),
+    // Nearly everything moves one of its figures.
+    any((update) => update.events.length > 0, topics("agents", "landings", "main")),
+  );
+
+  private wanted = $state(localStorage.getItem(KEY) ?? undefined);
+
+  /** The one that is looked at: the chosen one, or the first. */
+  get project(): string | undefined {
+    const known = this.projects.data;
+    if (!known) return this.wanted;
+    return known.find((project) => project.name === this.wanted)?.name ?? known[0]?.name;
+  }
+
+  chooseProject(name: string): void {
+    this.wanted = name;
+    localStorage.setItem(KEY, name);
+  }
+
+  start(): () => void {
+    const stops = [this.projects.start(), this.inbox.start(), this.status.start()];
+    return () => stops.forEach((stop) => stop());
+  }
+}
+
+export const appState = new AppState();

@@ -1,0 +1,54 @@
+//! What waits for the operator, by what it asks for.
+import type { InboxItem } from "../api";
+import { sortInbox } from "./inbox-items";
+
+export interface InboxGroup {
+  kind: string;
+  title: string;
+  items: InboxItem[];
+}
+
+/** In the order in which somebody is held up by them. */
+const TITLES: [string, string][] = [
+  ["alarm", "Alarms"],
+  ["permission", "Permissions"],
+  ["question", "Questions"],
+  ["approval", "To accept and to let in"],
+  ["message", "Messages"],
+];
+
+/** Oldest first in each, so that nothing moves for what is new. What a newer flower may ask for is not lost. */
+export function inboxGroups(items: InboxItem[]): InboxGroup[] {
+  const titles = new Map(TITLES);
+  for (const item of items) if (!titles.has(item.kind)) titles.set(item.kind, item.kind);
+  return [...titles]
+    .map(([kind, title]) => ({
+      kind,
+      title,
+      items: sortInbox(items.filter((item) => item.kind === kind)),
+    }))
+    .filter((group) => group.items.length > 0);
+}
+
+/** What a notification says. Agents' texts can be long. */
+export function notificationText(item: InboxItem): { title: string; body: string } {
+  const asks: Record<string, string> = {
+    question: "asks",
+    permission: "asks for permission",
+    approval: "waits for you",
+    alarm: "Alarm",
+    message: "writes",
+  };
+  const who = item.by.type === "system" ? "flower" : item.by.name;
+  const what = asks[item.kind] ?? "waits for you";
+  const title = item.kind === "alarm" || item.kind === "approval" ? `${item.title}: ${what}` : `${who} ${what}`;
+  return {
+    title: short(title, 80),
+    body: short(item.kind === "question" ? `${item.title}\n${item.text}` : item.text, 200),
+  };
+}
+
+function short(text: string, max: number): string {
+  const characters = [...text.slice(0, max * 4)];
+  return characters.length > max ? `${characters.slice(0, max).join("")}…` : text;
+}

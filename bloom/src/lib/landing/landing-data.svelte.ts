@@ -1,0 +1,35 @@
+//! What the pages of landing read.
+import { api, ask } from "../api";
+import { any, kinds, resource, topics } from "../live.svelte";
+
+const MOVES = any(
+  kinds("landing_", "landed", "rolled_back", "checks_ran", "main_", "queue_", "halted"),
+  topics("landings", "main"),
+);
+/** The newest of what has ended. */
+const RECENT = 30;
+
+type Project = () => string | undefined;
+
+export function queueOf(project: Project) {
+  return resource(() => ask(api.GET("/api/landings", { params: { query: { project: project() } } })), MOVES);
+}
+
+export function endedOf(project: Project) {
+  return resource(async () => {
+    const query = { project: project(), all: true, limit: RECENT };
+    const all = await ask(api.GET("/api/landings", { params: { query } }));
+    return all.filter((landing) => landing.ended_at);
+  }, MOVES);
+}
+
+export function landingOf(number: () => number) {
+  return resource(() => ask(api.GET("/api/landings/{number}", { params: { path: { number: number() } } })), MOVES);
+}
+
+export function mainOf(project: Project) {
+  return resource(
+    () => ask(api.GET("/api/main", { params: { query: { project: project() } } })),
+    any(MOVES, kinds("worktree_", "pushed", "push_failed")),
+  );
+}

@@ -1,0 +1,98 @@
+//! The tone in which a state is shown.
+import type { AgentState, EventView, Status } from "./api";
+
+/** What a colour says: it holds, it waits for the operator, it is in motion, it is broken, it is a place to go to. */
+export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
+
+const STATUS: Record<Status, Tone> = {
+  draft: "neutral",
+  planned: "info",
+  in_progress: "progress",
+  in_review: "attention",
+  landed: "success",
+  done: "success",
+  parked: "neutral",
+  cancelled: "neutral",
+};
+
+export function statusTone(status: string): Tone {
+  return STATUS[status as Status] ?? "neutral";
+}
+
+const AGENT: Record<AgentState, Tone> = {
+  starting: "progress",
+  working: "progress",
+  waiting: "attention",
+  idle: "info",
+  stopped: "neutral",
+  failed: "danger",
+  unknown: "danger",
+};
+
+export function agentTone(state: string): Tone {
+  return AGENT[state as AgentState] ?? "neutral";
+}
+
+const LANDING: Record<string, Tone> = {
+  queued: "neutral",
+  checking: "progress",
+  approval: "attention",
+  landed: "success",
+  rejected: "danger",
+  rolled_back: "danger",
+  cancelled: "neutral",
+};
+
+export function landingTone(state: string): Tone {
+  return LANDING[state] ?? "neutral";
+}
+
+const DISPATCH: Record<string, Tone> = {
+  requested: "info",
+  claimed: "progress",
+  executing: "progress",
+  handed_back: "attention",
+  landed: "success",
+  failed: "danger",
+  cancelled: "neutral",
+};
+
+export function dispatchTone(state: string): Tone {
+  return DISPATCH[state] ?? "neutral";
+}
+
+const MAIN: Record<string, Tone> = {
+  stable: "success",
+  frozen: "info",
+  dirty: "danger",
+  moved: "danger",
+  unhealthy: "danger",
+  unknown: "danger",
+};
+
+export function mainTone(state: string): Tone {
+  return MAIN[state] ?? "neutral";
+}
+
+const WAITING: Record<string, Tone> = {
+  question: "attention",
+  permission: "attention",
+  approval: "attention",
+  alarm: "danger",
+  message: "info",
+};
+
+export function inboxTone(kind: string): Tone {
+  return WAITING[kind] ?? "attention";
+}
+
+const EVENT: [RegExp, Tone][] = [
+  [/^(landed|dispatch_landed|spec_snapshot|decision_made|main_settled|landing_approved)$/, "success"],
+  [/(rejected|rolled_back|failed|refused|breached|diverged|main_alarm|dispatch_late|expired)$/, "danger"],
+  [/^(question_asked|permission_asked|landing_held|plan_proposed)$/, "attention"],
+  [/^(dispatch_|landing_|checks_ran|agent_)/, "progress"],
+];
+
+export function eventTone(event: EventView): Tone {
+  return EVENT.find(([pattern]) => pattern.test(event.kind))?.[1] ?? "neutral";
+}

@@ -1,0 +1,148 @@
+//! Which events are looked at, kept in the address.
+import type { EventView } from "../api";
+
+export interface TraceFilter {
+  group: string;
+  /** `agent/play-1`, or a type alone as `agent/`. */
+  actor: string;
+  /** How it came in. */
+  door: string;
+  /** As in `2026-01-31`, where the operator is. */
+  day: string;
+  brief: number | undefined;
+  /** Unset is the project that the page looks at. */
+  project: string | undefined;
+  text: string;
+}
+
+/** What an event is about, by how its kind begins or what it is. */
+const GROUPS: [string, string, RegExp][] = [
+  ["talk", "Questions and comments", /^(question_|decision_|comment_|note_|message_|permission_)/],
+  ["landings", "Landings and MAIN", /^(landing_|landed$|rolled_back|checks_ran|check_|main_|queue_|push)/],
+  ["dispatches", "Dispatches", /^(dispatch_|lease_|wave_)/],
+  ["agents", "Agents", /^(agent_|participant_|token_|call_refused)/],
+  ["worktrees", "Worktrees", /^(worktree_)/],
+  ["briefs", "Briefs", /^(brief_|kind_|status_|plan_|refinement|spec_|epic_|dependency_|link_|scratchpad_|projects_)/],
+];
+export const GROUP_NAMES: [string, string][] = [
+  ...GROUPS.map(([id, name]): [string, string] => [id, name]),
+  ["other", "Other"],
+];
+
+export const DOORS: [string, string][] = [
+  ["web", "This page"],
+  ["cli", "Command line"],
+  ["mcp", "Tools of agents"],
+  ["api", "API"],
+  ["daemon", "flower itself"],
+];
+
+export function groupOf(kind: string): string {
+  return GROUPS.find(([, , pattern]) => pattern.test(kind))?.[0] ?? "other";
+}
+
+export function fromAddress(params: URLSearchParams): TraceFilter {
+  const group = params.get("group") ?? "";
+  const brief = Number(params.get("brief"));
+  return {
+    group: GROUP_NAMES.some(([id]) => id === group) ? group : "",
+    actor: params.get("actor") ?? "",
+    door: DOORS.find(([id]) => id === params.get("door"))?.[0] ?? "",
+    day: /^\d{4}-\d\d-\d\d$/.exec(params.get("day") ?? "")?.[0] ?? "",
+    brief: Number.isSafeInteger(brief) && brief > 0 ? brief : undefined,
+    project: params.get("project") ?? undefined,
+    text: params.get("q") ?? "",
+  };
+}
+
+export function toAddress(filter: TraceFilter): string {
+  const parts: [string, string][] = [
+    ["group", filter.group],
+    ["actor", filter.actor],
+    ["door", filter.door],
+    ["day", filter.day],
+    ["brief", filter.brief ? String(filter.brief) : ""],
+    ["project", filter.project ?? ""],
+    ["q", filter.text.trim()],
+  ];
+  const params = new URLSearchParams(parts.filter(([, value]) => value));
+  return params.size > 0 ? `?${params}` : "";
+}
+
+/** Whether something is left out that the daemon has given; a brief's trace and a project's are asked for, not sifted. */
+export function isFiltered(filter: TraceFilter): boolean {
+  return Boolean(filter.group || filter.actor || filter.door || filter.day || filter.text.trim());
+}
+
+export function keeps(filter: TraceFilter): (event: EventView) => boolean {
+  const words = filter.text.trim().toLowerCase().split(/\s+/).filter(Boolean);
+  const [type, name] = filter.actor.split(/\/(.*)/s);
+  return (event) => {
+    if (filter.group && groupOf(event.kind) !== filter.group) return false;
+    if (filter.actor && (event.actor.type !== type || (name && event.actor.name !== name))) return false;
+    if (filter.door && event.door !== filter.door) return false;
+    if (filter.day && dayOf(event) !== filter.day) return false;
+    if (words.length === 0) return true;
+    const text = textOf(event);
+    return words.every((word) => text.includes(word));
+  };
+}
+
+/** Reckoned once for each event, because all are gone through whenever some come. */
+const days = new WeakMap<EventView, string>();
+/** As in `2026-01-31`, where the operator is. */
+export function dayOf(event: EventView): string {
+  let day = days.get(event);
+  if (day === undefined) {
+    const at = new Date(event.at);
+    const two = (number: number) => String(number).padStart(2, "0");
+    day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+    days.set(event, day);
+  }
+  return day;
+}
+
+/** Whether what lies before this one cannot fit any more. */
+export function isPast(filter: TraceFilter, oldest: EventView | undefined): boolean {
+  return Boolean(filter.day && oldest && dayOf(oldest) < filter.day);
+}
+
+/** Made once for each event, because it is looked through with every key. */
+const texts = new WeakMap<EventView, string>();
+function textOf(event: EventView): string {
+  let text = texts.get(event);
+  if (text === undefined) {
+    const { seq, kind, actor } = event;
+    text = `${seq} ${kind.replaceAll("_", " ")} ${kind} ${actor.name} ${event.said ?? ""}`.toLowerCase();
+    texts.set(event, text);
+  }
+  return text;
+}
+
+/** Who acted in what is loaded, by type and name. */
+export function actorsOf(events: EventView[]): { type: string; names: string[] }[] {
+  const found = new Map<string, Set<string>>();
+  for (const { actor } of events) {
+    const names = found.get(actor.type) ?? new Set();
+    names.add(actor.name);
+    found.set(actor.type, names);
+  }
+  return [...found]
+    .map(([type, names]) => ({ type, names: [...names].sort() }))
+    .sort((a, b) => (a.type < b.type ? 1 : -1));
+}
+
+export type TraceLine = { day: string } | { event: EventView };
+
+/** Events under the day they happened on, newest first. */
+export function byDay(events: EventView[], dayOf: (event: EventView) => string): TraceLine[] {
+  const lines: TraceLine[] = [];
+  let last = "";
+  for (const event of events) {
+    const day = dayOf(event);
+    if (day !== last) lines.push({ day });
+    last = day;
+    lines.push({ event });
+  }
+  return lines;
+}
