@@ -10,11 +10,19 @@ export function place(file: string, anchor: string): string {
   return `${file}|${anchor}`;
 }
 
+interface LineTarget {
+  at: string;
+  quote: string;
+}
+
 export class Review {
   readonly sending = new Action();
   /** What is being written, by place. It stays until it was sent or thrown away. */
   drafts = $state<Record<string, CommentDraft>>({});
   private readonly comments;
+  /** The lines under the keyboard focus and under the pointer, for the shortcut that comments. */
+  private focused: LineTarget | undefined;
+  private hovered: LineTarget | undefined;
 
   constructor(private readonly of: () => { project: string; name: string }) {
     // Who has read them shows in what agents do.
@@ -59,6 +67,21 @@ export class Review {
   /** The line as it is read now is what it is about. */
   begin(at: string, quote: string): void {
     this.drafts[at] ??= { text: "", quote };
+  }
+
+  focus(line: LineTarget | undefined): void {
+    this.focused = line;
+  }
+
+  hover(line: LineTarget | undefined): void {
+    this.hovered = line;
+  }
+
+  /** Begins a comment on the focused line, else on the line under the pointer. */
+  beginAtPointer(): void {
+    // An element that was removed while it had the focus tells nothing about it.
+    const line = (document.activeElement === document.body ? undefined : this.focused) ?? this.hovered;
+    if (line) this.begin(line.at, line.quote);
   }
 
   /** Another line stands there by now, and it is about that one. */

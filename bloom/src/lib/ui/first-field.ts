@@ -12,7 +12,7 @@ export function firstField(box: ParentNode): HTMLElement | null {
   if (wanted) return wanted;
   const fields = [...box.querySelectorAll<HTMLInputElement>(FIELD)];
   const first = fields.find((field) => field.checkVisibility());
-  if (!first) return box.querySelector<HTMLElement>(".buttons button");
+  if (!first) return box.querySelector<HTMLElement>("[data-dialog-buttons] button");
   if (first.type !== "radio") return first;
   return fields.find((field) => field.type === "radio" && field.name === first.name && field.checked) ?? first;
 }
