@@ -168,7 +168,7 @@ export const test = base.extend<{ flower: Flower }>({
     await use(context);
     expect(strange, "requests to another host").toEqual([]);
   },
-  // eslint-disable-next-line no-empty-pattern
+  // eslint-disable-next-line no-empty-pattern -- playwright reads the names of fixtures from the pattern
   flower: async ({}, use) => {
     const flower = new Flower();
     await flower.up();

@@ -6,7 +6,7 @@ import { expect, Flower, look, test as base } from "./flower";
 
 /** Here flower has a default agent, so that what is dispatched by itself starts one. */
 const test = base.extend({
-  // eslint-disable-next-line no-empty-pattern
+  // eslint-disable-next-line no-empty-pattern -- playwright reads the names of fixtures from the pattern
   flower: async ({}, use) => {
     const flower = new Flower();
     const settings = readFileSync(join(flower.repo, "flower.toml"), "utf8");

@@ -4,7 +4,7 @@ const HIDDEN: [RegExp, string][] = [
   [/[\u202A-\u202E\u2066-\u2069\u200E\u200F\u061C]/u, "direction"],
   [/[\u200B-\u200D\u2060\uFEFF\u00AD\u180E]/u, "invisible"],
   [/[\u{E0000}-\u{E007F}]/u, "tag"],
-  // eslint-disable-next-line no-control-regex
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
   [/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]/u, "control"],
 ];
 const ANY = new RegExp(HIDDEN.map(([pattern]) => pattern.source).join("|"), "gu");
@@ -48,7 +48,7 @@ export function splitHiddenInCode(text: string): Piece[] {
 }
 
 function mixed(text: string): Piece[] {
-  // eslint-disable-next-line no-control-regex
+  // eslint-disable-next-line no-control-regex -- control characters are what it looks for
   if (/^[\u0000-\u024F]*$/.test(text)) return [{ text }];
   const found: Piece[] = [];
   let at = 0;

@@ -1,6 +1,7 @@
 //! Comments on lines of a worktree's changes: those that were made, and those that are being written.
 import { Action } from "../action.svelte";
-import { api, ask, Problem, type CommentView } from "../api";
+import type { Problem } from "../api";
+import { api, ask, type CommentView } from "../api";
 import { any, kinds, resource, topics } from "../live.svelte";
 import { commentDraftsOf, keepCommentDraft, type CommentDraft } from "./comment-drafts";
 import { parsePosition } from "./comment-position";

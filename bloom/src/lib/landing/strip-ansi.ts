@@ -1,7 +1,7 @@
 //! What a program printed for a terminal, as plain text: no colours, no moves of the cursor, no links.
 
-// eslint-disable-next-line no-control-regex
 const ESCAPES =
+  // eslint-disable-next-line no-control-regex -- escape sequences are control characters
   /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|\u001b[PX^_][^\u001b]*(?:\u001b\\)?|\u001b\[[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
 
 /** A line that was written over, as progress bars do, is only what it ended as. */

@@ -49,6 +49,7 @@ function download(file: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(file);
   link.download = NAME;
+  // eslint-disable-next-line no-restricted-syntax -- the platform has no other way to save a file
   link.click();
   // The browser takes it from here; a minute is more than it needs to begin.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);

@@ -23,7 +23,7 @@ export function linksByKind(links: LinkView[]): Group[] {
 /** The number of the scratchpad that a link leads to, however it is linked. */
 export function scratchpadOf(link: Pick<LinkView, "kind" | "target">): number | undefined {
   const found =
-    link.kind === "scratchpad" ? /^(\d+)$/ : link.kind === "execution" ? /^scratchpad[\/:# ]*(\d+)$/i : undefined;
+    link.kind === "scratchpad" ? /^(\d+)$/ : link.kind === "execution" ? /^scratchpad[/:# ]*(\d+)$/i : undefined;
   const number = found?.exec(link.target)?.[1];
   return number ? Number(number) : undefined;
 }
