@@ -32,7 +32,7 @@ class AppState {
   status = new Resource(
     () => ask(api.GET("/api/status", { params: { query: { project: this.project } } })),
     // Nearly everything moves one of its figures.
-    any((update) => update.events.length > 0, topics("agents", "landings", "main")),
+    any((update) => update.events.length > 0, topics("agents", "landings")),
   );
 
   private wanted = $state(localStorage.getItem(KEY) ?? undefined);

@@ -5,10 +5,10 @@ const WIRE = [
   ": alive\n\n",
   'event: event\ndata: {"seq":1,"said":"ä 🌷"}\n\n',
   'id: 2\nevent: event\ndata: {"seq":2,\ndata: "said":""}\n\n',
-  'event: stirred\ndata: ["agents","main"]\n\n',
+  'event: stirred\ndata: ["agents","landings"]\n\n',
   "event: unheard-of\ndata: 7\n\n",
 ].join("");
-const TOLD = [{ event: { seq: 1, said: "ä 🌷" } }, { event: { seq: 2, said: "" } }, { topics: ["agents", "main"] }];
+const TOLD = [{ event: { seq: 1, said: "ä 🌷" } }, { event: { seq: 2, said: "" } }, { topics: ["agents", "landings"] }];
 
 describe("frames", () => {
   it("are the same wherever the wire is cut", () => {

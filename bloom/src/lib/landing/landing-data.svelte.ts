@@ -2,10 +2,7 @@
 import { api, ask } from "../api";
 import { any, kinds, resource, topics } from "../live.svelte";
 
-const MOVES = any(
-  kinds("landing_", "landed", "rolled_back", "checks_ran", "main_", "queue_", "halted"),
-  topics("landings", "main"),
-);
+const MOVES = any(kinds("landing_", "landed", "rolled_back", "checks_ran", "main_", "queue_"), topics("landings"));
 /** The newest of what has ended. */
 const RECENT = 30;
 

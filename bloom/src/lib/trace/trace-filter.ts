@@ -19,7 +19,7 @@ export interface TraceFilter {
 const GROUPS: [string, string, RegExp][] = [
   ["talk", "Questions and comments", /^(question_|decision_|comment_|note_|message_|permission_)/],
   ["landings", "Landings and MAIN", /^(landing_|landed$|rolled_back|checks_ran|check_|main_|queue_|push)/],
-  ["dispatches", "Dispatches", /^(dispatch_|lease_|wave_)/],
+  ["dispatches", "Dispatches", /^(dispatch_|lease_)/],
   ["agents", "Agents", /^(agent_|participant_|token_|call_refused)/],
   ["worktrees", "Worktrees", /^(worktree_)/],
   ["briefs", "Briefs", /^(brief_|kind_|status_|plan_|refinement|spec_|epic_|dependency_|link_|scratchpad_|projects_)/],

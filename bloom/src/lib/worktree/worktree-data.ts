@@ -15,7 +15,7 @@ const MOVES = any(
     "question_",
     "decision_",
   ),
-  topics("worktrees", "agents", "main"),
+  topics("worktrees", "agents"),
 );
 
 export function worktreesOf(project: () => string | undefined) {
