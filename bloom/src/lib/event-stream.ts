@@ -1,8 +1,9 @@
 //! `/api/events` as it comes over the wire: frames of text, read bounded.
 import type { EventView } from "./api";
+import type { Topic } from "./updates";
 
 /** An event of the log, or a hint that something which is not in the log has changed. */
-type Frame = { event: EventView } | { topics: string[] };
+type Frame = { event: EventView } | { topics: Topic[] };
 
 /** Longer than any event; a stream that says more without a frame is broken. */
 const MAX_FRAME = 64 * 1024 * 1024;
@@ -30,6 +31,6 @@ function frame(block: string): Frame | undefined {
   if (!data) return undefined;
   const value: unknown = JSON.parse(data);
   if (kind === "event") return { event: value as EventView };
-  if (kind === "stirred") return { topics: value as string[] };
+  if (kind === "stirred") return { topics: value as Topic[] };
   return undefined;
 }

@@ -2,20 +2,14 @@
 //! again when an event concerns them. Nothing is computed from events alone, so two windows cannot disagree.
 import { ask, api, asProblem, beginSession, credentials, hasSession, isSession, Problem, type EventView } from "./api";
 import { FrameParser } from "./event-stream";
-
-/** Why something may have changed: events of the log, or names of what moves without one (`agents`, `landings`, …). */
-export interface Update {
-  events: EventView[];
-  topics: string[];
-  /** Anything may have happened. */
-  all: boolean;
-}
+import type { Concern, Topic, Update } from "./updates";
+export { any, kinds, topics, type Update } from "./updates";
 
 type Told =
   | { hello: true }
   | { alive: true }
   | { connected: boolean; seq: number; version: string }
-  | { before: number; seq: number; events: EventView[]; topics: string[] };
+  | { before: number; seq: number; events: EventView[]; topics: Topic[] };
 
 /** The daemon says that it lives every 15 seconds. */
 const SILENCE_TIMEOUT = 40_000;
@@ -163,7 +157,7 @@ class Live {
       if (done) return;
       const before = this.seq;
       const events: EventView[] = [];
-      const topics: string[] = [];
+      const topics: Topic[] = [];
       for (const frame of frames.take(value)) {
         if ("event" in frame) events.push(frame.event);
         else topics.push(...frame.topics);
@@ -199,7 +193,7 @@ export class Resource<T> {
 
   constructor(
     private readonly read: () => Promise<T>,
-    private readonly concerns: (update: Update) => boolean,
+    private readonly concerns: Concern,
   ) {}
 
   /**
@@ -254,23 +248,8 @@ export class Resource<T> {
 }
 
 /** A resource that lives as long as the component that asks for it. */
-export function resource<T>(read: () => Promise<T>, concerns: (update: Update) => boolean): Resource<T> {
+export function resource<T>(read: () => Promise<T>, concerns: Concern): Resource<T> {
   const made = new Resource(read, concerns);
   $effect(() => made.start());
   return made;
-}
-
-/** Whether an event is of one of these kinds; a kind that ends in `_` stands for all that begin so. */
-export function kinds(...wanted: string[]): (update: Update) => boolean {
-  const is = (kind: string) => wanted.some((want) => (want.endsWith("_") ? kind.startsWith(want) : kind === want));
-  return (update) => update.events.some((event) => is(event.kind));
-}
-
-/** Whether something moved that no event tells of. */
-export function topics(...wanted: string[]): (update: Update) => boolean {
-  return (update) => update.topics.some((topic) => wanted.includes(topic));
-}
-
-export function any(...tests: ((update: Update) => boolean)[]): (update: Update) => boolean {
-  return (update) => tests.some((test) => test(update));
 }

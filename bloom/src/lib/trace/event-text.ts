@@ -1,6 +1,7 @@
 //! What an event of the trace says, for people.
 import type { EventView, Image } from "../api";
 import { shortCommit, humanize } from "../format";
+import type { EventKind } from "../updates";
 import { worktreeHref } from "../worktree/worktree-href";
 
 export interface EventText {
@@ -17,7 +18,7 @@ export interface EventText {
 
 type Body = Record<string, unknown>;
 
-const NAMES: Record<string, string> = {
+const NAMES: Partial<Record<EventKind, string>> = {
   status_changed: "status change",
   comment_added: "comment",
   question_asked: "question",
@@ -28,8 +29,8 @@ const NAMES: Record<string, string> = {
 /** `project` is where the worktrees that it speaks of are. */
 export function describeEvent(event: EventView, project?: string): EventText {
   const body = event.body as Body;
-  const what = NAMES[event.kind] ?? humanize(event.kind);
-  const known = DETAILS[event.kind]?.(body, project);
+  const what = NAMES[event.kind as EventKind] ?? humanize(event.kind);
+  const known = DETAILS[event.kind as EventKind]?.(body, project);
   return { what, detail: event.said || undefined, pictures: [], ...known };
 }
 
@@ -38,7 +39,7 @@ const num = (value: unknown): string => (typeof value === "number" ? String(valu
 const join = (...parts: string[]): string => parts.filter(Boolean).join(" · ");
 const markdown = (body: Body): Partial<EventText> => ({ text: str(body.text), detail: undefined });
 
-const DETAILS: Record<string, (body: Body, project?: string) => Partial<EventText>> = {
+const DETAILS: Partial<Record<EventKind, (body: Body, project?: string) => Partial<EventText>>> = {
   brief_created: (body) => ({ detail: join(str(body.kind), str(body.title)) }),
   plan_proposed: (body) => ({ detail: `version ${num(body.version)}`, text: str(body.markdown) }),
   refinement: (body) => ({ detail: join(`version ${num(body.version)}`, str(body.why)), text: str(body.markdown) }),
@@ -125,7 +126,9 @@ export function linkHref(kind: string, target: string, project?: string): string
   }
 }
 
-/** What people say to each other, without what merely happened. */
+const TALK: EventKind[] = ["comment_added", "note_added", "question_asked", "decision_made"];
+
+/** Comments, notes, questions and decisions. */
 export function isTalk(event: EventView): boolean {
-  return ["comment_added", "note_added", "question_asked", "decision_made"].includes(event.kind);
+  return TALK.includes(event.kind as EventKind);
 }
