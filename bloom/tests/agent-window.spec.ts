@@ -62,7 +62,7 @@ test("Tab passes a terminal unless its keyboard was taken; what cannot be loaded
   await page.reload();
   const take = page.getByRole("button", { name: "Take the keyboard" });
   await expect(take).toBeEnabled();
-  await expect(page.getByText("gives the keyboard back")).toBeVisible();
+  await expect(page.getByText("releases the keyboard")).toBeVisible();
   const inside = page.getByRole("group", { name: "Terminal of sh-1" }).locator("textarea");
   await inside.focus();
   await page.keyboard.press("Tab");
@@ -87,14 +87,14 @@ test("what was typed for an agent outlives a reload; how long it is quiet goes o
   });
   await flower.open(page, "/agents/play-1");
   await expect(page.getByText("quiet for 1m")).toBeVisible({ timeout: 10_000 });
-  const field = page.getByRole("textbox", { name: "Tell play-1" });
+  const field = page.getByRole("textbox", { name: "Message to play-1" });
   const choose = async (words: string) => {
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox", { name: "Search and commands" }).fill(words);
     await expect(page.getByRole("option", { selected: true })).toContainText(words);
     await page.keyboard.press("Enter");
   };
-  await choose("Tell play-1");
+  await choose("Send a message to play-1");
   await expect(field).toBeFocused();
   await page.keyboard.type("Be kind");
   await page.reload();

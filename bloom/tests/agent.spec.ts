@@ -46,9 +46,9 @@ test("an agent hears what it is told, and two windows see it", async ({ page, co
   const other = await context.newPage();
   await other.goto(`${flower.url}/agents/play-1`);
   await expect(page.getByText("That was live.")).toBeVisible();
-  await page.getByRole("textbox", { name: "Tell play-1" }).fill("Please be kind");
+  await page.getByRole("textbox", { name: "Message to play-1" }).fill("Please be kind");
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("textbox", { name: "Tell play-1" })).toHaveValue("");
+  await expect(page.getByRole("textbox", { name: "Message to play-1" })).toHaveValue("");
   for (const window of [page, other]) await expect(window.getByText("Please be kind").last()).toBeVisible();
 });
 
@@ -64,7 +64,7 @@ test("an agent is stopped only when that is confirmed, and its page stays", asyn
   await dialog.getByRole("button", { name: "Stop it" }).click();
   await expect(page.getByText("stopped", { exact: true })).toBeVisible();
   await expect(page.getByRole("button", { name: "Stop" })).toHaveCount(0);
-  await expect(page.getByRole("textbox", { name: "Tell play-1" })).toHaveCount(0);
+  await expect(page.getByRole("textbox", { name: "Message to play-1" })).toHaveCount(0);
   await page.reload();
   await expect(page.getByText("I will greet them.")).toBeVisible();
 });
@@ -106,12 +106,12 @@ test("the end is followed until somebody scrolls up", async ({ page, flower }) =
   await expect(log.getByText("All is said.")).toBeInViewport();
   await expect(page.getByText("waiting", { exact: true }).first()).toBeVisible();
   await expect(log.getByText("A line of talk.").last()).toBeInViewport();
-  await expect(log.getByRole("button", { name: "To the end" })).toHaveCount(0);
+  await expect(log.getByRole("button", { name: "Jump to the end" })).toHaveCount(0);
   await log.hover();
   await page.mouse.wheel(0, -1500);
-  await expect(log.getByRole("button", { name: "To the end" })).toBeVisible();
+  await expect(log.getByRole("button", { name: "Jump to the end" })).toBeVisible();
   flower.run("agent", "tell", "play-1", "go on");
-  await log.getByRole("button", { name: "New below" }).click();
+  await log.getByRole("button", { name: "New entries" }).click();
   await expect(log.getByText("The very end.")).toBeInViewport();
 });
 

@@ -8,7 +8,7 @@ test("without agents the page says how one comes", async ({ page, flower }) => {
   await flower.open(page, "/");
   await page.getByRole("navigation", { name: "flower" }).getByRole("link", { name: "Agents" }).click();
   await expect(page.getByText("No agent runs.")).toBeVisible();
-  await expect(page.getByRole("status").filter({ hasText: "0 agents at work" })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "0 agents running" })).toBeVisible();
   await expectNoSeriousFindings(page);
 });
 
@@ -20,7 +20,7 @@ test("agents are listed as they are, by who needs somebody, and those in line wi
   flower.dispatched("Tax", "usage 4000 10000 0.12 5000\nquestion Which tax?\nwait");
   for (const name of ["Three", "Four", "Five", "Six", "Late", "Last"]) flower.dispatched(name, "hang");
   await flower.open(page, "/agents");
-  const table = page.getByRole("table", { name: "Agents that run" });
+  const table = page.getByRole("table", { name: "Running agents" });
   await expect(table.getByRole("row")).toHaveCount(7, { timeout: 60_000 });
   const first = table.getByRole("row").nth(1);
   await expect(first.getByRole("link", { name: "play-2" })).toBeVisible();
@@ -30,7 +30,7 @@ test("agents are listed as they are, by who needs somebody, and those in line wi
   await expect(greet.getByRole("link", { name: "b1-greet" })).toBeVisible();
   await expect(first.getByRole("meter", { name: "Context" })).toHaveAttribute("aria-valuenow", "40");
   await expect(first).toContainText("$0.12");
-  const line = page.getByRole("region", { name: "In line" }).getByRole("listitem");
+  const line = page.getByRole("region", { name: "Waiting" }).getByRole("listitem");
   await expect(line).toHaveCount(2);
   await expect(line.first()).toContainText("Late");
   await expect(line.first()).toContainText("in line: 6 of 6 agents run");
@@ -45,7 +45,7 @@ test("agents are listed as they are, by who needs somebody, and those in line wi
   await expect(table.getByRole("row", { name: /play-1/ })).toBeHidden();
   await expect(line.filter({ hasText: "Late" })).toHaveCount(0, { timeout: 30_000 });
   await expect(line.filter({ hasText: "Greet" })).toContainText("play-1 was stopped");
-  await page.getByLabel("Show who ended today").check();
+  await page.getByLabel("Show agents that ended today").check();
   const ended = page.getByRole("table", { name: "Agents that ended today" });
   await expect(ended.getByRole("row", { name: /play-1/ })).toContainText("stopped");
 });
@@ -56,7 +56,7 @@ test("by keyboard alone: to the page, down the list, into an agent", async ({ pa
   await flower.open(page, "/");
   await chord(page, "g", "a");
   await expect(page.getByRole("heading", { name: "Agents", level: 1 })).toBeVisible();
-  const table = page.getByRole("table", { name: "Agents that run" });
+  const table = page.getByRole("table", { name: "Running agents" });
   await expect(table.getByRole("row")).toHaveCount(3, { timeout: 30_000 });
   const second = await table.getByRole("row").nth(2).getByRole("rowheader").getByRole("link").textContent();
   await page.keyboard.press("j");

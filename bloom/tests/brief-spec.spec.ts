@@ -33,7 +33,7 @@ test("a plan is written, proposed, accepted, refined and compared", async ({ pag
   await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
   await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, "# First plan\n\nDo **that**.");
-  await page.getByRole("textbox", { name: "Why it changes" }).fill("that is better");
+  await page.getByRole("textbox", { name: "Reason for the change" }).fill("that is better");
   await page.getByRole("button", { name: "Save version 2" }).click();
   await expect(spec(page).getByText("Version 2 waits for you")).toBeVisible();
   await spec(page).getByRole("button", { name: "See what changed" }).click();
@@ -58,10 +58,10 @@ test("what changed meanwhile is told, and merged by hand on the new base", async
   await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, `# Plan\n\nmine\n\n${BETWEEN}last\n`);
   refine(flower, number, `# Plan\n\nfirst\n\n${BETWEEN}theirs\n`);
-  await expect(page.getByText("Version 2 has arrived while you write.")).toBeVisible();
+  await expect(page.getByText("Version 2 was saved while you were editing.")).toBeVisible();
   await page.getByRole("button", { name: "Save version 2" }).click();
   await expect(page.getByText("is at version 2, not 1")).toBeVisible();
-  await expect(page.getByText("Left is version 2, right is yours, made from version 1.")).toBeVisible();
+  await expect(page.getByText("Left: version 2. Right: your text, based on version 1.")).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Theirs" })).toContainText("theirs");
   await expect(editor(page, number)).toContainText("mine");
   await page.getByRole("button", { name: "Dismiss" }).click();
@@ -84,13 +84,13 @@ test("what is typed survives leaving and reloading, and can be discarded and bro
   await page.getByRole("button", { name: "Edit" }).click();
   await rewrite(page, number, "# Not saved yet");
   await page.reload();
-  await expect(page.getByText("You have changes that are not saved, made from version 1.")).toBeVisible();
+  await expect(page.getByText("You have unsaved changes, based on version 1.")).toBeVisible();
   await page.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(editor(page, number)).toContainText("# Not saved yet");
   await editor(page, number).click();
   await page.keyboard.press("Escape");
-  await page.getByRole("button", { name: "Go on with them" }).click();
+  await page.getByRole("button", { name: "Continue editing" }).click();
   await expect(editor(page, number)).toContainText("# Not saved yet");
 });
 

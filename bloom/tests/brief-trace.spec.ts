@@ -64,7 +64,7 @@ test("a comment appears in the other window, and the filter shows only talk", as
   await expect(trace(page).getByText("Looks good to me")).toBeVisible();
   await expect(trace(other).getByText("Looks good to me")).toBeVisible();
   await expect(page.getByRole("textbox", { name: "Comment" })).toHaveValue("");
-  await other.getByRole("combobox", { name: "What it is" }).selectOption("note");
+  await other.getByRole("combobox", { name: "Type" }).selectOption("note");
   await other.getByRole("textbox", { name: "Note" }).fill("For later");
   await other.getByRole("button", { name: "Add note" }).click();
   await expect(trace(page).getByText("For later")).toBeVisible();
@@ -84,8 +84,8 @@ test("pictures are pasted, refused with a reason, taken out, sent and enlarged",
   await paste(page, "huge.png", "image/png", btoa("x".repeat(11 * 1024 * 1024)));
   const pictures = page.getByRole("list", { name: "Pictures" });
   await expect(pictures.getByRole("listitem").filter({ hasText: "shot.png" })).toContainText("uploaded");
-  await expect(pictures.getByRole("listitem").filter({ hasText: "not.png" })).toContainText("that is no picture");
-  await expect(pictures.getByRole("listitem").filter({ hasText: "text.txt" })).toContainText("that is no picture");
+  await expect(pictures.getByRole("listitem").filter({ hasText: "not.png" })).toContainText("no picture");
+  await expect(pictures.getByRole("listitem").filter({ hasText: "text.txt" })).toContainText("not a picture");
   await expect(pictures.getByRole("listitem").filter({ hasText: "huge.png" })).toContainText("too large");
   await page.getByRole("form", { name: "Write a comment" }).scrollIntoViewIfNeeded();
   await look(page, "brief-pictures");
@@ -109,7 +109,7 @@ test("the same picture twice is sent once, and twice in one comment breaks nothi
   const pictures = page.getByRole("list", { name: "Pictures" });
   await expect(pictures).toContainText("uploaded");
   await paste(page, "two.png", "image/png", shot);
-  await expect(page.getByText("That picture is there already")).toBeVisible();
+  await expect(page.getByText("This picture is already attached")).toBeVisible();
   await expect(pictures.getByRole("listitem")).toHaveCount(1);
   await page.getByRole("button", { name: "Comment", exact: true }).click();
   await expect(trace(page).getByRole("button", { name: /Enlarge/ })).toHaveCount(1);

@@ -83,7 +83,7 @@ test("title, kind and status are changed where they stand, and a refusal says wh
   await page.getByRole("button", { name: "Park it" }).click();
   await expect(page.getByRole("list", { name: "Trace" })).toContainText("draft → parked · not this week");
   await page.getByRole("button", { name: /Status: parked/ }).click();
-  await page.getByRole("menuitem", { name: "Take up again" }).click();
+  await page.getByRole("menuitem", { name: "Resume" }).click();
   await expect(page.getByRole("button", { name: /Status: draft/ })).toBeVisible();
   // Somebody else was faster.
   await page.route("**/api/briefs/*/status", async (route) => {
@@ -109,7 +109,7 @@ test("a result is sent back with a reason, or is done where it changed no code",
   await expect(trace).toContainText("in review → in progress · the sums are wrong");
   await expect(page.getByRole("dialog")).toBeHidden();
   // A brief is taken up where it was.
-  for (const [keys, sure] of [["sp", "Park it"], ["su", "Take it up again"], ["sr"], ["sd", "It is done"]] as [
+  for (const [keys, sure] of [["sp", "Park it"], ["su", "Resume it"], ["sr"], ["sd", "Mark it as done"]] as [
     string,
     string?,
   ][]) {
@@ -134,7 +134,7 @@ test("a packet is really copied, and says when it is not; one more agent gets on
   await expect(dispatches).toContainText("executing", { timeout: 30_000 });
   await page.keyboard.press("y");
   const dialog = page.getByRole("dialog", { name: "Packet of dispatch 1" });
-  await expect(dialog).toContainText("play-1 works on it already");
+  await expect(dialog).toContainText("play-1 already works on it");
   await dialog.getByRole("button", { name: "Make the packet" }).click();
   await expect(dialog).toContainText("work beside the agent that holds this dispatch");
   await look(page, "brief-packet-member");
@@ -147,7 +147,7 @@ test("a packet is really copied, and says when it is not; one more agent gets on
     navigator.clipboard.writeText = () => Promise.reject(new Error("no"));
   });
   await dialog.getByRole("button", { name: "Copy the packet" }).click();
-  await expect(dialog.getByText("This browser does not let flower copy")).toBeVisible();
+  await expect(dialog.getByText("This browser blocks copying")).toBeVisible();
 });
 
 test("a dispatch for whoever claims it has a packet, shown once, and can be cancelled", async ({ page, flower }) => {
@@ -189,7 +189,7 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   const relations = page.getByRole("region", { name: "Relationships" });
   await relations.getByRole("combobox", { name: "epic parent" }).selectOption({ label: `#${epic} The whole shop` });
   await expect(relations.getByRole("link", { name: "Open" })).toHaveAttribute("href", `/briefs/${epic}`);
-  const picker = relations.getByRole("combobox", { name: "Add what it depends on" });
+  const picker = relations.getByRole("combobox", { name: "Add a dependency" });
   await picker.fill("foundation");
   await expect(relations.getByRole("option", { name: /Foundation stones/ })).toBeVisible();
   await picker.press("Enter");
@@ -302,7 +302,7 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await expect(page.getByRole("button", { name: /Status: planned/ })).toBeVisible();
   await page.getByRole("button", { name: /Status: planned/ }).focus();
   await page.keyboard.press("ArrowDown");
-  await expect(page.getByRole("menuitem", { name: "Begin by hand" })).toBeFocused();
+  await expect(page.getByRole("menuitem", { name: "Start by hand" })).toBeFocused();
   await page.keyboard.press("ArrowDown");
   await expect(page.getByRole("menuitem", { name: "Park" })).toBeFocused();
   await page.keyboard.press("Escape");

@@ -37,9 +37,9 @@ const row = (page: Page, title: string | RegExp) => page.getByRole("listitem").f
 
 test("nothing yet: the page says what a brief is, and the first one is written from it", async ({ page, flower }) => {
   await flower.open(page, "/briefs");
-  await expect(page.getByText("There is no brief yet")).toBeVisible();
+  await expect(page.getByText("No briefs yet")).toBeVisible();
   await look(page, "briefs-empty");
-  await page.getByRole("button", { name: "Write the first one" }).click();
+  await page.getByRole("button", { name: "Write the first brief" }).click();
   const dialog = page.getByRole("dialog", { name: "New brief" });
   await expect(dialog.getByLabel("Title")).toBeFocused();
   await page.keyboard.type("Dark mode");
@@ -150,7 +150,7 @@ test("filters and search stand in the address, and what is found is lit", async 
   await expect(page).toHaveURL(/q=turquoise/);
   await look(page, "briefs-search");
   await page.getByRole("searchbox").fill("nowhere at all");
-  await expect(page.getByText("Nothing is called or says")).toBeVisible();
+  await expect(page.getByText("Nothing found for")).toBeVisible();
 });
 
 test("by keyboard alone: through the list, into a brief, and over the board", async ({ page, flower }) => {

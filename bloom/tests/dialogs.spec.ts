@@ -12,7 +12,7 @@ const toast = (page: Page, text: string) => page.getByRole("listitem").filter({ 
 test("what an action came to never lies on what is typed into", async ({ page, flower }) => {
   flower.dispatched("Greet", "say Hello.\nhang");
   await flower.open(page, "/agents/play-1");
-  const tell = page.getByRole("textbox", { name: "Tell play-1" });
+  const tell = page.getByRole("textbox", { name: "Message to play-1" });
   for (const size of [
     { width: 1440, height: 900 },
     { width: 390, height: 844 },
@@ -20,7 +20,7 @@ test("what an action came to never lies on what is typed into", async ({ page, f
     await page.setViewportSize(size);
     await tell.fill("Be kind");
     await page.keyboard.press("Enter");
-    const heard = toast(page, "play-1 will hear it");
+    const heard = toast(page, "Message sent to play-1");
     await expect(heard).toBeVisible();
     expect(await overlap(heard, tell), `at ${size.width} px`).toBe(false);
     await look(page, "toast");
@@ -37,7 +37,7 @@ test("it gives way to a field that is already where it would lie", async ({ page
     route.fulfill({ status: 409, json: { error: { kind: "conflict", message: "not now", hints: [] } } }),
   );
   flower.brief("Nails");
-  const picker = page.getByRole("combobox", { name: "Add what it depends on" });
+  const picker = page.getByRole("combobox", { name: "Add a dependency" });
   await picker.evaluate((field) => {
     const main = document.querySelector("main")!;
     main.scrollTop += field.getBoundingClientRect().top - 140;
@@ -140,7 +140,7 @@ test("what is typed as soon as a dialog opens goes into its first field", async 
   }
   await page.goto(`${flower.url}/agents/play-1`);
   await page.getByRole("button", { name: "Stop" }).click();
-  await expect(page.getByRole("textbox", { name: "Why, if you like" })).toBeFocused();
+  await expect(page.getByRole("textbox", { name: "Reason (optional)" })).toBeFocused();
   await page.keyboard.press("Escape");
   // Profiles are read once the dialog is open.
   await page.goto(`${flower.url}/worktrees/lane`);
@@ -156,7 +156,7 @@ test("the palette is left step by step, and what it opens comes after it", async
   const find = page.getByRole("combobox", { name: "Search and commands" });
   await find.fill("freeze");
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("textbox", { name: "Why, for everybody who waits" })).toBeFocused();
+  await expect(page.getByRole("textbox", { name: "Reason, shown to waiting agents" })).toBeFocused();
   await page.keyboard.press("Escape");
   await expect(find).toBeFocused();
   await page.keyboard.press("Escape");

@@ -103,7 +103,7 @@ printf 'no end' > src/open.txt; rm src/app.txt
   await expect(file("run.sh")).toContainText("was an ordinary file, and is a file that can be run");
   await expect(file("way")).toContainText("It is a symbolic link");
   await expect(file("way")).toContainText("app.txt");
-  await expect(file("logo.bin")).toContainText("It is no text");
+  await expect(file("logo.bin")).toContainText("It is a binary file");
   await expect(file("empty.txt")).toContainText("It is empty.");
   await expect(file("open.txt")).toContainText("no line break at the end");
   await expect(file("app.txt")).toContainText("deleted");
@@ -180,14 +180,14 @@ test("what stands around a change is unfolded, coloured as a whole and commented
   await page.keyboard.press("c");
   await page.getByRole("textbox", { name: "Comment" }).fill("Why 44?");
   await file.getByRole("button", { name: "Comment", exact: true }).click();
-  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+  await expect(file.getByRole("article", { name: /Comment by/ })).toContainText("Why 44?");
   await page.getByRole("button", { name: "Split" }).click();
   await expect(row("line_50 = 50").getByText("50", { exact: true })).toHaveCount(4);
   await look(page, "diff-unfolded-split");
   await expectNoSeriousFindings(page);
   // A comment brings its line with it.
   await page.reload();
-  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+  await expect(file.getByRole("article", { name: /Comment by/ })).toContainText("Why 44?");
   await expect(row("line_47 = 47")).toBeVisible();
   await expect(row("line_50 = 50")).toHaveCount(0);
   // Another version of the file is folded again, with what was said.
@@ -199,5 +199,5 @@ test("what stands around a change is unfolded, coloured as a whole and commented
   flower.run("worktree", "new", "other", "--lane", "--linked");
   await expect(row("line_81 = 82")).toBeVisible();
   await expect(row("line_120 = 120")).toHaveCount(0);
-  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("Why 44?");
+  await expect(file.getByRole("article", { name: /Comment by/ })).toContainText("Why 44?");
 });

@@ -15,7 +15,7 @@ test("a flower with nothing in it explains itself, and its first brief lands", a
   test.slow();
   await flower.open(page);
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
-  await expect(page.getByRole("heading", { name: "Begin here" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Get started" })).toBeVisible();
   await expectNoSeriousFindings(page);
   await look(page, "home-first");
 
@@ -27,7 +27,7 @@ test("a flower with nothing in it explains itself, and its first brief lands", a
   await look(page, "home-second");
   await page.getByRole("button", { name: "Accept the plan and give it to play" }).click();
   // What landed ends the first steps.
-  await expect(page.getByRole("heading", { name: "Begin here" })).toBeHidden({ timeout: 60_000 });
+  await expect(page.getByRole("heading", { name: "Get started" })).toBeHidden({ timeout: 60_000 });
   await expect(page.getByText("Nothing waits for you.")).toBeVisible();
 });
 
@@ -83,8 +83,8 @@ test("a permission is denied with a reason, which the agent gets", async ({ page
   const item = page.getByRole("article", { name: /^permission:/ });
   await expect(item).toContainText("Look at the manual", { timeout: 20_000 });
   await look(page, "home-permission");
-  await item.getByRole("button", { name: "Say why" }).click();
-  await item.getByLabel("Why, for the agent").fill("It is all in here");
+  await item.getByRole("button", { name: "Give a reason" }).click();
+  await item.getByLabel("Reason, for the agent").fill("It is all in here");
   await item.getByRole("button", { name: "Deny" }).click();
   await expect(item).toBeHidden();
   await expect.poll(() => flower.run("trace")).toContain("It is all in here");
@@ -118,7 +118,7 @@ test("what was changed in MAIN by hand becomes a worktree", async ({ page, flowe
   await expect(page.getByText("src/app.txt").first()).toBeVisible();
   await look(page, "home-alarm");
   await expectNoSeriousFindings(page);
-  await page.getByRole("button", { name: "Make it a worktree" }).click();
+  await page.getByRole("button", { name: "Move it to a worktree" }).click();
   await expect(page.getByRole("heading", { name: "MAIN is stable" })).toBeVisible();
   await expect(page.getByRole("link", { name: /^worktree: / })).toBeVisible();
 });
@@ -155,7 +155,7 @@ test("commands of flower.toml are read and let run from home", async ({ page, fl
     return route.fulfill({ json: { project: "shop", commands, sha256: "abc", approved } });
   });
   await flower.open(page);
-  const section = page.getByRole("region", { name: /of flower.toml wait for your word/ });
+  const section = page.getByRole("region", { name: /of flower.toml wait for your approval/ });
   await expect(section).toContainText("grep -rq ruined src", { timeout: 20_000 });
   await expect(section).toContainText("U+202E");
   // None is let run unseen, and many take no more room than some.
@@ -165,7 +165,7 @@ test("commands of flower.toml are read and let run from home", async ({ page, fl
   await commands.getByText("rm -rf last").scrollIntoViewIfNeeded();
   await expect(commands.getByText("rm -rf last")).toBeInViewport();
   await look(page, "home-commands");
-  await section.getByRole("button", { name: "Let them run" }).click();
+  await section.getByRole("button", { name: "Approve" }).click();
   await expect(section).toBeHidden();
   expect(given).toEqual([{ sha256: "abc" }]);
 });

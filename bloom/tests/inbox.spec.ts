@@ -130,7 +130,7 @@ test("a permission is allowed and a landing let in with one click each", async (
   await expect(asked).toBeHidden();
   await expect.poll(() => flower.run("brief", "trace", "1"), { timeout: 30_000 }).toContain("It was allowed");
   const held = page.getByRole("article", { name: /^landing held/ });
-  await held.getByRole("button", { name: "Let it in" }).click();
+  await held.getByRole("button", { name: "Approve" }).click();
   await expect(held).toBeHidden();
   await expect.poll(() => flower.git("log", "--name-only", "main"), { timeout: 30_000 }).toContain("ci.yml");
 });
@@ -171,14 +171,14 @@ test("a commit made by hand raises an alarm, which is settled where it stands", 
   flower.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--allow-empty", "--message", "By hand");
   const alarm = page.getByRole("article", { name: /^alarm: MAIN of shop/ });
   await expect(alarm).toBeVisible({ timeout: 30_000 });
-  for (const way of ["Take it in", "Make it a worktree", "Put MAIN back"])
+  for (const way of ["Adopt it", "Move it to a worktree", "Restore MAIN"])
     await expect(alarm.getByRole("button", { name: way })).toBeVisible();
   await look(page, "inbox-alarm");
   await expectNoSeriousFindings(page);
   await page.keyboard.press("j");
   await page.keyboard.press("Enter");
-  await expect(alarm.getByRole("button", { name: "Take it in" })).toBeFocused();
-  await alarm.getByRole("button", { name: "Put MAIN back" }).click();
+  await expect(alarm.getByRole("button", { name: "Adopt it" })).toBeFocused();
+  await alarm.getByRole("button", { name: "Restore MAIN" }).click();
   await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
   expect(flower.git("rev-parse", "main").trim()).toBe(before);
 });

@@ -77,7 +77,7 @@ test("from an idea to MAIN by keyboard alone: written, accepted, dispatched, rea
   await press(page, "n", "j", "c");
   await page.keyboard.type("To whom?");
   await press(page, "Control+Enter");
-  await expect(page.getByRole("article", { name: /^Comment of/ })).toContainText("To whom?");
+  await expect(page.getByRole("article", { name: /^Comment by/ })).toContainText("To whom?");
 
   await chord(page, "g", "l");
   await expect(page.getByRole("article", { name: /Landing 1/ })).toBeVisible();

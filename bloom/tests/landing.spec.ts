@@ -28,7 +28,7 @@ test("work lands, and stands in MAIN's history by its brief", async ({ page, flo
   await expect(history.getByRole("link", { name: "Greet", exact: true })).toBeVisible({ timeout: 20_000 });
   await expect(history.getByRole("link", { name: "brief 1" })).toHaveAttribute("href", "/briefs/1");
   await page.getByRole("button", { name: "Verify" }).click();
-  await expect(page.getByRole("dialog")).toContainText("it holds");
+  await expect(page.getByRole("dialog")).toContainText("it matches");
 });
 
 test("a rejected landing says why, with what its check printed", async ({ page, flower }) => {
@@ -40,7 +40,7 @@ test("a rejected landing says why, with what its check printed", async ({ page, 
     .getByRole("link", { name: /Change src\/x\.txt/ })
     .click();
   await expect(page.getByText("A check failed on the merged result.")).toBeVisible();
-  await expect(page.getByRole("log", { name: "Output of ok" })).toContainText("It printed nothing");
+  await expect(page.getByRole("log", { name: "Output of ok" })).toContainText("No output.");
   await expectNoSeriousFindings(page);
   await look(page, "landing-rejected");
 });
@@ -108,7 +108,7 @@ test("what a landing changes is read before it is let in, and still when it is i
   await flower.open(page, "/landing/1");
   const changes = page.getByRole("region", { name: "Changes" });
   const file = changes.getByRole("region", { name: "CLAUDE.md" });
-  await expect(page.getByText("not yet: it waits for you")).toBeVisible();
+  await expect(page.getByText("not yet: waiting for you")).toBeVisible();
   await expect(file).toContainText("be_kind");
   // It is read only: what should be mended is said in the worktree.
   await expect(file.getByRole("button", { name: /^Comment on line/ })).toHaveCount(0);
@@ -122,9 +122,9 @@ test("what a landing changes is read before it is let in, and still when it is i
   flower.run("worktree", "remove", "playbook");
   await page.reload();
   await expect(file).toContainText("be_kind");
-  await expect(changes).toContainText("as it was merged");
+  await expect(changes).toContainText("as merged into MAIN");
 
-  // What takes it back, and what was made in MAIN by hand, are landings too.
+  // What takes it back, and what was committed to MAIN by hand, are landings too.
   flower.run("revert", "1", "--why", "too loud", "--wait");
   await page.goto(`${flower.url}/landing/2`);
   await expect(file).toContainText("deleted");
@@ -133,7 +133,7 @@ test("what a landing changes is read before it is let in, and still when it is i
   flower.git("-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "--message", "By hand");
   flower.run("main", "adopt");
   await page.goto(`${flower.url}/landing/3`);
-  await expect(page.getByText("made in MAIN by hand")).toBeVisible();
+  await expect(page.getByText("committed to MAIN by hand")).toBeVisible();
   await expect(changes.getByRole("region", { name: "src/app.txt" })).toContainText("two");
 });
 
@@ -176,7 +176,7 @@ test("a landing without a brief is reverted with a reason, and its history says 
   await expect(page).toHaveURL(/\/landing\/2$/);
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await page.goto(`${flower.url}/landing`);
-  await expect(page.getByText("taken back out", { exact: true })).toBeVisible();
+  await expect(page.getByText("rolled back", { exact: true })).toBeVisible();
   await expectNoSeriousFindings(page);
   await look(page, "landing-history");
 });
@@ -281,7 +281,7 @@ test("what is at MAIN's remote is pulled in through the checks, and MAIN is push
 
   await page.goto(`${flower.url}/landing`);
   await page.getByRole("button", { name: "Pull" }).click();
-  await expect(told.getByText("upstream has nothing that MAIN has not")).toBeVisible();
+  await expect(told.getByText("upstream has no new commits")).toBeVisible();
   writeFileSync(join(bare, "hooks/pre-receive"), "#!/bin/sh\necho not today >&2\nexit 1\n", { mode: 0o755 });
   committed(flower, "lane", "src/z.txt", "fine");
   flower.run("land", "lane", "--wait");
@@ -337,7 +337,7 @@ test("what a check prints is only text, and stays while another one runs and end
   await page.evaluate(() => navigator.clipboard.writeText("mine"));
   await page.getByRole("button", { name: /Approve landing/ }).click();
   // A red run is run again, all of it.
-  await expect(page.getByRole("button", { name: /b_red\s+runs again/ })).toBeVisible({ timeout: 60_000 });
+  await expect(page.getByRole("button", { name: /b_red\s+running again/ })).toBeVisible({ timeout: 60_000 });
   await page.getByRole("button", { name: /a_print passed/ }).click();
   const log = page.getByRole("log", { name: "Output of a_print" });
   await expect(log).toHaveText("red click here\n<b>bold</b>\n");

@@ -18,7 +18,7 @@ test("briefs by number, by title and by what stands in them; places and shortcut
   await page.keyboard.type("#2");
   await expect(chosen).toContainText("Mend the till");
   await find.fill("pnt");
-  await expect(page.getByText("Nothing is called or says")).toBeVisible();
+  await expect(page.getByText("Nothing found for")).toBeVisible();
   await find.fill("door pai");
   await expect(chosen).toContainText("Paint the door");
   await expect(find).toHaveAttribute("aria-activedescendant", (await chosen.getAttribute("id"))!);
@@ -68,7 +68,7 @@ test("freezing asks why, thawing is offered afterwards, halting asks first", asy
   const find = page.getByRole("combobox", { name: "Search and commands" });
   await find.fill("freeze");
   await page.keyboard.press("Enter");
-  const why = page.getByRole("textbox", { name: "Why, for everybody who waits" });
+  const why = page.getByRole("textbox", { name: "Reason, shown to waiting agents" });
   await expect(why).toBeFocused();
   await page.keyboard.type("the auditor is here");
   await look(page, "palette-freeze");
@@ -130,7 +130,7 @@ test("everything of a worktree is done with keys", async ({ page, flower }) => {
   await flower.open(page, "/worktrees/lane");
   await expect(page.getByRole("region", { name: "src/x.txt" })).toBeVisible();
   await listed(page, [
-    "Bring MAIN's newest into lane",
+    "Sync lane with MAIN",
     "Start an agent in lane",
     "Land lane",
     "Remove lane",
@@ -140,18 +140,18 @@ test("everything of a worktree is done with keys", async ({ page, flower }) => {
     "Next file",
     "Next line",
     "Comment on this line",
-    "Before beside after, or not",
+    "Side-by-side diff",
   ]);
   await look(page, "help-worktree");
   await page.keyboard.press("2");
   await expect(page.getByRole("link", { name: "Change it" })).toBeVisible();
   await listed(page, ["Next commit", "Land lane", "Commits"]);
   await page.keyboard.press("3");
-  await expect(page.getByText("Nothing is reserved here.")).toBeVisible();
+  await expect(page.getByText("No reserved paths.")).toBeVisible();
   await page.keyboard.press("1");
   await expect(page.getByRole("region", { name: "src/x.txt" })).toBeVisible();
   await page.keyboard.press("y");
-  await expect(page.getByText("MAIN's newest is in it")).toBeVisible();
+  await expect(page.getByText("MAIN is merged")).toBeVisible();
   for (const [key, name] of [
     ["a", "Start an agent in lane"],
     ["x", "Remove lane?"],
@@ -177,7 +177,7 @@ test("everything of MAIN and of a landing is done with keys, and what cannot be 
   flower.run("land", "lane");
   await flower.open(page, "/landing");
   await expect(page.getByRole("article", { name: /Landing 1/ })).toContainText("approval");
-  const main = ["Verify MAIN", "Pull what is new at MAIN's remote", "Push MAIN to its remote", "Halt everything"];
+  const main = ["Verify MAIN", "Pull new commits from MAIN's remote", "Push MAIN to its remote", "Halt everything"];
   await listed(page, [...main, "Freeze MAIN", "Approve landing 1", "Cancel landing 1", "Next landing"]);
   const asks = async (key: string, name: string) => {
     await page.keyboard.press(key);
@@ -185,7 +185,7 @@ test("everything of MAIN and of a landing is done with keys, and what cannot be 
     await page.keyboard.press("Escape");
     await expect(page.getByRole("dialog", { name })).toBeHidden();
   };
-  await asks("v", "Is MAIN what the log says?");
+  await asks("v", "Does MAIN match the log?");
   await asks("h", "Halt everything?");
   await asks("x", "Cancel landing 1?");
   await asks("f", "Freeze MAIN?");
@@ -229,7 +229,7 @@ test("everything of MAIN and of a landing is done with keys, and what cannot be 
 
   await page.goto(`${flower.url}/landing/1`);
   await expect(page.getByRole("region", { name: "CLAUDE.md" })).toBeVisible();
-  await listed(page, ["Approve landing 1", "Cancel landing 1", "Next file", "Before beside after, or not"]);
+  await listed(page, ["Approve landing 1", "Cancel landing 1", "Next file", "Side-by-side diff"]);
   await asks("a", "Approve landing 1?");
   expect(flower.json<{ state: string }>("queue", "show", "1").state).toBe("approval");
   await page.keyboard.press("a");

@@ -29,7 +29,7 @@ test("list and board show one project, the other, or both with their names", asy
     await expect(row(page, "Oil the car")).toBeVisible();
     await expect(row(page, "Paint the door")).toBeHidden();
     await page.getByRole("searchbox", { name: "Search briefs" }).fill("door");
-    await expect(page.getByText("Nothing is called or says")).toBeVisible();
+    await expect(page.getByText("Nothing found for")).toBeVisible();
     await page.getByRole("searchbox", { name: "Search briefs" }).fill("");
     await chosen.selectOption("All projects");
     await expect(row(page, "Oil the car")).toContainText("yard");
@@ -61,7 +61,7 @@ test("another project is looked at: nothing of the first one is left", async ({ 
   await expect(row(page, "Paint the door")).toBeHidden();
   await page.keyboard.press("Control+k");
   await palette(page).fill("lane");
-  await expect(page.getByText("Nothing is called or says")).toBeVisible();
+  await expect(page.getByText("Nothing found for")).toBeVisible();
   await page.keyboard.press("Escape");
   await page.unroute("**/api/worktrees?project=yard");
   await page.reload();
@@ -189,7 +189,7 @@ test("a worktree of another project is the one that opens, though this one has a
   await expect(page.getByRole("region", { name: "oil.txt" })).toContainText("theirs");
   flower.run("freeze", "not yet", "--project", "yard");
   await page.getByRole("button", { name: "Land", exact: true }).click();
-  await page.getByRole("button", { name: "Queue it" }).click();
+  await page.getByRole("button", { name: "Queue the landing" }).click();
   await expect(page).toHaveURL(/\/landing\/1$/);
   expect(flower.json<{ project: string }>("queue", "show", "1").project).toBe("yard");
   await link.first().click();

@@ -29,13 +29,13 @@ test("flower says what it is, and opens in another browser", async ({ page, flow
 test("a token is made, shown once, used, and revoked in every window", async ({ page, flower }) => {
   await flower.open(page, "/settings");
   const tokens = page.getByRole("region", { name: "Tokens" });
-  await expect(tokens).toContainText("No agent has a token now");
+  await expect(tokens).toContainText("No agent has a token");
   await page.keyboard.press("t");
   const dialog = page.getByRole("dialog", { name: "New token" });
   await dialog.getByLabel("Name of the agent").fill("nightly");
   await dialog.getByLabel("Role").selectOption("ops");
   await expectNoSeriousFindings(page);
-  await dialog.getByRole("button", { name: "Make it" }).click();
+  await dialog.getByRole("button", { name: "Create token" }).click();
   const token = (await dialog.locator("code.wrap").textContent()) ?? "";
   const asked = () =>
     fetch(`${flower.url}/api/briefs`, { headers: { authorization: `Bearer ${token}` } }).then(
@@ -50,7 +50,7 @@ test("a token is made, shown once, used, and revoked in every window", async ({ 
   await expect(second.getByRole("list", { name: "Tokens" })).toContainText("nightly");
   await tokens.getByRole("button", { name: "Revoke the token of nightly" }).click();
   await page.getByRole("button", { name: "Revoke it" }).click();
-  await expect(second.getByRole("region", { name: "Tokens" })).toContainText("No agent has a token now");
+  await expect(second.getByRole("region", { name: "Tokens" })).toContainText("No agent has a token");
   expect(await asked()).toBe(401);
 });
 
@@ -70,9 +70,9 @@ test("rules are read; where there are none, a proposal is edited and brought to 
   flower.run("land", "bare");
   flower.run("queue", "approve", "1");
   await expect(rules).toContainText("nothing is checked before it reaches MAIN");
-  const text = rules.getByRole("textbox", { name: /A flower.toml to begin with/ });
+  const text = rules.getByRole("textbox", { name: /A first flower.toml/ });
   await text.fill('[checks]\nok = { run = "true" }\n');
-  await rules.getByRole("button", { name: "Bring it to MAIN" }).click();
+  await rules.getByRole("button", { name: "Queue it for MAIN" }).click();
   await expect(page).toHaveURL(/\/landing\/2$/);
   await page.getByRole("button", { name: "Approve landing 2" }).click();
   await expect(page.locator("main")).toContainText("landed");
@@ -86,7 +86,7 @@ test("a project is removed and is as it was; the doctor looks", async ({ page, f
   await page.keyboard.press("d");
   const doctor = page.getByRole("region", { name: "Doctor" });
   await expect(doctor.getByText("jail", { exact: true })).toBeVisible();
-  await expect(doctor).toContainText("Everything is as it should be.");
+  await expect(doctor).toContainText("No problems found.");
   const hook = join(flower.root, "annex/.git/hooks/reference-transaction");
   expect(existsSync(hook)).toBe(true);
   await page.getByRole("button", { name: "Remove annex" }).click();

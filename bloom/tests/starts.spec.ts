@@ -183,8 +183,8 @@ test("a brief that would start a design at once is created only when that is con
   const form = page.getByRole("dialog", { name: "New brief" });
   await expect(form.getByLabel("Title")).toBeFocused();
   await form.getByLabel("Title").fill("Shelves");
-  await form.getByRole("checkbox", { name: /Dispatch by itself/ }).check();
-  await form.getByRole("checkbox", { name: /Design first/ }).check();
+  await form.getByRole("checkbox", { name: /Auto-dispatch/ }).check();
+  await form.getByRole("checkbox", { name: /Design-loop/ }).check();
   const writes = writesOf(page);
   await form.getByLabel("Title").press("Enter");
   const question = page.getByRole("dialog", { name: "Create the brief and start a design agent?" });

@@ -47,12 +47,12 @@ test("what is on its way has its room, and what fails says why and heals by itse
 
 test("what cannot be read again stays, says that it may be old, and heals by itself", async ({ page, flower }) => {
   await flower.open(page, "/worktrees");
-  await expect(page.getByText("No work is under way").first()).toBeVisible();
+  await expect(page.getByText("No worktrees.").first()).toBeVisible();
   await page.route("**/api/worktrees?*", (route) => route.fulfill({ status: 500, json: WRONG }));
   flower.run("worktree", "new", "lane");
-  const old = page.getByRole("status").filter({ hasText: "This may be old" });
+  const old = page.getByRole("status").filter({ hasText: "This may be outdated" });
   await expect(old).toContainText("the table is gone");
-  await expect(page.getByText("No work is under way").first()).toBeVisible();
+  await expect(page.getByText("No worktrees.").first()).toBeVisible();
   await expectNoSeriousFindings(page);
   await page.unroute("**/api/worktrees?*");
   await expect(old).toHaveCount(0);
@@ -92,9 +92,9 @@ test("another version of flower is said, and its page can be loaded", async ({ p
   const headers = { "content-type": "text/event-stream", "x-flower-version": "0.0.0-before" };
   await page.route("**/api/events*", (route) => route.fulfill({ headers, body: ": alive\n\n" }), { times: 1 });
   await flower.open(page, "/inbox");
-  await expect(page.getByText("Another version of flower runs now.")).toBeVisible();
+  await expect(page.getByText("Another version of flower is running now.")).toBeVisible();
   await expectNoSeriousFindings(page);
   await page.getByRole("button", { name: "Load its page" }).click();
   await settled(page);
-  await expect(page.getByText("Another version of flower runs now.")).toHaveCount(0);
+  await expect(page.getByText("Another version of flower is running now.")).toHaveCount(0);
 });

@@ -38,7 +38,7 @@ test("what happens appears at the top, in two windows, and opens to all that is 
   for (const window of [page, other]) await expect(line(window, "The hinges squeak")).toBeVisible();
   await line(page, "The hinges squeak").getByRole("button").first().click();
   await expect(page.getByRole("group", { name: "Body" })).toContainText('"text": "The hinges squeak"');
-  await expect(page.getByText("Before it", { exact: true })).toBeVisible();
+  await expect(page.getByText("Previous hash", { exact: true })).toBeVisible();
   await look(page, "trace");
   await expectNoSeriousFindings(page);
 
@@ -61,7 +61,7 @@ test("filters sift what is loaded and say so; a brief's own trace is asked for",
   await page.getByRole("combobox", { name: "What" }).selectOption("talk");
   await expect(line(page, "Mend the till")).toBeHidden();
   await expect(page.getByText(/^1 of \d+ loaded events$/)).toBeVisible();
-  await expect(page.getByText("That is all that fits")).toBeVisible();
+  await expect(page.getByText("No more matching events.")).toBeVisible();
   await expect(page).toHaveURL(/group=talk/);
   await page.getByRole("combobox", { name: "What" }).selectOption("");
   await page.getByRole("textbox", { name: "Brief" }).fill("2");
@@ -69,7 +69,7 @@ test("filters sift what is loaded and say so; a brief's own trace is asked for",
   await expect(line(page, "Mend the till")).toBeVisible();
   await expect(line(page, "The hinges squeak")).toBeHidden();
   await page.getByRole("searchbox").fill("no such words");
-  await expect(page.getByText("Nothing fits")).toBeVisible();
+  await expect(page.getByText("No matching events.")).toBeVisible();
 });
 
 /** A log of that many events, of which a trace asks for pages. */
@@ -86,20 +86,20 @@ async function serve(page: Page, length: number): Promise<void> {
 test("a filter looks back by itself, so far that it can be told, and goes on when asked", async ({ page, flower }) => {
   await serve(page, 18_000);
   await flower.open(page, "/trace?q=event+9000");
-  await expect(page.getByText(/^Looked back to 9 January 2026 at .*: nothing fits\.$/)).toBeVisible();
+  await expect(page.getByText(/^Searched back to 9 January 2026 at .*: no matching events\.$/)).toBeVisible();
   await look(page, "trace-looked-back");
   await expect(line(page, "words of event 9000")).toBeHidden();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Continue searching" }).click();
   await expect(line(page, "words of event 9000")).toBeVisible();
   await expect(page.getByText(/^Looked back to \d January 2026 at .*: nothing more fits\.$/)).toBeVisible();
   // What fits often fills the page without a click.
   await page.getByRole("searchbox").fill("");
   await page.getByRole("combobox", { name: "Who" }).selectOption("operator/");
   await expect(line(page, "words of event 17998").or(line(page, "words of event 17997"))).toBeVisible();
-  await page.getByRole("combobox", { name: "Through which door" }).selectOption("cli");
+  await page.getByRole("combobox", { name: "Channel" }).selectOption("cli");
   await expect(page).toHaveURL(/door=cli/);
-  await expect(page.getByText("nothing fits.").or(page.getByText("Nothing fits."))).toBeVisible();
-  await page.getByRole("combobox", { name: "Through which door" }).selectOption("mcp");
+  await expect(page.getByText(/no matching events\./i)).toBeVisible();
+  await page.getByRole("combobox", { name: "Channel" }).selectOption("mcp");
   await page.getByRole("textbox", { name: "Day" }).fill("2026-01-10");
   await expect(page.getByRole("heading", { level: 2 }).first()).toHaveText(/Saturday,? 10 January 2026/);
   // Trace in the rail is the whole trace again.
@@ -159,7 +159,7 @@ test("the log is verified in words and saved as a file", async ({ page, flower }
   await page.getByRole("button", { name: "Verify" }).click();
   const told = page.getByRole("status", { name: "Verification" });
   await expect(told).toContainText(/All \d+ events hold/);
-  await expect(told).toContainText("The tables say what the log says.");
+  await expect(told).toContainText("The tables match the log.");
   await page.setViewportSize({ width: 390, height: 844 });
   await expect(page.getByRole("button", { name: "Copy head" })).toBeInViewport({ ratio: 1 });
   await page.setViewportSize({ width: 1440, height: 900 });
@@ -191,7 +191,7 @@ test("ten thousand events scroll smoothly, and older ones come as one goes", asy
   expect(smooth.drawn).toBeLessThan(200);
   await expect(async () => {
     await page.mouse.wheel(0, 100_000);
-    await expect(page.getByText("This is where it began.")).toBeVisible({ timeout: 500 });
+    await expect(page.getByText("Beginning of the log.")).toBeVisible({ timeout: 500 });
   }).toPass({ timeout: 30_000 });
   await expect(page.getByText("10000 events", { exact: true })).toBeVisible();
   await look(page, "trace-many");

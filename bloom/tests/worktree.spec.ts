@@ -15,14 +15,14 @@ function working(flower: Flower, more = "hang"): void {
 
 test("worktrees appear as they are made, with who works in them", async ({ page, flower }) => {
   await flower.open(page, "/worktrees");
-  await expect(page.getByText("No work is under way.")).toBeVisible();
+  await expect(page.getByText("No worktrees.")).toBeVisible();
   working(flower);
   const row = page.getByRole("row", { name: /b1-greet/ });
   await expect(row.getByRole("link", { name: /play-1/ })).toBeVisible();
   await expect(row).toContainText("#1");
   await expect(row.getByText("↑1")).toBeVisible();
   flower.run("worktree", "new", "quiet-lane", "--lane");
-  await expect(page.getByRole("row", { name: /quiet-lane/ })).toContainText("nobody");
+  await expect(page.getByRole("row", { name: /quiet-lane/ })).toContainText("none");
   await expectNoSeriousFindings(page);
   await look(page, "worktrees");
 });
@@ -48,12 +48,12 @@ test("a worktree is made, removed and restored", async ({ page, flower }) => {
   await page.getByRole("button", { name: "New worktree" }).click();
   const dialog = page.getByRole("dialog", { name: "New worktree" });
   await dialog.getByLabel("Name").fill("bad name!");
-  await dialog.getByRole("button", { name: "Make it" }).click();
+  await dialog.getByRole("button", { name: "Create worktree" }).click();
   await expect(page.locator("[aria-live=polite]").getByText(/name/).first()).toBeVisible();
   await expect(dialog.getByLabel("Name")).toHaveValue("bad name!");
   await look(page, "worktree-new");
   await dialog.getByLabel("Name").fill("checkout");
-  await dialog.getByRole("button", { name: "Make it" }).click();
+  await dialog.getByRole("button", { name: "Create worktree" }).click();
   await expect(page.getByRole("heading", { name: "checkout", level: 1 })).toBeVisible();
   await page.getByRole("button", { name: "Remove checkout" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove it" }).click();
@@ -151,7 +151,7 @@ test("paths that an agent reserved are shown and released", async ({ page, flowe
   await flower.open(page, "/worktrees/b1-greet?tab=leases");
   await expect(page.getByText("src/**")).toBeVisible();
   await page.getByRole("button", { name: "Release src/**" }).click();
-  await expect(page.getByText("Nothing is reserved here.")).toBeVisible();
+  await expect(page.getByText("No reserved paths.")).toBeVisible();
 });
 
 test("a worktree is brought up to date, an agent is started in it, and it lands", async ({ page, flower }) => {
@@ -166,9 +166,9 @@ test("a worktree is brought up to date, an agent is started in it, and it lands"
     "echo x > src/x.txt && git add -A && git commit -qm 'Add x'",
   );
   await flower.open(page, "/worktrees/lane");
-  await expect(page.getByText("Nobody works here.")).toBeVisible();
+  await expect(page.getByText("No agent works here.")).toBeVisible();
   await page.getByRole("button", { name: "Sync" }).click();
-  await expect(page.getByText("MAIN's newest is in it")).toBeVisible();
+  await expect(page.getByText("MAIN is merged")).toBeVisible();
   await page.getByRole("button", { name: "Start an agent" }).click();
   await page.getByRole("radio", { name: /^sh / }).check();
   await expectNoSeriousFindings(page);
@@ -176,7 +176,7 @@ test("a worktree is brought up to date, an agent is started in it, and it lands"
   await page.getByRole("button", { name: "Start sh" }).click();
   await expect(page.getByRole("group", { name: "Terminal of sh-1" })).toBeVisible();
   await page.getByRole("button", { name: "Land", exact: true }).click();
-  await page.getByRole("button", { name: "Queue it" }).click();
+  await page.getByRole("button", { name: "Queue the landing" }).click();
   await expect(page).toHaveURL(/\/landing\/1$/);
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
 });
@@ -254,27 +254,27 @@ test("a comment that was begun outlives tabs and reloads, and is never said abou
   await expect(text).not.toBeFocused();
 
   change("sed -i s/zwei/deux/ src/app.txt");
-  await expect(file.getByText("The line was another one:")).toBeVisible();
+  await expect(file.getByText("The line has changed. It was:")).toBeVisible();
   await expect(file.getByText("zwei")).toBeVisible();
   await file.getByRole("button", { name: "Comment", exact: true }).click();
   await expect(page.getByText("line 2 of src/app.txt is another one by now")).toBeVisible();
   await expect(text).toHaveValue("In English, please");
-  await file.getByRole("button", { name: "It is about this line now" }).click();
+  await file.getByRole("button", { name: "Move it to this line" }).click();
   await file.getByRole("button", { name: "Comment", exact: true }).click();
-  await expect(file.getByRole("article", { name: /Comment of/ })).toContainText("In English, please");
+  await expect(file.getByRole("article", { name: /Comment by/ })).toContainText("In English, please");
   expect(flower.json<{ quote: string }[]>("comment", "lane").map((one) => one.quote)).toEqual(["deux"]);
   await page.reload();
-  await expect(file.getByRole("article", { name: /Comment of/ })).toBeVisible();
+  await expect(file.getByRole("article", { name: /Comment by/ })).toBeVisible();
   await expect(text).toHaveCount(0);
 
   // The file is as MAIN has it, and then nothing at all is changed: what was said can be read still.
   change("git checkout --quiet main -- src/app.txt");
-  const outdated = page.getByRole("article", { name: /Comment of/ });
-  await page.getByText("1 comment about lines that changed since").click();
+  const outdated = page.getByRole("article", { name: /Comment by/ });
+  await page.getByText("1 comment on lines that have changed").click();
   await expect(outdated).toContainText("In English, please");
   await expect(outdated).toContainText("deux");
   change("rm src/new.txt");
-  await expect(page.getByText("Nothing is committed here that MAIN has not.")).toBeVisible();
+  await expect(page.getByText("No commits ahead of MAIN.")).toBeVisible();
   await expect(outdated).toContainText("In English, please");
   await expectNoSeriousFindings(page);
   await look(page, "worktree-outdated");

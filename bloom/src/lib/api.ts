@@ -1,4 +1,4 @@
-//! The one way to the daemon: typed by its own description, with the session's token, and errors as they were meant.
+//! The client of the daemon: typed by its OpenAPI description, with the session token, and errors as problems.
 import createClient from "openapi-fetch";
 import type { paths } from "./schema";
 export type * from "./schema";

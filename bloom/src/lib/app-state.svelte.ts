@@ -1,4 +1,4 @@
-//! What every page needs: the projects, the chosen one, what waits for the operator, how things stand.
+//! State shared by all pages: projects, the chosen project, the inbox and the status.
 import { ask, api } from "./api";
 import { any, kinds, Resource, topics } from "./live.svelte";
 

@@ -66,7 +66,7 @@ describe("keys", () => {
     expect(done).toEqual(["briefs", "b", "b"]);
   });
 
-  it("leave alone whoever types, whoever holds another key, and dialogs", () => {
+  it("are ignored in fields, with other keys held, and in dialogs", () => {
     const done: string[] = [];
     register(command("j", "j", done));
     for (const tag of ["INPUT", "TEXTAREA", "SELECT"])

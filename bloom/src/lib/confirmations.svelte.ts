@@ -1,4 +1,4 @@
-//! Confirmations before something that spends money: what starts, replaces or bills an agent is confirmed first, unless the
+//! Confirmations before an action that spends money: what starts, replaces or bills an agent is confirmed, unless the
 //! button that was clicked names it already.
 
 export interface Confirmation {
@@ -15,7 +15,7 @@ class Confirmations {
   open = $state.raw<Confirmation>();
   private settle: ((confirmed: boolean) => void) | undefined;
 
-  /** Whether the operator confirms it. An open question stays: what is under the pointer does not change its meaning. */
+  /** Resolves to whether the operator confirms. An open confirmation is not replaced, so that a click keeps its meaning. */
   ask(question: Confirmation): Promise<boolean> {
     if (this.open) return Promise.resolve(false);
     this.open = question;

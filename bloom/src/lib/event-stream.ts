@@ -8,7 +8,7 @@ type Frame = { event: EventView } | { topics: Topic[] };
 /** Longer than any event; a stream that says more without a frame is broken. */
 const MAX_FRAME = 64 * 1024 * 1024;
 
-/** Splits text into frames as it arrives. What is not a frame of ours is skipped. */
+/** Splits text into frames as it arrives. Unknown frames are skipped. */
 export class FrameParser {
   private rest = "";
 

@@ -43,7 +43,7 @@ describe("numbers", () => {
     ]);
   });
 
-  test("that nobody told are unknown, not zero", () => {
+  test("that were not reported are unknown, not zero", () => {
     expect(money(null, null)).toBe("unknown");
     expect(money(0, "USD")).toBe("$0.00");
     expect(money(12.3, "EUR")).toBe("12 EUR");

@@ -1,4 +1,4 @@
-//! Numbers, times and names as the page shows them.
+//! Formatting of numbers, times and names.
 
 export function humanize(word: string): string {
   return word.replaceAll("_", " ");
@@ -12,7 +12,7 @@ const UNITS: [number, string][] = [
   [60, "m"],
 ];
 
-/** `3h ago`; what lies less than ten seconds back is now, and so is what a clock that runs ahead says. */
+/** `3h ago`; less than ten seconds ago, or in the future, is `now`. */
 export function timeAgo(then: number, now: number): string {
   const seconds = Math.floor((now - then) / 1_000);
   if (seconds < 10) return "now";
@@ -28,7 +28,7 @@ export function duration(seconds: number): string {
 /** From here on it is said louder that something is about to be decided. */
 const URGENT_SECONDS = 120;
 
-/** `denied in 9m 05s`: minutes with their seconds, because somebody watches them pass. */
+/** `denied in 9m 05s`. */
 export function denialCountdown(until: string, now: number): { words: string; soon: boolean } {
   const seconds = Math.ceil((Date.parse(until) - now) / 1_000);
   if (!(seconds > 0)) return { words: "is being denied", soon: true };

@@ -1,4 +1,4 @@
-//! Characters that change how text reads without being seen: marked wherever somebody else's text is judged.
+//! Invisible characters that change how text reads. They are marked in all text of other authors.
 
 const HIDDEN: [RegExp, string][] = [
   [/[\u202A-\u202E\u2066-\u2069\u200E\u200F\u061C]/u, "direction"],
@@ -20,7 +20,7 @@ function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Whether anything in it is not seen. */
+/** Whether the text has hidden characters. */
 export function hasHiddenCharacters(text: string): boolean {
   return text.search(ANY) >= 0;
 }

@@ -1,4 +1,4 @@
-//! What keeps every open page true: one stream of events for all windows of this browser, and resources that are read
+//! One event stream for all windows of this browser, and resources that are read
 //! again when an event concerns them. Nothing is computed from events alone, so two windows cannot disagree.
 import { ask, api, asProblem, beginSession, credentials, hasSession, isSession, Problem, type EventView } from "./api";
 import { FrameParser } from "./event-stream";
@@ -11,11 +11,11 @@ type Told =
   | { connected: boolean; seq: number; version: string }
   | { before: number; seq: number; events: EventView[]; topics: Topic[] };
 
-/** The daemon says that it lives every 15 seconds. */
+/** The daemon sends a keep-alive every 15 seconds. */
 const SILENCE_TIMEOUT = 40_000;
 const MIN_RETRY_DELAY = 250;
 const MAX_RETRY_DELAY = 4_000;
-/** Until something that could not be read is read again. */
+/** Delay before a failed read is retried. */
 const FIRST_RETRY = 1_000;
 const LAST_RETRY = 30_000;
 
@@ -64,7 +64,7 @@ class Live {
 
   private tick(): void {
     this.now = Date.now();
-    // The window that listens may hang, and then nobody says so.
+    // A leading window that hangs announces nothing.
     if (!this.leads && this.state === "live" && this.now - this.heard > SILENCE_TIMEOUT) this.state = "lost";
   }
 
@@ -80,7 +80,7 @@ class Live {
   /** Another window has said something. */
   private hear(told: Told): void {
     this.heard = Date.now();
-    // Whoever is signed out hears of it as every window does, and is not brought back by one that has not noticed yet.
+    // A window that has not noticed the end of the session yet must not bring this one back.
     if (this.state === "signed-out") return;
     if ("hello" in told) {
       if (this.leads) this.announce();
@@ -147,7 +147,7 @@ class Live {
     this.state = "live";
     connected();
     this.announce();
-    // Between the last word of the old stream and this one, things that are no event may have moved.
+    // State without events may have changed between the two streams.
     this.tell({ events: [], topics: [], all: true });
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const frames = new FrameParser();

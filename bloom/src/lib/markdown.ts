@@ -116,7 +116,7 @@ export function showPictures(_html: string): (node: HTMLElement) => void {
     for (const image of node.querySelectorAll<HTMLImageElement>("img[data-picture]")) {
       picture(image.dataset.picture!).then(
         (address) => (image.src = address),
-        () => (image.alt = "a picture that is not there any more"),
+        () => (image.alt = "picture not found"),
       );
     }
   };

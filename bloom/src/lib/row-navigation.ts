@@ -1,11 +1,11 @@
-//! Through the rows of a list with two keys. A row is what has `data-row`; its link or itself is focused.
+//! Keyboard navigation through the rows of a list. A row has `data-row`; its first link or button gets the focus.
 import type { Command } from "./commands.svelte";
 
 /** The two keys of a page that lists things; Enter opens what is focused, as everywhere. */
 export function rowCommands(box: () => HTMLElement | undefined, thing: string, group: string): Command[] {
   return [
     { id: `${thing}-next`, title: `Next ${thing}`, group, keys: "j", run: () => focusRow(box(), 1) },
-    { id: `${thing}-previous`, title: `The ${thing} before`, group, keys: "k", run: () => focusRow(box(), -1) },
+    { id: `${thing}-previous`, title: `Previous ${thing}`, group, keys: "k", run: () => focusRow(box(), -1) },
   ];
 }
 

@@ -1,4 +1,4 @@
-//! What somebody types while something else is under way.
+//! Text that is typed while a request is under way.
 
 /** What is left of a text once a part of it was sent: nothing, what was added behind it, or all of what it became. */
 export function unsentText(now: string, sent: string): string {

@@ -1,4 +1,4 @@
-//! Keys for lists of what others name: two of one name are two things, and a key that stands twice would end the page.
+//! Unique keys for lists of names that may repeat: Svelte throws on a duplicate key.
 
 /** Each with a key of its own: its name, and how many of that name stand before it. */
 export function withUniqueKeys<T>(all: readonly T[], name: (one: T) => string): [string, T][] {

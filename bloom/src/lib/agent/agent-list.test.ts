@@ -5,7 +5,7 @@ import { endedToday, waitingDispatches, sortAgents, agentSummary } from "./agent
 const agent = (name: string, state: string, started: string, ended?: string) =>
   ({ name, state, started_at: started, ended_at: ended ?? null }) as AgentView;
 
-it("puts who waits for somebody first, and leaves out who has ended", () => {
+it("puts waiting agents first, and leaves out those that ended", () => {
   const all = [
     agent("idle", "idle", "1"),
     agent("works", "working", "2"),
@@ -15,7 +15,7 @@ it("puts who waits for somebody first, and leaves out who has ended", () => {
     agent("broken", "failed", "5"),
   ];
   expect(sortAgents(all).map((one) => one.name)).toEqual(["asks", "broken", "earlier", "works", "idle"]);
-  expect(agentSummary(sortAgents(all))).toBe("1 waits, 1 in trouble, 2 work, 1 idle");
+  expect(agentSummary(sortAgents(all))).toBe("1 waiting, 1 failed or unknown, 2 working, 1 idle");
   expect(agentSummary([])).toBe("");
 });
 

@@ -1,4 +1,4 @@
-//! An agent's terminal in the page: what it shows, followed; and what is typed, if somebody took the keyboard.
+//! The stream of an agent's terminal: its output, and the input of an operator who has taken the keyboard.
 import type { Terminal } from "@xterm/xterm";
 import { asProblem, raw, type Problem } from "../api";
 import { untilVisible } from "./transcript-follower.svelte";
@@ -7,14 +7,14 @@ const MIN_RETRY_DELAY = 400;
 const MAX_RETRY_DELAY = 4_000;
 
 export interface TerminalWatcher {
-  /** Connected, looking for a connection, or at the end of it. */
+  /** Connected, reconnecting, or ended. */
   state: (state: "live" | "lost" | "over") => void;
   problem: (problem: Problem) => void;
 }
 
 /**
- * Shows what the terminal of an agent shows until the signal; goes on where it was when the connection breaks. A window that
- * nobody looks at gives its connection back: a browser has six for all windows together.
+ * Writes the output of an agent's terminal until the signal, and resumes after a lost connection. A window that
+ * is hidden gives its connection back: a browser has six for all windows together.
  */
 export async function watchTerminal(
   name: string,

@@ -1,4 +1,4 @@
-//! The page's colours for a terminal, light or dark as the page is.
+//! The terminal theme, from the colours of the page.
 import type { ITheme } from "@xterm/xterm";
 
 export function terminalTheme(): ITheme {

@@ -1,10 +1,10 @@
-//! An agent's transcript, followed while somebody looks: one question at a time, which the daemon answers when there is more.
+//! Follows the transcript of an agent by long polling while the window is visible.
 import { api, ask, asProblem, type Problem, type TranscriptView } from "../api";
 import { Items, type Item } from "./transcript";
 
 /** What the daemon gives at once, in bytes. */
 const PAGE = 256 * 1024;
-/** How much more is read when somebody wants to see what was before. */
+/** How much is read at once to show earlier entries. */
 const MORE = 4 * PAGE;
 const MIN_RETRY_DELAY = 500;
 const MAX_RETRY_DELAY = 4_000;
@@ -15,7 +15,7 @@ export class TranscriptFollower {
   /** Nothing will follow. */
   over = $state(false);
   problem = $state.raw<Problem>();
-  /** Something lies before what is shown. */
+  /** There are earlier entries. */
   earlier = $state(false);
   reading = $state(false);
 
@@ -45,7 +45,7 @@ export class TranscriptFollower {
     let wait = MIN_RETRY_DELAY;
     while (!gone.aborted && !this.over) {
       await untilVisible(gone);
-      // A window that nobody looks at gives its connection back.
+      // A hidden window gives its connection back.
       const hidden = new AbortController();
       const hide = () => document.hidden && hidden.abort();
       document.addEventListener("visibilitychange", hide);
@@ -54,7 +54,7 @@ export class TranscriptFollower {
         const after = first ? undefined : this.next;
         const page = await this.page(after, !first, AbortSignal.any([gone, hidden.signal]));
         if (gone.aborted) return;
-        // What was asked for was read meanwhile, by whoever wanted to see more.
+        // `readEarlier` has read these entries meanwhile.
         if (!first && after !== this.next) continue;
         this.take(page, first);
         wait = MIN_RETRY_DELAY;
@@ -111,7 +111,7 @@ export class TranscriptFollower {
   }
 }
 
-/** Waits until the window is looked at, or until the signal. */
+/** Waits until the window is visible, or until the signal. */
 export function untilVisible(gone: AbortSignal): Promise<void> {
   if (!document.hidden) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-//! A transcript as it is read: what was told in pieces put together again.
+//! Joins the entries of a transcript into items.
 import type { Entry, EntryDiff } from "../api";
 
 export interface Item {
@@ -18,7 +18,7 @@ export const MAX_ITEMS = 20_000;
 /** Of one item that grows. */
 const MAX_TEXT = 200_000;
 
-/** Takes entries as they come, and keeps items. An item that grows is a new object, so that only it is drawn again. */
+/** Joins entries into items. An item that grows is a new object, so that only it is drawn again. */
 export class Items {
   private items: Item[] = [];
   private calls = new Map<string, number>();

@@ -1,10 +1,10 @@
-//! Which briefs are looked at. The choice is kept in the address, so that it can be sent and come back to.
+//! The filter of the list of briefs. It is kept in the address.
 import type { BriefKind, Status } from "../api";
 import { ALL_PROJECTS } from "../projects";
 import { humanize } from "../format";
 import type { BriefRow, Hit } from "./brief-row";
 
-/** In the order in which they matter to somebody who looks. */
+/** In the order of the list: the most urgent first. */
 export const STATUSES: Status[] = [
   "in_review",
   "in_progress",
@@ -82,7 +82,7 @@ export function isNarrowed(filter: BriefFilter): boolean {
   return Boolean(filter.status ?? filter.kind ?? filter.project) || filter.ready || filter.mine;
 }
 
-/** Whether a brief is looked at, its text aside. Whoever searches also finds what is through. */
+/** Whether a brief passes the filter, its text aside. A search includes closed briefs. */
 export function keeps(filter: BriefFilter, row: BriefRow, project: string | undefined, waiting: Set<number>): boolean {
   const wanted = filter.project ?? project;
   if (wanted && wanted !== ALL_PROJECTS && row.projects.length > 0 && !row.projects.includes(wanted)) return false;

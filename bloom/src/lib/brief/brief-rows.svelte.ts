@@ -30,7 +30,7 @@ class BriefRows {
     return this.all.length > 0 ? this.known.get(number) : undefined;
   }
 
-  /** Reads and follows for as long as somebody needs them. What was read stays for the next one. */
+  /** Reads and follows while it has users. The rows stay for the next user. */
   start(): () => void {
     this.users += 1;
     if (this.users === 1) {

@@ -9,7 +9,7 @@ export interface FoundBrief {
   score: number;
 }
 
-/** The best of them, few however many there are. `liked` ones come first among those that fit alike. */
+/** The best matches, at most `max`. `liked` adds to the score of a row. */
 export function findBriefs(rows: BriefRow[], typed: string, max: number, liked = (_row: BriefRow) => 0): FoundBrief[] {
   const number = /^#?(\d+)$/.exec(typed.trim())?.[1];
   const fits = matcher(typed);

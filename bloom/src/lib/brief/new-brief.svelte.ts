@@ -1,4 +1,4 @@
-//! A brief that is being written. What was typed survives errors, closing and reloading, until it is sent or dropped.
+//! The draft of a new brief. It survives errors, closing and reloading until it is sent or dropped.
 import type { BriefKind } from "../api";
 
 const KEY = "flower.brief.draft";

@@ -1,4 +1,4 @@
-//! A line of code in the pieces it is drawn in: its colours, words that changed, and what is hidden made visible.
+//! Splits a line of code into segments: syntax, changed words, and hidden characters.
 import { splitHiddenInCode } from "../hidden-characters";
 import type { Colour } from "./syntax-colours";
 import type { Range } from "./changed-words";
@@ -12,7 +12,7 @@ export interface Segment {
   why?: string;
 }
 
-/** Colours and changes are cut out of what can be seen, never the other way round: no colour may hide something. */
+/** Hidden characters are split off first, so that no colour or mark can hide them. */
 export function segments(text: string, words: Range[] = [], colours: Colour[] = []): Segment[] {
   const found: Segment[] = [];
   const changed = new Reader(words);

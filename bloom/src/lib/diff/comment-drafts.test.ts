@@ -36,7 +36,7 @@ it("there are never more than fit, and the newest stay", () => {
   expect(store.getItem("flower.comments")?.length).toBeLessThan(600_000);
 });
 
-it("what is there of somebody else's is no draft, and a full store is no end", () => {
+it("ignores foreign data in the store, and survives a full one", () => {
   const store = storage();
   store.setItem("flower.comments", `[1, ["shop/lane"], ["shop/lane", "a", {"text": 3}], ["shop/lane", "b", null]]`);
   expect(commentDraftsOf("shop/lane", store)).toEqual({});

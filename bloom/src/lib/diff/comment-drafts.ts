@@ -1,4 +1,4 @@
-//! Comments that were begun and not sent: kept for as long as this tab is open, whatever is looked at meanwhile.
+//! Drafts of comments, kept for as long as this tab is open.
 
 export interface CommentDraft {
   text: string;
@@ -12,7 +12,7 @@ const MAX_DRAFTS = 100;
 /** Browsers give a page about 5 MB; a comment is a few lines. */
 const MAX_STORED = 512 * 1024;
 
-/** Of which worktree, where in it, and what. */
+/** Worktree, position and draft. */
 type Kept = [string, string, CommentDraft];
 
 function isKept(one: unknown): one is Kept {

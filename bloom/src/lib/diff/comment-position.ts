@@ -1,4 +1,4 @@
-//! Whether what was said about a line still has its line among the changes.
+//! Whether the line of a comment is still part of a diff.
 import type { FileChange } from "./parse-diff";
 import type { Side } from "../api";
 
@@ -9,7 +9,7 @@ export function parsePosition(at: string): { file: string; side: Side; line: num
   return { file, side: side === "old" ? "old" : "new", line: Number(line) };
 }
 
-/** It is drawn, or can be unfolded. Before a change only what was removed can be seen. */
+/** The line is in the diff, or can be expanded. On the old side only removed lines are visible. */
 export function isInDiff(files: FileChange[], at: { file: string; side: Side; line: number }): boolean {
   return files.some((file) => {
     if (file.path !== at.file) return false;
@@ -20,7 +20,7 @@ export function isInDiff(files: FileChange[], at: { file: string; side: Side; li
   });
 }
 
-/** Whether a line is the one that was read; the mark that some files end their lines with is no part of it. */
+/** Whether two lines are equal, apart from a carriage return at the end. */
 export function isSameLine(quote: string, text: string): boolean {
   return quote.replace(/\r$/, "") === text.replace(/\r$/, "");
 }

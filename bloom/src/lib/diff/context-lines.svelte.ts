@@ -1,4 +1,4 @@
-//! What stands around the changes of one file: read once, when somebody wants to see it.
+//! The unchanged lines around the changes of one file, read on demand.
 import { asProblem, Problem } from "../api";
 import { contextLines, type LineRange } from "./expand-lines";
 import type { Hunk, Line } from "./parse-diff";
@@ -15,7 +15,7 @@ export class ContextLines {
     private readonly read: () => Promise<string>,
   ) {}
 
-  /** Whether these lines are there to be seen now. */
+  /** Resolves to whether the lines are shown. */
   async show(lines: LineRange): Promise<boolean> {
     if (this.busy) return false;
     this.busy = true;
@@ -36,7 +36,7 @@ export class ContextLines {
     const found = contextLines(this.hunks, text);
     if (found) return found;
     throw new Problem(409, "changed", "The file has changed since this was read.", [
-      "its new changes come in a moment",
+      "the new changes load in a moment",
     ]);
   }
 }

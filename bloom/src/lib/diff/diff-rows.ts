@@ -1,4 +1,4 @@
-//! How the lines of a file stand on the screen: under each other, or before beside after.
+//! Layout of diff lines: unified or side by side.
 import type { FileChange, Line } from "./parse-diff";
 import type { Gap, Section, ExpandedDiff } from "./expand-lines";
 import { changedWords, type Range } from "./changed-words";
@@ -9,7 +9,7 @@ export interface Cell {
   words?: Range[];
 }
 
-/** Before a hunk, or after the last one: where the lines begin, and what is hidden there. */
+/** The break before a hunk or after the last one: first line and gap. */
 export interface Break {
   title: string;
   start?: number;

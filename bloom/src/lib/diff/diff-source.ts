@@ -1,4 +1,4 @@
-//! Text of the daemon's that may be of any length: read up to a limit.
+//! Sources of diffs, and reading of long texts up to a limit.
 import { raw } from "../api";
 
 /** What has changes to be read: a worktree, one of its commits, a landing. */

@@ -1,4 +1,4 @@
-//! What stands between the changes of a file: which lines a diff leaves out, and the diff with some of them in it.
+//! Lines that a diff leaves out, and the diff with some of them expanded.
 import type { Hunk, Line } from "./parse-diff";
 
 /** Lines that are not shown, by their numbers after the change. Where a file ends is not known before it was read. */
@@ -9,7 +9,7 @@ export interface Gap {
 
 export type LineRange = [from: number, to: number];
 
-/** A hunk, with lines around it that were unfolded, and what is still hidden before it. */
+/** A hunk with expanded lines around it, and the gap before it. */
 export interface Section extends Hunk {
   gap?: Gap;
 }
@@ -20,7 +20,7 @@ export interface ExpandedDiff {
   rest?: Gap;
 }
 
-/** How many are shown at once. */
+/** Lines added at once. */
 export const STEP = 20;
 /** As many lines as git shows around a change, unless the file ends before. */
 const CONTEXT = 3;
@@ -111,7 +111,7 @@ export function expandLines(hunks: Hunk[], between?: Line[][], wanted: LineRange
   return { sections, rest: hidden };
 }
 
-/** What can be shown of a gap: what goes on below, what leads to the next change, or all of it. */
+/** The choices for a gap: lines below the last change, lines above the next one, or all. */
 export function expandChoices(
   gap: Gap,
   first: boolean,

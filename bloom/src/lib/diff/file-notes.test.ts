@@ -42,7 +42,7 @@ index e69de29..0000000
   ).toEqual([
     "It was an ordinary file, and is a file that can be run.",
     "It is a symbolic link; what is shown is where it leads.",
-    "It is no text, so its changes cannot be shown.",
+    "It is a binary file; its changes are not shown.",
     "Nothing is left in it; the file itself stays.",
     "Only its name changed.",
     "It is empty.",

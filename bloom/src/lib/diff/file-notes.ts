@@ -1,4 +1,4 @@
-//! What became of a file beyond its lines, in words.
+//! Notes on a changed file beyond its lines: modes, links, binary content.
 import type { FileChange } from "./parse-diff";
 
 const LINK = "120000";
@@ -17,7 +17,7 @@ export function fileNotes(file: FileChange): string[] {
   else if (file.mode === LINK) said.push(linkWords(file));
   else if (file.mode === MODULE) said.push("It is a repository inside this one; what is shown is its commit.");
   else if (file.mode === "100755" && file.change === "added") said.push("It can be run.");
-  if (file.binary) return [...said, "It is no text, so its changes cannot be shown."];
+  if (file.binary) return [...said, "It is a binary file; its changes are not shown."];
   if (file.emptied) said.push("Nothing is left in it; the file itself stays.");
   if (file.hunks.length > 0 || file.modes) return said;
   if (file.change === "renamed") return [...said, "Only its name changed."];

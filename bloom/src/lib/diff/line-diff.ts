@@ -1,4 +1,4 @@
-//! What an agent changed, from the text before and the text after: hunks as git would show them.
+//! Computes the hunks between two texts, as git would show them.
 import type { Hunk, Line } from "./parse-diff";
 
 const CONTEXT = 3;

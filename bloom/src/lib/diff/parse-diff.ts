@@ -112,7 +112,7 @@ function readFile(lines: string[], start: number): [FileChange, number] {
   return [file, at];
 }
 
-/** Reads as many lines as its title says, so that a line which looks like a title is none. */
+/** Reads as many lines as the header counts, so that a line that looks like a header is not one. */
 function readHunk(lines: string[], start: number): [Hunk | undefined, number] {
   const title = HUNK.exec(lines[start] ?? "");
   if (!title) return [undefined, start + 1];

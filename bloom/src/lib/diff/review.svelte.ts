@@ -18,7 +18,7 @@ interface LineTarget {
 
 export class Review {
   readonly sending = new Action();
-  /** What is being written, by place. It stays until it was sent or thrown away. */
+  /** Drafts by position. They stay until they are sent or discarded. */
   drafts = $state<Record<string, CommentDraft>>({});
   private readonly comments;
   /** The lines under the keyboard focus and under the pointer, for the shortcut that comments. */
@@ -117,7 +117,7 @@ export class Review {
   }
 }
 
-/** Whom it has reached. */
+/** Who has received the comment. */
 export function reached(comment: CommentView): string {
   if (comment.heard_by.length > 0) return `read by ${comment.heard_by.join(", ")}`;
   return comment.to ? `sent to ${comment.to}` : "waits for the next agent";

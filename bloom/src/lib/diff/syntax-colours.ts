@@ -1,4 +1,4 @@
-//! What the parts of a line are in its language, so that they can be coloured.
+//! Syntax classes for the parts of a line.
 import type { Parser } from "@lezer/common";
 import { highlightTree, tagHighlighter, tags } from "@lezer/highlight";
 import type { Hunk, Line } from "./parse-diff";

@@ -1,4 +1,4 @@
-//! Which files the operator has read. It is remembered in this browser, and forgotten when a file changes again.
+//! The files that the operator has marked as viewed, kept in this browser until a file changes.
 import type { FileChange } from "./parse-diff";
 
 const KEY = "flower.viewed";
@@ -14,10 +14,10 @@ function stored(): [string, string][] {
   }
 }
 
-/** Every line is read for it, so it is made once. */
+/** Cached, because it reads every line. */
 const known = new WeakMap<FileChange, string>();
 
-/** Enough to tell one state of a file from another. */
+/** A fingerprint of a file's changes. */
 export function fingerprint(file: FileChange): string {
   const made = known.get(file) ?? make(file);
   known.set(file, made);

@@ -1,4 +1,4 @@
-//! Where the boxes and arrows of a graph stand. Loaded with `import()`, because dagre is large.
+//! The layout of a graph. Loaded with `import()`, because dagre is large.
 import dagre from "@dagrejs/dagre";
 import type { GraphModel } from "./graph-model";
 

@@ -34,7 +34,7 @@ it("shows worktrees and landings of the brief in the middle only, each once", ()
   expect(edges).toHaveLength(2);
 });
 
-it("finds everybody next to a brief once", () => {
+it("finds each neighbour of a brief once", () => {
   const one = brief(1, { depends_on: [2], dependents: [3], epic: 2, links: [link("brief", "4")] });
   expect(neighbours(one)).toEqual([2, 3, 4]);
 });

@@ -1,4 +1,4 @@
-//! What stands in the graph of a brief, and how it hangs together. Nothing here draws.
+//! The nodes and edges of a brief's graph, without layout.
 import type { BriefView, LinkView } from "../api";
 import { humanize } from "../format";
 import { statusTone, type Tone } from "../tones";

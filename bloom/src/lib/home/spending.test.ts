@@ -13,7 +13,7 @@ const spending: SpendView = {
 };
 
 describe("spend", () => {
-  it("is never said to be nothing when nobody told", () => {
+  it("is unknown, not nothing, when no agent reported it", () => {
     expect(spentBy([agent(null)])).toBe("unknown");
     expect(spentBy([])).toBe("");
   });

@@ -1,4 +1,4 @@
-//! What agents have used, in words; what none of them told is unknown, not nothing.
+//! The spend of agents in words; unreported spend is unknown, not nothing.
 import type { AgentView, BriefView, SpendView, SpentView } from "../api";
 import { money, compactNumber } from "../format";
 

@@ -39,8 +39,8 @@ afterEach(() => {
 describe("an item of the inbox", () => {
   it("is decided by its buttons, with the reason that was given", async () => {
     show(permission);
-    await userEvent.click(screen.getByRole("button", { name: "Say why" }));
-    await userEvent.type(screen.getByRole("textbox", { name: "Why, for the agent" }), "not now");
+    await userEvent.click(screen.getByRole("button", { name: "Give a reason" }));
+    await userEvent.type(screen.getByRole("textbox", { name: "Reason, for the agent" }), "not now");
     await userEvent.click(screen.getByRole("button", { name: "Deny" }));
     await vi.waitFor(() =>
       expect(sent()).toEqual([{ request: "POST /api/permissions/7", body: { allow: false, why: "not now" } }]),

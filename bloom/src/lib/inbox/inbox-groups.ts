@@ -1,4 +1,4 @@
-//! What waits for the operator, by what it asks for.
+//! The groups of the inbox, and texts of notifications.
 import type { InboxItem } from "../api";
 import { sortInbox } from "./inbox-items";
 
@@ -8,16 +8,16 @@ export interface InboxGroup {
   items: InboxItem[];
 }
 
-/** In the order in which somebody is held up by them. */
+/** In the order of urgency. */
 const TITLES: [string, string][] = [
   ["alarm", "Alarms"],
   ["permission", "Permissions"],
   ["question", "Questions"],
-  ["approval", "To accept and to let in"],
+  ["approval", "Approvals"],
   ["message", "Messages"],
 ];
 
-/** Oldest first in each, so that nothing moves for what is new. What a newer flower may ask for is not lost. */
+/** Oldest first in each, so that new items move no others. Unknown kinds get a group of their own. */
 export function inboxGroups(items: InboxItem[]): InboxGroup[] {
   const titles = new Map(TITLES);
   for (const item of items) if (!titles.has(item.kind)) titles.set(item.kind, item.kind);

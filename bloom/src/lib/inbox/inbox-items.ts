@@ -1,4 +1,4 @@
-//! What waits for the operator: what it is called, where it leads, and what comes first.
+//! Items of the inbox: key, label, link and order.
 import type { InboxItem } from "../api";
 
 /** The same for the same matter, however often the inbox is read. */
@@ -9,14 +9,14 @@ export function inboxKey(item: InboxItem): string {
 
 const RANK: Record<string, number> = { alarm: 0, permission: 1, message: 3 };
 
-/** What is soonest decided without the operator first, then the oldest: what is new comes behind what is being read. */
+/** The nearest deadline first, then the oldest: new items come after the ones being read. */
 export function sortInbox(items: InboxItem[]): InboxItem[] {
   const due = (item: InboxItem) => (item.until ? Date.parse(item.until) : Infinity);
-  // Two that nobody decides are equal, and their difference is no number.
+  // Two items without a deadline are equal: Infinity minus Infinity is NaN.
   return items.toSorted((a, b) => due(a) - due(b) || a.at.localeCompare(b.at));
 }
 
-/** The worst of them: alarms, then permissions; messages last. */
+/** The most urgent items: alarms, then permissions; messages last. */
 export function mostUrgent(items: InboxItem[], max: number): InboxItem[] {
   const rank = (item: InboxItem) => RANK[item.kind] ?? 2;
   const sorted = sortInbox(items).sort((a, b) => rank(a) - rank(b));

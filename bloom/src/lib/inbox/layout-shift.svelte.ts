@@ -1,4 +1,4 @@
-//! Whether a list has just moved: a click that was aimed at what stood there before is not taken for what stands there now.
+//! Detects that a list has just moved, so that clicks aimed at the previous item are ignored.
 import { untrack } from "svelte";
 
 /** As long as a hand needs to see it. */
@@ -9,7 +9,7 @@ export class LayoutShift {
   private order: string[] = [];
   private pause: ReturnType<typeof setTimeout> | undefined;
 
-  /** What is shown, in its order. What only comes behind the others moves none of them. */
+  /** The keys of the shown items in order. Items added at the end move no others. */
   update(order: string[]): void {
     const before = this.order;
     this.order = order;

@@ -1,5 +1,5 @@
-//! Tells the operator through the browser when something new waits and no window of flower is in sight. All windows
-//! agree on one that speaks.
+//! Browser notifications about new items while no window of flower is visible. All windows
+//! agree on one that notifies.
 import { goto } from "$app/navigation";
 import type { InboxItem } from "../api";
 import { appState } from "../app-state.svelte";
@@ -7,15 +7,15 @@ import { inboxKey, inboxHref } from "./inbox-items";
 import { notificationText } from "./inbox-groups";
 
 const KEY = "flower.notify";
-/** Held by the window that speaks. */
+/** The lock of the window that notifies. */
 const SPEAKER = "flower.notify";
-/** Held, together with others, by every window that is looked at. */
+/** A shared lock of all visible windows. */
 const IN_SIGHT = "flower.in-sight";
-/** Many at once are one. */
+/** More than this are summarised in one notification. */
 const MAX_SINGLE = 3;
 
 class Notifications {
-  /** Whether the operator has asked for it. */
+  /** The operator has turned notifications on. */
   wanted = $state(localStorage.getItem(KEY) === "yes");
   permission = $state(typeof Notification === "undefined" ? "denied" : Notification.permission);
   private known: Set<string> | undefined;
@@ -69,7 +69,7 @@ class Notifications {
     if (!before || !this.speaks || !this.on) return;
     const fresh = items.filter((item) => !before.has(inboxKey(item)));
     if (fresh.length === 0 || (await someoneLooks())) return;
-    if (fresh.length > MAX_SINGLE) show(`${fresh.length} new things wait for you`, "flower", "many", "/inbox");
+    if (fresh.length > MAX_SINGLE) show(`${fresh.length} new items wait for you`, "flower", "many", "/inbox");
     else {
       for (const item of fresh) {
         const { title, body } = notificationText(item);
@@ -120,7 +120,7 @@ async function someoneLooks(): Promise<boolean> {
 
 export const notifications = new Notifications();
 
-/** Notifications, for as long as the component that asks is there. */
+/** Runs notifications for the lifetime of a component. */
 export function followInbox(): void {
   $effect(() => notifications.follow());
   $effect(() => {

@@ -1,4 +1,4 @@
-//! How much waits, before the name of the page: `(3) Briefs · flower`.
+//! The number of waiting items in the title of the page: `(3) Briefs · flower`.
 import { appState } from "../app-state.svelte";
 
 export function counted(title: string, waiting: number): string {

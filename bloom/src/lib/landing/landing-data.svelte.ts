@@ -1,4 +1,4 @@
-//! What the pages of landing read.
+//! The resources of the pages about landings.
 import { api, ask } from "../api";
 import { any, kinds, resource, topics } from "../live.svelte";
 

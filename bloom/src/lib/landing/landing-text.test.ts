@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { approvalWords, changesWords, reasonParts } from "./landing-text";
 
-it("what waits for the operator is not said to need nobody", () => {
-  expect(approvalWords({ approved: false, state: "approval" })).toMatch(/waits for you/);
+it("names the approval of a landing", () => {
+  expect(approvalWords({ approved: false, state: "approval" })).toMatch(/waiting for you/);
   expect(approvalWords({ approved: true, state: "queued" })).toBe("by the operator");
   expect(approvalWords({ approved: false, state: "landed" })).toBe("not needed");
   expect(approvalWords({ approved: false, state: "cancelled" })).toBeUndefined();
@@ -21,5 +21,5 @@ it("commands stand apart from the words before them, whatever is in them", () =>
 it("changes are those of the merge, once there is one", () => {
   expect(changesWords({ state: "approval" })).toMatch(/left MAIN/);
   expect(changesWords({ state: "rejected", merge_commit: "abc" })).toMatch(/would/);
-  expect(changesWords({ state: "rolled_back", merge_commit: "abc" })).toMatch(/was/);
+  expect(changesWords({ state: "rolled_back", merge_commit: "abc" })).toMatch(/^as merged/);
 });

@@ -1,4 +1,4 @@
-//! A landing in words.
+//! The state of a landing in words.
 import type { LandingView } from "../api";
 
 /** Whether the operator had a say in it; nothing where it ended before that was known. */
@@ -6,13 +6,13 @@ export function approvalWords(landing: Pick<LandingView, "approved" | "state">):
   if (landing.approved) return "by the operator";
   switch (landing.state) {
     case "approval":
-      return "not yet: it waits for you";
+      return "not yet: waiting for you";
     case "landed":
     case "rolled_back":
       return "not needed";
     case "queued":
     case "checking":
-      return "not asked for so far";
+      return "not required so far";
     default:
       return undefined;
   }
@@ -20,7 +20,7 @@ export function approvalWords(landing: Pick<LandingView, "approved" | "state">):
 
 const COMMANDS = "these commands are not approved: ";
 
-/** Why it stands where it stands, and the commands that it brings along: those are read letter by letter. */
+/** Splits a reason into text and the commands in it, which are shown literally. */
 export function reasonParts(reason: string): { words: string; commands?: string } {
   const at = reason.indexOf(COMMANDS);
   if (at < 0) return { words: reason };
@@ -30,7 +30,7 @@ export function reasonParts(reason: string): { words: string; commands?: string 
 
 /** What its changes are compared with. */
 export function changesWords(landing: Pick<LandingView, "merge_commit" | "state">): string {
-  if (!landing.merge_commit) return "since its commit left MAIN";
+  if (!landing.merge_commit) return "compared with where it left MAIN";
   const isIn = landing.state === "landed" || landing.state === "rolled_back";
-  return isIn ? "in MAIN, as it was merged" : "in MAIN, as it would be merged";
+  return isIn ? "as merged into MAIN" : "as it would be merged into MAIN";
 }

@@ -1,4 +1,4 @@
-//! The end of a text that grows: only so much of it is kept.
+//! The end of a growing text, with bounded length.
 
 const MAX_LENGTH = 256 * 1024;
 
@@ -13,7 +13,7 @@ export class LogTail {
   take(bytes: Uint8Array): void {
     this.at += bytes.length;
     this.text += this.decoder.decode(bytes, { stream: true });
-    // Not at every line: what is let go is copied.
+    // Not on every call, because slicing copies.
     if (this.text.length <= 2 * MAX_LENGTH) return;
     const from = this.text.length - MAX_LENGTH;
     const line = this.text.indexOf("\n", from);

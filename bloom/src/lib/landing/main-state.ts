@@ -1,4 +1,4 @@
-//! MAIN in words: how it stands, and the ways out when it does not hold.
+//! The state of MAIN in words, and its recovery actions.
 import type { AlarmView, MainView } from "../api";
 
 export function mainHeadline(main: MainView): string {
@@ -14,12 +14,12 @@ export function mainHeadline(main: MainView): string {
     case "unhealthy":
       return "MAIN is not healthy";
     default:
-      return "MAIN cannot be judged";
+      return "The state of MAIN is unknown";
   }
 }
 
 export function mainProtection(main: MainView): string {
-  return main.protection === "kernel" ? "agents cannot write it" : "watched: changes by hand are noticed";
+  return main.protection === "kernel" ? "agents cannot write to it" : "watched: changes by hand are detected";
 }
 
 export type RecoveryAction = "rescue" | "adopt" | "restore" | "thaw";
@@ -27,21 +27,21 @@ export type RecoveryAction = "rescue" | "adopt" | "restore" | "thaw";
 /** What each way does, said before it is gone. */
 export const RECOVERY: Record<RecoveryAction, { name: string; does: string; done: string }> = {
   rescue: {
-    name: "Make it a worktree",
-    does: "What was done by hand moves into a worktree of its own. Nothing is lost.",
-    done: "It is a worktree now",
+    name: "Move it to a worktree",
+    does: "The changes made by hand move into a new worktree. Nothing is lost.",
+    done: "Moved to a worktree",
   },
   adopt: {
-    name: "Take it in",
-    does: "What was committed by hand goes through the checks like any landing.",
-    done: "It is on its way through the checks",
+    name: "Adopt it",
+    does: "The commits made by hand go through the checks like any landing.",
+    done: "Adopted; its checks run",
   },
   restore: {
-    name: "Put MAIN back",
-    does: "MAIN goes back to where the log has it. What was there is kept.",
-    done: "MAIN is back where it was",
+    name: "Restore MAIN",
+    does: "MAIN returns to the recorded commit. Other commits are kept.",
+    done: "MAIN is restored",
   },
-  thaw: { name: "Thaw", does: "What waits to land goes on.", done: "MAIN is thawed" },
+  thaw: { name: "Thaw", does: "Waiting landings continue.", done: "MAIN is thawed" },
 };
 
 export function recoveryActions(alarm: AlarmView | null | undefined): RecoveryAction[] {

@@ -1,4 +1,4 @@
-//! What a program printed for a terminal, as plain text: no colours, no moves of the cursor, no links.
+//! Removes terminal sequences from the output of a program.
 
 const ESCAPES =
   // eslint-disable-next-line no-control-regex -- escape sequences are control characters

@@ -4,10 +4,10 @@ import { api, ask, type DispatchView } from "../api";
 import { confirmations, type Confirmation } from "../confirmations.svelte";
 import { count } from "../format";
 
-/** More are only counted. */
+/** More are counted, not listed. */
 const MAX_LISTED = 8;
 
-/** Those that wait for nothing but the thaw. */
+/** Dispatches that wait for the thaw only. */
 export function startedByThaw(dispatches: DispatchView[]): DispatchView[] {
   return dispatches.filter((one) => one.state === "requested" && one.waits[0]?.code === "main_frozen");
 }
@@ -28,10 +28,10 @@ export function thawConfirmation(project: string, starting: DispatchView[]): Con
   };
 }
 
-/** One at a time: a second click finds the first one at work. */
+/** Prevents a second request while one runs. */
 let thawing = false;
 
-/** Asks if agents start. Whether MAIN is thawed; what fails is shown. */
+/** Confirms first if agents start. Resolves to whether MAIN is thawed; errors are shown. */
 export async function thawMain(project: string): Promise<boolean> {
   if (thawing) return false;
   thawing = true;

@@ -1,4 +1,4 @@
-//! How well what was typed fits a text: every word must be found, its letters in order, the closer together the better.
+//! Fuzzy matching: every word must match, its letters in order, the closer together the better.
 
 interface FuzzyMatch {
   score: number;

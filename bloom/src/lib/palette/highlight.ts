@@ -1,4 +1,4 @@
-//! Text cut where a search found something in it.
+//! Splits text at search matches.
 
 interface Part {
   text: string;

@@ -1,4 +1,4 @@
-//! What the palette offers, and in which order.
+//! The entries of the palette and their order.
 import { findBriefs } from "../brief/find-briefs";
 import { elsewhere, type BriefRow, type Hit } from "../brief/brief-row";
 import { fuzzyMatch } from "./fuzzy-match";
@@ -120,7 +120,7 @@ export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go:
   return { name: "Briefs", entries };
 }
 
-/** What the daemon found, where it is not shown already. It comes last: the rest is found at once. */
+/** Results of the daemon that are not shown already. They come last, because they arrive last. */
 export function hitsFor(
   hits: Hit[],
   shown: Set<string>,

@@ -1,4 +1,4 @@
-//! Where the palette's entries come from: commands, places, what is at work, and what the operator can order.
+//! The sources of the palette: commands, worktrees, agents, landings, projects and global actions.
 import { goto } from "$app/navigation";
 import { toasts } from "../toasts.svelte";
 import { api, ask } from "../api";
@@ -15,7 +15,7 @@ import type { PaletteEntry } from "./palette-entries";
 const to = (path: string) => () => void goto(path);
 const inProject = () => ({ params: { query: { project: appState.project } } });
 const named = (name: string) => encodeURIComponent(name);
-/** What was read of another project is left out until this one's is there. */
+/** Leaves out data of another project until that of this one is read. */
 const own = <T extends { project: string }>(read: T[] | undefined): T[] =>
   (read ?? []).filter((one) => one.project === appState.project);
 
@@ -34,7 +34,7 @@ export const landings = new Resource(
 
 /** Commands that only stand for the palette itself. */
 const ITSELF = new Set(["search"]);
-/** Keys that take one step, which nobody looks for by name. */
+/** Keys of single steps, which are not worth a place in the palette. */
 const STEPS = new Set(["j", "k", "n", "p"]);
 const EVERYWHERE = new Set(["Go to", "Help"]);
 
@@ -106,7 +106,7 @@ function orders(): PaletteEntry[] {
     prompt: {
       title: "Freeze MAIN",
       about: `Nothing lands on MAIN of ${project} until you thaw it. Agents go on working.`,
-      label: "Why, for everybody who waits",
+      label: "Reason, shown to waiting agents",
       confirm: "Freeze",
       danger: false,
       done: "MAIN is frozen",
@@ -133,7 +133,7 @@ function orders(): PaletteEntry[] {
       title: "Halt everything?",
       about:
         "In all projects every agent is stopped, running checks end, and nothing lands until each MAIN is thawed. What agents have committed stays.",
-      label: "Why (optional)",
+      label: "Reason (optional)",
       confirm: "Halt everything",
       danger: true,
       done: "Everything is halted",
@@ -150,18 +150,18 @@ function orders(): PaletteEntry[] {
   };
   const reload: PaletteEntry = {
     id: "reload",
-    title: "Read everything again",
+    title: "Reload the page",
     group: "Actions",
     icon: "reload",
     also: "refresh reload",
     run: () => location.reload(),
   };
   const all = [...(appState.project ? [frozen ? thaw : freeze] : []), halt, save, reload];
-  // Where the page itself offers it, it stands there, with its key.
+  // A command of the page replaces the global action.
   return all.filter((order) => !commands.all.some((command) => command.id === `main-${order.id}`));
 }
 
-/** All but the briefs, which are many. */
+/** All entries except briefs. */
 export function paletteEntries(): PaletteEntry[] {
   const isHelp = (entry: PaletteEntry) => entry.id === "help";
   const doable = commandEntries();

@@ -1,4 +1,4 @@
-//! What was chosen in the palette lately, newest first.
+//! The entries last chosen in the palette, newest first.
 const KEY = "flower.palette.recent";
 const MAX_ENTRIES = 12;
 

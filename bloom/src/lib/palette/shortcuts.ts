@@ -1,4 +1,4 @@
-//! Shortcuts in words and groups.
+//! Shortcuts as labels and groups.
 import type { Command } from "../commands.svelte";
 
 const NAMES: Record<string, string> = {

@@ -99,7 +99,7 @@ function onTheirWay(plant: Plant, { at, tip }: Ground, branches: Branch[], width
   });
 }
 
-/** Where the words beside a branch end; those below it are in nobody's way. */
+/** Where the label beside a branch ends; labels below a branch collide with nothing. */
 function rightOf({ end, label }: Branch): number {
   return label && label.x > end.x ? label.x + label.text.length * LETTER : end.x;
 }

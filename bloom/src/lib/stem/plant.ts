@@ -90,7 +90,7 @@ export interface Told {
   landings: LandingView[];
 }
 
-/** More branches than anybody can tell apart. */
+/** More branches could not be told apart. */
 const MAX_SHOOTS = 120;
 const MAX_FALLEN = 24;
 const WAY: Record<string, number> = { queued: 0.2, checking: 0.55, approval: 0.86 };

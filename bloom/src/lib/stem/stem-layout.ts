@@ -1,4 +1,4 @@
-//! Where everything of the plant is drawn. Wide pages let it grow to the right, narrow ones upwards.
+//! The layout of the picture: to the right on wide pages, upwards on narrow ones.
 import type { Picture } from "./stem-picture";
 import type { Plant } from "./plant";
 import { verticalLayout } from "./vertical-layout";

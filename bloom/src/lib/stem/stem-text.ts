@@ -1,4 +1,4 @@
-//! What everything of the plant is called and where it leads: the same for who points, who tabs and who listens.
+//! Name and target of each part of the picture, for tooltips, links and screen readers.
 import { count, humanize } from "../format";
 import { worktreeHref } from "../worktree/worktree-href";
 import type { Bud, Fallen, Flower, Leaf, Shoot } from "./plant";

@@ -1,4 +1,4 @@
-//! A picture for every sort of event.
+//! The icons of events.
 import Bot from "@lucide/svelte/icons/bot";
 import CircleCheck from "@lucide/svelte/icons/circle-check";
 import CircleDot from "@lucide/svelte/icons/circle-dot";

@@ -1,17 +1,17 @@
-//! What an event of the trace says, for people.
+//! The text of an event on the page.
 import type { EventView, Image } from "../api";
 import { shortCommit, humanize } from "../format";
 import type { EventKind } from "../updates";
 import { worktreeHref } from "../worktree/worktree-href";
 
 export interface EventText {
-  /** In the words of the seed: `status change`, `link added`. */
+  /** Its name, such as `status change` or `link added`. */
   what: string;
   /** One line more. */
   detail?: string;
   /** Where that line leads. */
   href?: string;
-  /** Markdown of whoever acted. */
+  /** Markdown written by the actor. */
   text?: string;
   pictures: Image[];
 }
@@ -77,7 +77,7 @@ const DETAILS: Partial<Record<EventKind, (body: Body, project?: string) => Parti
   dispatch_requested: (body) => ({
     detail: join(
       `${num(body.number)} ${str(body.kind)}`,
-      body.profile ? `for ${str(body.profile)}` : "for whoever claims it",
+      body.profile ? `for ${str(body.profile)}` : "unclaimed",
       body.auto ? "by itself" : "",
     ),
   }),

@@ -1,4 +1,4 @@
-//! The whole log as a file. It is written as it comes where the browser can, so that its size does not matter.
+//! Exports the log as a file, as a stream where the browser can.
 import { raw } from "../api";
 
 const NAME = "flower-log.ndjson";
@@ -12,7 +12,7 @@ class Export {
   /** Bytes so far, while it is under way. */
   bytes = $state<number>();
 
-  /** Whether it was saved; the operator can also think better of it. */
+  /** Resolves to whether it was saved; the operator can cancel. */
   async save(): Promise<boolean> {
     const pick = (window as { showSaveFilePicker?: Picker }).showSaveFilePicker;
     let target: Target | undefined;

@@ -1,5 +1,5 @@
-//! Events as they are read: the newest at once, older ones page by page, new ones as they happen. What was read once stays
-//! true, because the log only ever grows at its end.
+//! Loads events: the newest at once, older ones page by page, new ones live. Loaded events stay
+//! valid, because the log is append-only.
 import { untrack } from "svelte";
 import { api, ask, asProblem, type EventView, type Problem } from "../api";
 import { Resource } from "../live.svelte";
@@ -7,7 +7,7 @@ import { Resource } from "../live.svelte";
 /** So many pages are read at once to find something that is wanted. */
 const MAX_PAGES = 10;
 
-/** Whose events: all of them unless something is said. */
+/** Which events: all of them by default. */
 export interface TraceScope {
   brief?: number | undefined;
   project?: string | undefined;
@@ -16,7 +16,7 @@ export interface TraceScope {
 interface Sizes {
   first: number;
   page: number;
-  /** More are not held. */
+  /** The most events kept in memory. */
   max: number;
 }
 
@@ -27,7 +27,7 @@ export class TraceEvents {
   ended = $state<"no" | "beginning" | "full">("no");
   readingOlder = $state(false);
   private olderProblem = $state.raw<Problem>();
-  /** The newest event that anybody has told of, and the one up to which this was read. */
+  /** The newest event that was announced, and the newest one that was read. */
   private heard = 0;
   private looked = 0;
   /** Reads the newest, then whatever came after those that are known. */

@@ -1,4 +1,4 @@
-//! Which events are looked at, kept in the address.
+//! The filter of the trace. It is kept in the address.
 import type { EventView } from "../api";
 
 export interface TraceFilter {
@@ -15,7 +15,7 @@ export interface TraceFilter {
   text: string;
 }
 
-/** What an event is about, by how its kind begins or what it is. */
+/** Categories of events, by kind. */
 const GROUPS: [string, string, RegExp][] = [
   ["talk", "Questions and comments", /^(question_|decision_|comment_|note_|message_|permission_)/],
   ["landings", "Landings and MAIN", /^(landing_|landed$|rolled_back|checks_ran|check_|main_|queue_|push)/],
@@ -32,7 +32,7 @@ export const GROUP_NAMES: [string, string][] = [
 export const DOORS: [string, string][] = [
   ["web", "This page"],
   ["cli", "Command line"],
-  ["mcp", "Tools of agents"],
+  ["mcp", "Agent tools (MCP)"],
   ["api", "API"],
   ["daemon", "flower itself"],
 ];
@@ -102,7 +102,7 @@ export function dayOf(event: EventView): string {
   return day;
 }
 
-/** Whether what lies before this one cannot fit any more. */
+/** Whether no older event can match any more. */
 export function isPast(filter: TraceFilter, oldest: EventView | undefined): boolean {
   return Boolean(filter.day && oldest && dayOf(oldest) < filter.day);
 }

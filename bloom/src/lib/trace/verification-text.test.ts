@@ -7,7 +7,7 @@ describe("a verification", () => {
   it("says how much holds", () => {
     expect(verificationText(found)).toEqual({
       head: "All 1,234 events hold",
-      lines: ["The tables say what the log says."],
+      lines: ["The tables match the log."],
       tables: true,
     });
     expect(verificationText({ ...found, unproved: 1 }).lines[0]).toContain("newest 1 event");

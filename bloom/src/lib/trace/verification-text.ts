@@ -1,4 +1,4 @@
-//! What a verification of the log came to, in words.
+//! The result of a log verification in words.
 import type { VerifyView } from "../api";
 import { count } from "../format";
 
@@ -7,7 +7,7 @@ const many = (number: number) => count(number, "event").replace(/^\d+/, number.t
 interface VerificationText {
   head: string;
   lines: string[];
-  /** The tables say what the log says, as far as was asked. */
+  /** The tables match the log, as far as they were compared. */
   tables: boolean;
 }
 
@@ -21,10 +21,8 @@ export function verificationText(found: VerifyView): VerificationText {
     lines.push(`The newest ${many(found.unproved)} are not yet proved by anything outside the database.`);
   }
   if (differ.length > 0) {
-    lines.push(
-      `These tables do not say what the log says: ${differ.join(", ")}. \`flower log rebuild\` makes them anew.`,
-    );
-  } else if (found.tables) lines.push("The tables say what the log says.");
+    lines.push(`These tables do not match the log: ${differ.join(", ")}. \`flower log rebuild\` rebuilds them.`);
+  } else if (found.tables) lines.push("The tables match the log.");
   const bad = found.bad_seq ? `Event ${found.bad_seq} is not as it was recorded` : "The log does not hold";
   const good =
     differ.length > 0 ? `All ${many(found.verified)} hold, but the tables differ` : `All ${many(found.verified)} hold`;

@@ -1,4 +1,4 @@
-//! Where the focus goes when a dialog opens.
+//! Chooses the element that gets the focus when a dialog opens.
 
 const FIELD = ":is(input, textarea, select):not(:disabled, [type='hidden'])";
 

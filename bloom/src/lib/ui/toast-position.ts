@@ -1,4 +1,4 @@
-//! Where toasts lie: near the top, or near the bottom where they would cover what somebody types into.
+//! Position of toasts: near the top, or near the bottom where they would cover the focused field.
 
 interface Box {
   left: number;

@@ -1,4 +1,4 @@
-//! Which lines of a long list are drawn, and in which elements.
+//! Which lines of a virtual list are drawn, and in which elements.
 
 /** An element's line: where it stands, or -1 if the element waits for one. */
 export interface Slot {

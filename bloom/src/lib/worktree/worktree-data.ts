@@ -1,4 +1,4 @@
-//! What the pages of worktrees read.
+//! The resources of the pages about worktrees.
 import { api, ask, type WorktreeView } from "../api";
 import { any, kinds, resource, topics } from "../live.svelte";
 

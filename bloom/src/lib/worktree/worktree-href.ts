@@ -1,4 +1,4 @@
-//! Where a worktree is found. Two projects can have one of the same name, so that its project goes along.
+//! Links to worktrees. Two projects may have worktrees of the same name, so links name the project.
 
 /** Without a project it is the one that is looked at. */
 export function worktreeHref(name: string, project?: string | null, more: Record<string, string> = {}): string {
@@ -11,7 +11,7 @@ export function commitHref(worktree: string, project: string | null | undefined,
   return worktreeHref(worktree, project, { tab: "commits", commit });
 }
 
-/** Where the work of a brief is done, unless it is said. */
+/** The project of a brief's worktrees, by default. */
 export function homeProject(brief: { projects: { name: string; primary: boolean }[] }): string | undefined {
   return (brief.projects.find((project) => project.primary) ?? brief.projects[0])?.name;
 }

@@ -35,7 +35,7 @@ describe("the editor of a spec", () => {
     const calls = fakeDaemon({ "POST /api/briefs/7/refine": () => briefAt(3, "") });
     open();
     await userEvent.type(editor(), "!");
-    await userEvent.type(screen.getByRole("textbox", { name: "Why it changes" }), "louder");
+    await userEvent.type(screen.getByRole("textbox", { name: "Reason for the change" }), "louder");
     await userEvent.click(screen.getByRole("button", { name: "Save version 3" }));
     await vi.waitFor(() => expect(leave).toHaveBeenCalledTimes(1));
     expect(calls.map((call) => call.body)).toEqual([{ markdown: "# Cart!", base: 2, why: "louder" }]);

@@ -1,7 +1,7 @@
-//! Which news concern a brief.
+//! Which updates concern a brief.
 import type { Concern } from "../../updates";
 
-/** Something of its trace was written. */
+/** Events of these briefs. */
 export function concernsBrief(...numbers: number[]): Concern {
   return (update) => update.events.some((event) => typeof event.brief === "number" && numbers.includes(event.brief));
 }

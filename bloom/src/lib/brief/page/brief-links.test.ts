@@ -26,20 +26,20 @@ it("a commit leads to the landing that took it, or to where it is being worked o
   };
   const sha = "a".repeat(40);
   const [commit, landing] = [link("commit", sha, 1), link("landing", "4", 2)];
-  const nobody = { links: [commit], projects: [{ name: "yard", primary: true }], participants: [] };
-  const somebody = { name: "play-1", type: "agent", role: "worker", worktree: "lane", active: true } as const;
-  expect(hrefOf(commit, nobody)).toBeUndefined();
-  const worked = { ...nobody, participants: [somebody] };
+  const idle = { links: [commit], projects: [{ name: "yard", primary: true }], participants: [] };
+  const agent = { name: "play-1", type: "agent", role: "worker", worktree: "lane", active: true } as const;
+  expect(hrefOf(commit, idle)).toBeUndefined();
+  const worked = { ...idle, participants: [agent] };
   expect(hrefOf(commit, worked)).toBe(`/worktrees/lane?project=yard&tab=commits&commit=${sha}`);
   expect(hrefOf(link("commit", "abcdef1", 1), worked)).toBeUndefined();
   const landed = { ...worked, links: [commit, landing, link("landing", "9", 5)] };
   expect(hrefOf(commit, landed)).toBe("/landing/4");
   // Committed since: not in what was queued before.
   expect(hrefOf(link("commit", sha, 8), landed)).toMatch(/commit=/);
-  // Nobody is at it any more: where it was made, if that is known.
+  // No participant is active: the worktree where it was made, if known.
   const left = { ...landed, participants: [] };
   expect(hrefOf(link("commit", sha, 8), left)).toBeUndefined();
   const there = { ...left, links: [...landed.links, link("worktree", "b1-cart", 1)] };
   expect(hrefOf(link("commit", sha, 8), there)).toMatch(/^\/worktrees\/b1-cart\?.*commit=/);
-  expect(hrefOf(link("worktree", "lane", 1), nobody)).toBe("/worktrees/lane?project=yard");
+  expect(hrefOf(link("worktree", "lane", 1), idle)).toBe("/worktrees/lane?project=yard");
 });

@@ -43,7 +43,7 @@ function landingAfter(link: LinkView, brief: Linked): string | undefined {
   return first && linkHref(first.kind, first.target);
 }
 
-/** Not queued yet: it is where somebody is at it still, or was last. */
+/** Not queued yet: it is in the worktree of the active participant, or of the last one. */
 function inWorktree(link: LinkView, brief: Linked): string | undefined {
   const linked = brief.links.filter((one) => one.kind === "worktree").sort((a, b) => b.at.localeCompare(a.at))[0];
   const at = brief.participants.find((one) => one.active && one.worktree)?.worktree ?? linked?.target;

@@ -22,7 +22,7 @@ const openNeeds = (brief: BriefView) =>
     .filter((reason) => reason.code === "open_dependency")
     .map((reason) => reason.message);
 
-/** What fails is shown, and counts as left. */
+/** Errors are shown and count as not confirmed. */
 async function orLeft(work: () => Promise<boolean>): Promise<boolean> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-//! What was typed and not saved, kept in this browser until it is.
+//! Unsaved specs, kept in this browser.
 
 export interface SpecDraft {
   /** The version that it was made from. */

@@ -18,7 +18,7 @@ describe("moves", () => {
     expect(statusMoves(brief("parked", { parked_from: "in_progress" }))[0]?.to).toBe("in_progress");
   });
 
-  it("offers `done` for what changed no code, and asks why before anything that somebody will wonder about", () => {
+  it("offers `done` for what changed no code, and asks for a reason before a change that needs one", () => {
     const link = { kind: "commit", target: "abc", label: "", by: "", at: "" };
     const to = (more: Partial<BriefView>) => statusMoves(brief("in_review", more)).map((move) => move.to);
     expect(to({})).toEqual(["done", "in_progress", "parked", "cancelled"]);
@@ -28,7 +28,7 @@ describe("moves", () => {
 
   it("asks before it is taken up where flower may start an agent by itself, and says so", () => {
     const up = (more: Partial<BriefView>) => statusMoves(brief("parked", more))[0];
-    expect(up({ parked_from: "in_progress" })).toMatchObject({ sure: "Take it up again" });
+    expect(up({ parked_from: "in_progress" })).toMatchObject({ sure: "Resume it" });
     expect(up({ parked_from: "in_progress" })?.starts).toContain("rejected or reverted");
     expect(up({ parked_from: "planned", auto_dispatch: true })?.sure).toContain("start an agent");
     expect(up({ parked_from: "planned" })?.sure).toBeUndefined();

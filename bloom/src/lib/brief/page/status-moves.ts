@@ -8,9 +8,9 @@ export interface StatusMove {
   hint: string;
   /** After `s`. */
   key: string;
-  /** What the button says that is asked about once more, with room for a reason. */
+  /** The label of the confirm button, for a move that is confirmed with a reason. */
   sure?: string;
-  /** Which agent flower may start by itself after it. Such a move is always asked about. */
+  /** Which agent flower may start after it. Such a move is always confirmed. */
   starts?: string;
 }
 
@@ -33,7 +33,7 @@ const CANCEL: StatusMove = {
 const BACK: StatusMove = {
   to: "in_progress",
   label: "Send back to work",
-  hint: "something is still to do",
+  hint: "more work is needed",
   key: "w",
   sure: "Send it back",
   starts: STARTS_FIX,
@@ -44,7 +44,7 @@ const DONE: StatusMove = {
   label: "Done",
   hint: "its result is accepted, and it changed no code; this is final",
   key: "d",
-  sure: "It is done",
+  sure: "Mark it as done",
 };
 
 type Movable = Pick<BriefView, "status" | "links" | "parked_from" | "auto_dispatch" | "design_loop">;
@@ -57,10 +57,10 @@ export function statusMoves(brief: Movable): StatusMove[] {
       return [
         {
           to: "in_progress",
-          label: "Begin by hand",
+          label: "Start by hand",
           hint: "you work on it without a dispatch",
           key: "b",
-          sure: "Begin by hand",
+          sure: "Start by hand",
           starts: STARTS_FIX,
         },
         PARK,
@@ -68,7 +68,7 @@ export function statusMoves(brief: Movable): StatusMove[] {
       ];
     case "in_progress":
       return [
-        { to: "in_review", label: "Send to review", hint: "the work is there to be looked at", key: "r" },
+        { to: "in_review", label: "Send to review", hint: "the work is ready for review", key: "r" },
         PARK,
         CANCEL,
       ];
@@ -83,13 +83,13 @@ export function statusMoves(brief: Movable): StatusMove[] {
 
 function unpark(brief: Movable): StatusMove {
   const before = brief.parked_from ?? "draft";
-  const move = { to: before, label: "Take up again", hint: `as ${humanize(before)}, where it was`, key: "u" };
-  if (before === "in_progress") return { ...move, sure: "Take it up again", starts: STARTS_FIX };
+  const move = { to: before, label: "Resume", hint: `back to ${humanize(before)}`, key: "u" };
+  if (before === "in_progress") return { ...move, sure: "Resume it", starts: STARTS_FIX };
   const byItself = brief.auto_dispatch || brief.design_loop;
   if (!byItself || (before !== "planned" && before !== "draft")) return move;
   const option = brief.auto_dispatch ? "Auto-dispatch" : "Design-loop";
   const starts = `${option} is on: the default agent starts on it as soon as everything it depends on is in MAIN.`;
-  return { ...move, sure: "Take up and start an agent", starts };
+  return { ...move, sure: "Resume and start an agent", starts };
 }
 
 function changedCode(brief: Pick<BriefView, "links">): boolean {
@@ -112,7 +112,7 @@ export function acceptable(brief: Pick<BriefView, "status" | "spec" | "links">):
     const says = `Version ${version} waits for you; version ${accepted ?? 0} is the accepted one.`;
     return { what: "refinement", button: "Accept changes", says };
   }
-  // What changed code is accepted by landing it.
+  // Code changes are accepted by landing them.
   if (brief.status === "in_review" && !changedCode(brief)) {
     return { what: "result", button: "Accept result", says: "The result waits for you." };
   }

@@ -1,4 +1,4 @@
-//! Pictures on their way to flower: each with its progress, to be called off, tried again, taken out and brought back.
+//! Picture uploads: progress, cancel, retry, remove and undo.
 import { toasts } from "../../toasts.svelte";
 import { credentials } from "../../api";
 
@@ -15,7 +15,7 @@ export interface Upload {
   retryable?: boolean;
 }
 
-/** flower takes no larger ones, and no more at once. */
+/** The limits of the daemon. */
 const MAX_BYTES = 10 * 1024 * 1024;
 const MAX_UPLOADS = 20;
 
@@ -45,10 +45,10 @@ export class Uploads {
     for (const file of files) {
       const id = this.next++;
       const upload: Upload = { id, name: file.name || "screenshot", preview: "", progress: 0 };
-      if (this.all.length >= MAX_UPLOADS) upload.problem = `no more than ${MAX_UPLOADS} pictures at once`;
-      else if (!file.type.startsWith("image/")) upload.problem = "that is no picture: PNG, JPEG, WebP or GIF";
+      if (this.all.length >= MAX_UPLOADS) upload.problem = `at most ${MAX_UPLOADS} pictures at once`;
+      else if (!file.type.startsWith("image/")) upload.problem = "not a picture: use PNG, JPEG, WebP or GIF";
       else if (file.size > MAX_BYTES)
-        upload.problem = `too large: ${Math.ceil(file.size / 1024 / 1024)} MB, and 10 are allowed`;
+        upload.problem = `too large: ${Math.ceil(file.size / 1024 / 1024)} MB, the limit is 10`;
       else upload.preview = URL.createObjectURL(file);
       this.all.push(upload);
       if (!upload.problem) this.send(id, file);
@@ -82,7 +82,7 @@ export class Uploads {
   private arrive(id: number, found: Partial<Upload>): void {
     if (found.sha256 && this.all.some((one) => one.sha256 === found.sha256)) {
       this.drop([id]);
-      toasts.show("That picture is there already");
+      toasts.show("This picture is already attached");
     } else this.change(id, found);
   }
 
@@ -104,16 +104,16 @@ export class Uploads {
       this.all = this.all.toSpliced(at, 0, { id, name: gone.name, preview, progress: 0 });
       this.send(id, file);
     };
-    toasts.show(`${gone.name} is taken out`, { undo });
+    toasts.show(`${gone.name} is removed`, { undo });
   }
 
-  /** Whoever wrote has left. */
+  /** The form is gone. */
   end(): void {
     this.ended = true;
     this.drop(this.all.map((one) => one.id));
   }
 
-  /** Without another word: they are sent, or nobody waits for them. */
+  /** Removes uploads without a toast. */
   drop(ids: number[]): void {
     for (const upload of this.all.filter((one) => ids.includes(one.id))) {
       this.requests.get(upload.id)?.abort();
