@@ -203,7 +203,7 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   await page.goto(`${flower.url}/briefs/${epic}`);
   await expect(relations).toContainText("0 of 1 there");
   await page.getByRole("button", { name: "Graph" }).click();
-  const graph = page.getByRole("dialog", { name: `Around #${epic}` });
+  const graph = page.getByRole("dialog", { name: `Graph of #${epic}` });
   await expect(graph.getByRole("link", { name: `#${second} Walls upon them draft` })).toBeVisible();
   await look(page, "brief-graph");
   await graph.getByRole("button", { name: "List" }).click();
@@ -313,7 +313,7 @@ test("everything is reached with the keyboard alone", async ({ page, flower }) =
   await expect(page.getByRole("radio", { name: "review" })).toBeChecked();
   await page.getByRole("button", { name: "Edit" }).focus();
   await page.keyboard.press("x");
-  await expect(page.getByRole("dialog", { name: `Around #${number}` })).toBeVisible();
+  await expect(page.getByRole("dialog", { name: `Graph of #${number}` })).toBeVisible();
   await page.keyboard.press("Escape");
   await page.keyboard.press("l");
   await expect(page.getByRole("dialog", { name: /Add a link/ })).toBeVisible();

@@ -98,9 +98,9 @@ test("every dialog is opened, left with Escape, and gives the focus back", async
   await comesAndGoes(page, button("Rename"), "?", "Keyboard shortcuts");
   await comesAndGoes(page, button("Rename"), "c", "New brief");
   await comesAndGoes(page, button("Rename"), "v", "Versions of the spec");
-  await comesAndGoes(page, button("Rename"), "x", `Around #${number}`);
+  await comesAndGoes(page, button("Rename"), "x", `Graph of #${number}`);
   await comesAndGoes(page, button(/^version 1/), "Enter", "Versions of the spec");
-  await comesAndGoes(page, button("Graph"), "Enter", `Around #${number}`);
+  await comesAndGoes(page, button("Graph"), "Enter", `Graph of #${number}`);
   await comesAndGoes(page, button("Add a link"), "Enter", /Add a link/);
   await comesAndGoes(page, button(/Scratchpad #1/), "Enter", "Scratchpad #1");
   await comesAndGoes(page, button("Packet"), "Enter", "Packet of dispatch 1");
