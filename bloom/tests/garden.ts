@@ -62,6 +62,7 @@ export function grown(worktrees: number, history = 18): Garden {
       project: "shop",
       branch: `flower/${name}`,
       path: `/worktrees/${name}`,
+      kind: index % 5 === 4 ? "lane" : "ephemeral",
       sort: index % 5 === 4 ? "lane" : "ephemeral",
       seal: "sealed",
       secrets: "keyless",

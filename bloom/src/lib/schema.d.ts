@@ -1764,7 +1764,7 @@ export interface components {
             name: string;
         };
         /**
-         * @description What sort of actor stands behind an event.
+         * @description The kind of actor behind an event.
          * @enum {string}
          */
         ActorType: "operator" | "agent" | "system";
@@ -2140,6 +2140,8 @@ export interface components {
             schema: number;
             /** @description What happened, in words. Not in exports: it is no part of the event. */
             said?: string | null;
+            /** @description What it changes; a reader of one of these reads it again. Not in exports. */
+            topics?: components["schemas"]["Topic"][];
         };
         FillView: {
             /** Format: int64 */
@@ -2484,7 +2486,7 @@ export interface components {
         };
         NewWorktree: {
             name: string;
-            sort?: components["schemas"]["Sort"] | null;
+            kind?: components["schemas"]["WorktreeKind"] | null;
             seal?: components["schemas"]["Seal"] | null;
             /** @description Any commit, branch or tag; MAIN's branch unless said. */
             from?: string | null;
@@ -2717,7 +2719,7 @@ export interface components {
             fix?: boolean;
         };
         /**
-         * @description What a token lets its owner do; [`crate::policy`] has the table.
+         * @description What a token lets its owner do.
          * @enum {string}
          */
         Role: "operator" | "orchestrator" | "worker" | "ops";
@@ -2799,11 +2801,6 @@ export interface components {
          * @enum {string}
          */
         Side: "old" | "new";
-        /**
-         * @description A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
-         * @enum {string}
-         */
-        Sort: "lane" | "ephemeral";
         /**
          * @description Where the commit comes from.
          * @enum {string}
@@ -2959,6 +2956,11 @@ export interface components {
             notice?: string | null;
             text: string;
         };
+        /**
+         * @description A part of the state that readers show.
+         * @enum {string}
+         */
+        Topic: "agents" | "archives" | "briefs" | "commands" | "dispatches" | "inbox" | "landings" | "leases" | "links" | "log" | "main" | "messages" | "permissions" | "projects" | "questions" | "scratchpads" | "specs" | "spending" | "tokens" | "worktrees";
         /** @description A page of a transcript. */
         TranscriptView: {
             entries: components["schemas"]["Entry"][];
@@ -3010,6 +3012,11 @@ export interface components {
             /** @default null */
             why: string | null;
         };
+        /**
+         * @description A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
+         * @enum {string}
+         */
+        WorktreeKind: "lane" | "ephemeral";
         WorktreeView: {
             /** Format: int64 */
             number: number;
@@ -3017,7 +3024,9 @@ export interface components {
             project: string;
             branch: string;
             path: string;
-            sort: components["schemas"]["Sort"];
+            kind: components["schemas"]["WorktreeKind"];
+            /** @description The same as `kind`, under the name of version 0.1. */
+            sort: components["schemas"]["WorktreeKind"];
             seal: components["schemas"]["Seal"];
             /** @description `keyless`, or `served` with settings of its own. */
             secrets: string;
@@ -3176,7 +3185,6 @@ export type Session = components['schemas']['Session'];
 export type SetStatus = components['schemas']['SetStatus'];
 export type SetupView = components['schemas']['SetupView'];
 export type Side = components['schemas']['Side'];
-export type Sort = components['schemas']['Sort'];
 export type Source = components['schemas']['Source'];
 export type SpawnAgent = components['schemas']['SpawnAgent'];
 export type SpecVersionView = components['schemas']['SpecVersionView'];
@@ -3192,10 +3200,12 @@ export type TerminalSize = components['schemas']['TerminalSize'];
 export type Text = components['schemas']['Text'];
 export type TokenView = components['schemas']['TokenView'];
 export type ToolAnswer = components['schemas']['ToolAnswer'];
+export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];
 export type Verdict = components['schemas']['Verdict'];
 export type VerifyView = components['schemas']['VerifyView'];
 export type Why = components['schemas']['Why'];
+export type WorktreeKind = components['schemas']['WorktreeKind'];
 export type WorktreeView = components['schemas']['WorktreeView'];
 export type WriteScratchpad = components['schemas']['WriteScratchpad'];
 export type $defs = Record<string, never>;
