@@ -201,7 +201,7 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   await expect(page.getByText("that would make a circle")).toBeVisible();
   await expect(picker).toHaveValue(`#${second}`);
   await page.goto(`${flower.url}/briefs/${epic}`);
-  await expect(relations).toContainText("0 of 1 there");
+  await expect(relations).toContainText("0 of 1 done");
   await page.getByRole("button", { name: "Graph" }).click();
   const graph = page.getByRole("dialog", { name: `Graph of #${epic}` });
   await expect(graph.getByRole("link", { name: `#${second} Walls upon them draft` })).toBeVisible();

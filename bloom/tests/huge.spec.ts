@@ -17,7 +17,7 @@ seq 1 6200 | sed 's/.*/let many_& = &;/' > src/long.rs
   const began = Date.now();
   await page.getByRole("link", { name: "lane" }).click();
   await expect(page.getByText("300 files")).toBeVisible();
-  await expect(page.getByRole("region", { name: "src/long.rs" })).toContainText("6,200 lines are folded");
+  await expect(page.getByRole("region", { name: "src/long.rs" })).toContainText("6,200 lines are collapsed");
   await expect(
     page.getByRole("region", { name: "src/part-0/file-108.rs" }).getByText("value_1", { exact: false }).first(),
   ).toBeAttached();

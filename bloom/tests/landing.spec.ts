@@ -176,7 +176,8 @@ test("a landing without a brief is reverted with a reason, and its history says 
   await expect(page).toHaveURL(/\/landing\/2$/);
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   await page.goto(`${flower.url}/landing`);
-  await expect(page.getByText("rolled back", { exact: true })).toBeVisible();
+  const history = page.getByRole("region", { name: "History of MAIN" });
+  await expect(history.getByText("rolled back", { exact: true })).toBeVisible();
   await expectNoSeriousFindings(page);
   await look(page, "landing-history");
 });

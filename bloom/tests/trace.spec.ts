@@ -58,12 +58,12 @@ test("filters sift what is loaded and say so; a brief's own trace is asked for",
   flower.run("brief", "note", "1", "The hinges squeak");
   await flower.open(page, "/trace");
   await expect(line(page, "Mend the till")).toBeVisible();
-  await page.getByRole("combobox", { name: "What" }).selectOption("talk");
+  await page.getByRole("combobox", { name: "Category" }).selectOption("talk");
   await expect(line(page, "Mend the till")).toBeHidden();
   await expect(page.getByText(/^1 of \d+ loaded events$/)).toBeVisible();
   await expect(page.getByText("No more matching events.")).toBeVisible();
   await expect(page).toHaveURL(/group=talk/);
-  await page.getByRole("combobox", { name: "What" }).selectOption("");
+  await page.getByRole("combobox", { name: "Category" }).selectOption("");
   await page.getByRole("textbox", { name: "Brief" }).fill("2");
   await page.getByRole("textbox", { name: "Brief" }).press("Enter");
   await expect(line(page, "Mend the till")).toBeVisible();
@@ -91,10 +91,10 @@ test("a filter looks back by itself, so far that it can be told, and goes on whe
   await expect(line(page, "words of event 9000")).toBeHidden();
   await page.getByRole("button", { name: "Continue searching" }).click();
   await expect(line(page, "words of event 9000")).toBeVisible();
-  await expect(page.getByText(/^Looked back to \d January 2026 at .*: nothing more fits\.$/)).toBeVisible();
+  await expect(page.getByText(/^Searched back to \d January 2026 at .*: no more matching events\.$/)).toBeVisible();
   // What fits often fills the page without a click.
   await page.getByRole("searchbox").fill("");
-  await page.getByRole("combobox", { name: "Who" }).selectOption("operator/");
+  await page.getByRole("combobox", { name: "Actor" }).selectOption("operator/");
   await expect(line(page, "words of event 17998").or(line(page, "words of event 17997"))).toBeVisible();
   await page.getByRole("combobox", { name: "Channel" }).selectOption("cli");
   await expect(page).toHaveURL(/door=cli/);

@@ -1,34 +1,12 @@
 //! State shared by all pages: projects, the chosen project, the inbox and the status.
 import { ask, api } from "./api";
-import { any, kinds, Resource, topics } from "./live.svelte";
+import { any, Resource, topics } from "./live.svelte";
 
 const KEY = "flower.project";
 
 class AppState {
-  projects = new Resource(() => ask(api.GET("/api/projects")), kinds("project_"));
-  inbox = new Resource(
-    () => ask(api.GET("/api/inbox")),
-    any(
-      topics("inbox"),
-      kinds(
-        "question_",
-        "decision_",
-        "permission_",
-        "plan_proposed",
-        "refinement",
-        "spec_snapshot",
-        "status_changed",
-        "brief_",
-        "landing_",
-        "landed",
-        "rolled_back",
-        "main_",
-        "message_",
-        "agent_",
-        "dispatch_",
-      ),
-    ),
-  );
+  projects = new Resource(() => ask(api.GET("/api/projects")), topics("projects"));
+  inbox = new Resource(() => ask(api.GET("/api/inbox")), topics("inbox"));
   status = new Resource(
     () => ask(api.GET("/api/status", { params: { query: { project: this.project } } })),
     // Nearly everything moves one of its figures.

@@ -3,7 +3,7 @@
 import { ask, api, asProblem, beginSession, credentials, hasSession, isSession, Problem, type EventView } from "./api";
 import { FrameParser } from "./event-stream";
 import type { Concern, Topic, Update } from "./updates";
-export { any, kinds, topics, type Update } from "./updates";
+export { any, topics, type Update } from "./updates";
 
 type Told =
   | { hello: true }

@@ -1,6 +1,7 @@
 //! One description of each event: its summary, the text somebody wrote, the topics that it changes, and whether agents
 //! hear of it. The page, the command line, recall and the live stream use these words and no others.
 
+use crate::brief::Status;
 use crate::event::Event;
 use crate::review::Remark;
 use crate::text::head;
@@ -104,7 +105,7 @@ impl Event {
                 of(format!("version {} accepted", e.version), &[Specs, Inbox]).news(BeforeNextTurn)
             }
             Event::StatusChanged(e) => {
-                of(with_reason(&format!("{} → {}", e.from, e.to), e.why.as_deref()), &[Briefs, Inbox])
+                of(with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref()), &[Briefs, Inbox])
                     .news(WhenAsked)
                     .recalled()
             }
@@ -308,6 +309,11 @@ impl Event {
 
 fn of(summary: impl AsRef<str>, topics: &'static [Topic]) -> Description {
     Description { summary: one_line(summary.as_ref()), text: None, topics, news: News::No, recalled: false }
+}
+
+/// `in progress` for `in_progress`.
+fn words(status: Status) -> String {
+    status.as_str().replace('_', " ")
 }
 
 fn landing(number: u64) -> String {

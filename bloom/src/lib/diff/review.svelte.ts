@@ -2,7 +2,7 @@
 import { Action } from "../action.svelte";
 import type { Problem } from "../api";
 import { api, ask, type CommentView } from "../api";
-import { any, kinds, resource, topics } from "../live.svelte";
+import { resource, topics } from "../live.svelte";
 import { commentDraftsOf, keepCommentDraft, type CommentDraft } from "./comment-drafts";
 import { parsePosition } from "./comment-position";
 
@@ -29,7 +29,7 @@ export class Review {
     // Who has read them shows in what agents do.
     this.comments = resource(
       () => ask(api.GET("/api/worktrees/{name}/comments", { params: this.params() })),
-      any(kinds("message_"), topics("agents")),
+      topics("agents", "messages"),
     );
     this.drafts = commentDraftsOf(this.key());
   }

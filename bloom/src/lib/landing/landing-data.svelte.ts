@@ -1,8 +1,8 @@
 //! The resources of the pages about landings.
 import { api, ask } from "../api";
-import { any, kinds, resource, topics } from "../live.svelte";
+import { resource, topics } from "../live.svelte";
 
-const MOVES = any(kinds("landing_", "landed", "rolled_back", "checks_ran", "main_", "queue_"), topics("landings"));
+const MOVES = topics("landings", "main");
 /** The newest of what has ended. */
 const RECENT = 30;
 
@@ -27,6 +27,6 @@ export function landingOf(number: () => number) {
 export function mainOf(project: Project) {
   return resource(
     () => ask(api.GET("/api/main", { params: { query: { project: project() } } })),
-    any(MOVES, kinds("worktree_", "pushed", "push_failed")),
+    topics("landings", "main", "worktrees"),
   );
 }

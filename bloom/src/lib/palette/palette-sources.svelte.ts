@@ -4,7 +4,7 @@ import { toasts } from "../toasts.svelte";
 import { api, ask } from "../api";
 import { appState } from "../app-state.svelte";
 import { commands } from "../commands.svelte";
-import { any, kinds, Resource, topics } from "../live.svelte";
+import { Resource, topics } from "../live.svelte";
 import { thawMain } from "../landing/thaw-main";
 import { logExport } from "../trace/log-export.svelte";
 import { uniqueCommands } from "./shortcuts";
@@ -19,18 +19,9 @@ const named = (name: string) => encodeURIComponent(name);
 const own = <T extends { project: string }>(read: T[] | undefined): T[] =>
   (read ?? []).filter((one) => one.project === appState.project);
 
-export const worktrees = new Resource(
-  () => ask(api.GET("/api/worktrees", inProject())),
-  any(kinds("worktree_"), topics("worktrees")),
-);
-export const agents = new Resource(
-  () => ask(api.GET("/api/agents", inProject())),
-  any(kinds("agent_"), topics("agents")),
-);
-export const landings = new Resource(
-  () => ask(api.GET("/api/landings", inProject())),
-  any(kinds("landing_", "landed", "rolled_back"), topics("landings")),
-);
+export const worktrees = new Resource(() => ask(api.GET("/api/worktrees", inProject())), topics("worktrees"));
+export const agents = new Resource(() => ask(api.GET("/api/agents", inProject())), topics("agents"));
+export const landings = new Resource(() => ask(api.GET("/api/landings", inProject())), topics("landings"));
 
 /** Commands that only stand for the palette itself. */
 const ITSELF = new Set(["search"]);

@@ -6,18 +6,16 @@ function event(kind: string, body: Record<string, unknown>, more = {}): EventVie
   return { seq: 1, at: "", kind, actor: { type: "agent", name: "a" }, body, ...more } as unknown as EventView;
 }
 
-describe("tell", () => {
-  it("speaks as the seed does", () => {
-    expect(describeEvent(event("status_changed", { from: "in_progress", to: "in_review", why: "done" }))).toMatchObject(
-      {
-        what: "status change",
-        detail: "in progress → in review · done",
-      },
+describe("describeEvent", () => {
+  it("uses the daemon's words and leads to what they name", () => {
+    const moved = event(
+      "status_changed",
+      { from: "in_progress", to: "in_review" },
+      { said: "in progress → in review" },
     );
-    expect(describeEvent(event("link_added", { kind: "commit", target: "a".repeat(40), label: "Two" }))).toMatchObject({
-      what: "link added",
-      detail: "commit · aaaaaaaaaa · Two",
-    });
+    expect(describeEvent(moved)).toMatchObject({ what: "status change", detail: "in progress → in review" });
+    const linked = event("link_added", { kind: "landing", target: "7", label: "Two" }, { said: "landing Two" });
+    expect(describeEvent(linked)).toMatchObject({ what: "link added", detail: "landing Two", href: "/landing/7" });
   });
 
   it("keeps texts and pictures of people apart from flower's words", () => {

@@ -1,22 +1,8 @@
 //! The resources of the pages about worktrees.
 import { api, ask, type WorktreeView } from "../api";
-import { any, kinds, resource, topics } from "../live.svelte";
+import { resource, topics } from "../live.svelte";
 
-const MOVES = any(
-  kinds(
-    "worktree_",
-    "agent_",
-    "dispatch_",
-    "landed",
-    "rolled_back",
-    "link_added",
-    "lease_",
-    "main_",
-    "question_",
-    "decision_",
-  ),
-  topics("worktrees", "agents"),
-);
+const MOVES = topics("agents", "dispatches", "leases", "links", "main", "questions", "worktrees");
 
 export function worktreesOf(project: () => string | undefined) {
   return resource(() => ask(api.GET("/api/worktrees", { params: { query: { project: project() } } })), MOVES);
@@ -31,14 +17,14 @@ export function worktreeOf(project: () => string | undefined, name: () => string
 export function agentsOf(project: () => string | undefined) {
   return resource(
     () => ask(api.GET("/api/agents", { params: { query: { project: project() } } })),
-    any(kinds("agent_", "dispatch_", "question_", "decision_", "permission_"), topics("agents")),
+    topics("agents", "dispatches", "permissions", "questions"),
   );
 }
 
 export function archivesOf(project: () => string | undefined) {
   return resource(
     () => ask(api.GET("/api/archives", { params: { query: { project: project() } } })),
-    kinds("worktree_", "archive_"),
+    topics("archives", "worktrees"),
   );
 }
 
