@@ -132,7 +132,9 @@ impl Store {
 
     /// Decides and records one command. An answer means that it is on disk.
     pub async fn submit(&self, caller: Caller, command: Command) -> Result<Vec<Recorded>, StoreError> {
-        self.job(|reply| Job::Submit { caller, command, reply }).await
+        let recorded = self.job(|reply| Job::Submit { caller, command, reply }).await?;
+        recorded.iter().for_each(log_change);
+        Ok(recorded)
     }
 
     /// Keeps something beside the log; `None` forgets it.
@@ -258,5 +260,16 @@ impl Drop for Inner {
         if !idle.is_empty() {
             std::thread::spawn(move || drop(idle));
         }
+    }
+}
+
+/// Streams whose changes are followed in the daemon's log by their number: `landing/7`.
+const FOLLOWED: [&str; 4] = ["landing/", "dispatch/", "agent/", "worktree/"];
+
+fn log_change(event: &Recorded) {
+    let is_followed = FOLLOWED.iter().any(|stream| event.stream.starts_with(stream));
+    if is_followed && tracing::enabled!(tracing::Level::INFO) {
+        // Text that others wrote could break the line, or pose as one of ours.
+        tracing::info!(stream = %event.stream, seq = event.seq, "{}: {:?}", event.kind, event.description().summary);
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Libraries that only compute.
-const PURE: &[&str] = &["serde", "serde_json", "sha2", "thiserror", "utoipa"];
+const PURE: &[&str] = &["serde", "serde_json", "sha2", "thiserror"];
 
 /// Sections of the manifest that bring in no code of their own.
 const HARMLESS: &[&str] = &["[package]", "[dev-dependencies]", "[lints]"];

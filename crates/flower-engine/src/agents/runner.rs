@@ -60,6 +60,7 @@ pub(super) struct Run {
 
 impl App {
     /// Until it has ended, or is told to.
+    #[tracing::instrument(name = "agent", skip_all, fields(number = running.number, name = running.name))]
     pub(super) async fn run_agent(self: Arc<Self>, running: Arc<Running>) {
         tokio::select! {
             biased;

@@ -15,6 +15,7 @@ use flower_core::{Binding, Caller, Command, Worktree};
 use flower_store::{dispatches, tables, worktrees};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tracing::Instrument as _;
 
 /// By hand somebody is heard of now and then; whoever speaks MCP is heard of with every call.
 pub const LEASE: Duration = Duration::from_secs(15 * 60);
@@ -66,7 +67,7 @@ impl App {
     /// What follows a claim: its worktree.
     async fn begin_work(self: &Arc<Self>, number: u64, wait: bool) -> Result<DispatchView, Problem> {
         let app = self.clone();
-        let making = tokio::spawn(async move { app.prepare(number).await });
+        let making = tokio::spawn(async move { app.prepare(number).await }.in_current_span());
         if wait {
             match tokio::time::timeout(PATIENCE, making).await {
                 Ok(Ok(made)) => made?,
@@ -168,6 +169,7 @@ impl App {
     }
 
     /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
+    #[tracing::instrument(name = "dispatch", skip(self))]
     pub(crate) async fn prepare(&self, number: u64) -> Result<(), Problem> {
         let under_way = Marked::first(&self.dispatching.preparing, &[number]);
         let made = self.try_prepare(number).await;

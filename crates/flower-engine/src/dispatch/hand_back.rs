@@ -33,6 +33,7 @@ struct Work {
 }
 
 impl App {
+    #[tracing::instrument(name = "dispatch", skip(self, caller, back))]
     pub async fn hand_back(&self, caller: &Caller, number: u64, back: Back) -> Result<HandBackView, Problem> {
         let dispatch = self.dispatch(number).await?;
         let changes_code = matches!(dispatch.kind, DispatchKind::Build | DispatchKind::Fix);

@@ -108,6 +108,7 @@ impl App {
     }
 
     /// One landing, from the queue to its end. Whether the queue may go on with the next one.
+    #[tracing::instrument(name = "landing", skip(self, stop))]
     async fn land(self: &Arc<Self>, number: u64, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
         failpoint::here("landing.taken");
         for _ in 0..TRIES {

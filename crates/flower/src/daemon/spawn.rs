@@ -13,6 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// Beyond this a new log is begun when the daemon starts.
+const MAX_LOG_BYTES: u64 = 16 * 1024 * 1024;
 const START_DEADLINE: Duration = Duration::from_secs(30);
 const STOP_DEADLINE: Duration = Duration::from_secs(6);
 
@@ -48,6 +50,10 @@ fn spawn(config: &Config, progress: &mut (dyn FnMut(&str) + Send)) -> Result<(),
         Problem::unreachable(format!("flower cannot find itself: {error}"), "run it by its full path")
     })?;
     let log_path = config.home.daemon_log();
+    // One older log is kept; a daemon that writes more than this has other problems.
+    if std::fs::metadata(&log_path).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
+        let _ = std::fs::rename(&log_path, log_path.with_extension("log.1"));
+    }
     let mut options = std::fs::OpenOptions::new();
     let log = options.create(true).append(true).open(&log_path).map_err(|e| config.home.problem(&log_path, &e))?;
     let mut command = Command::new(program);

@@ -13,6 +13,7 @@ use flower_core::{Caller, Door, Role};
 use flower_engine::App;
 use flower_engine::identity::unauthorized;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 pub(super) struct Gate {
@@ -22,6 +23,12 @@ pub(super) struct Gate {
     pub(super) places: Places,
 }
 
+/// The number of a request in the daemon's log.
+static REQUESTS: AtomicU64 = AtomicU64::new(1);
+
+#[tracing::instrument(name = "request", skip_all, fields(
+    id = REQUESTS.fetch_add(1, Ordering::Relaxed), method = %request.method(), path = request.uri().path()
+))]
 pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, next: Next) -> Response {
     let guarded = is_guarded(request.uri().path());
     let is_kept = request.extensions().get::<KeptPlace>().is_some();

@@ -19,6 +19,7 @@ use flower_engine::worktrees::NewWorktree as Wanted;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tracing::Instrument as _;
 use utoipa::IntoParams;
 
 #[derive(Default, Deserialize, IntoParams)]
@@ -255,5 +256,5 @@ pub(super) async fn mend(State(app): State<Arc<App>>, Who(caller): Who) -> Answe
 pub(super) async fn spawned<T: Send + 'static>(
     work: impl Future<Output = Result<T, Problem>> + Send + 'static,
 ) -> Answer<T> {
-    Ok(Json(tokio::spawn(work).await.map_err(|error| Problem::bug(error.to_string()))??))
+    Ok(Json(tokio::spawn(work.in_current_span()).await.map_err(|error| Problem::bug(error.to_string()))??))
 }

@@ -486,3 +486,22 @@ fn main_log_and_verify_know_every_landing() {
     flower.ok(&["main", "restore"]);
     assert_eq!(flower.json(&["main", "verify"])["ok"], true);
 }
+
+#[test]
+fn a_landing_is_followed_in_the_log_by_its_number() {
+    let flower = serving(&[GREEN]);
+    new(&flower, "work", &[]);
+    change(&flower, "work", "file", "work\n");
+    let landed = flower.json(&["land", "work", "--wait"]);
+    assert_eq!((number(&landed), landed["state"].as_str()), (1, Some("landed")), "{landed}");
+    let log = std::fs::read_to_string(flower.home.join("daemon.log")).expect("a log");
+    let lines: Vec<&str> =
+        log.lines().filter(|line| line.contains("stream=landing/1 ") || line.contains("landing{number=1}")).collect();
+    for kind in ["landing_queued", "landing_checking", "checks_ran", "landed"] {
+        assert!(lines.iter().any(|line| line.contains(&format!("{kind}: "))), "no {kind} in {lines:#?}");
+    }
+    let checking = lines.iter().find(|line| line.contains("landing_checking: ")).expect("a line");
+    assert!(checking.contains("landing{number=1}"), "the span of the landing: {checking}");
+    let queued = lines.iter().find(|line| line.contains("landing_queued: ")).expect("a line");
+    assert!(queued.contains("request{id="), "the span of the request: {queued}");
+}
