@@ -17,6 +17,16 @@ pub enum GitError {
     Include { file: String },
     #[error("`git {command}`: {error}")]
     Io { command: String, error: String },
+    #[error("`{name}` is no {what}")]
+    BadName { what: &'static str, name: String },
+    #[error("there is no {0}")]
+    Missing(String),
+    #[error("git's answer to `{0}` cannot be read")]
+    Unreadable(&'static str),
+    #[error("git cannot merge {theirs}: {stderr}")]
+    CannotMerge { theirs: String, stderr: String },
+    #[error("remotes are spoken with from MAIN's repository only")]
+    NoRemotesHere,
 }
 
 /// git's words for it; not all of its messages say why.
@@ -56,7 +66,15 @@ impl From<GitError> for Problem {
                 message,
                 "take the `include` out of it, or name the file by its full path",
             ),
-            GitError::Failed { .. } | GitError::TooMuch { .. } | GitError::Io { .. } => {
+            GitError::CannotMerge { .. } => {
+                Problem::new(ProblemKind::Refused, message, "is its history whole? `git fsck` says so")
+            }
+            GitError::Unreadable(_) | GitError::NoRemotesHere => Problem::bug(message),
+            GitError::Failed { .. }
+            | GitError::TooMuch { .. }
+            | GitError::Io { .. }
+            | GitError::BadName { .. }
+            | GitError::Missing(_) => {
                 Problem::new(ProblemKind::Refused, message, "`flower doctor` looks for what is wrong")
             }
         }

@@ -1,7 +1,7 @@
 //! Disarming a repository's configuration: much of what can be set in it is a program that git would run.
 
-use super::Reach;
 use crate::GitError;
+use crate::command::Reach;
 use crate::process::Run;
 use crate::repository::Repository;
 use std::collections::HashMap;

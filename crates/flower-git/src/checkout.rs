@@ -1,0 +1,179 @@
+//! Files and the index: what is not committed, and how both are brought to a tree.
+
+use crate::trees::path_of;
+use crate::{CommitId, GitError, Repo, Treeish};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A path that is not as the commit has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    pub is_ignored: bool,
+    /// A folder ends with `/`.
+    pub path: OsString,
+}
+
+/// How merging a commit into the checkout ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Merge {
+    Done,
+    /// The lines in which git names what does not merge, or what else it says.
+    Conflict(String),
+}
+
+impl Repo {
+    /// Paths that are changed, staged or new. A folder of new files is one path. Writes nothing on the way.
+    pub async fn uncommitted(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=normal"];
+        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
+        Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// The same, with what is ignored.
+    pub async fn uncommitted_and_ignored(&self) -> Result<Vec<Status>, GitError> {
+        let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignored=traditional"];
+        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
+        let status = |item: &[u8]| {
+            let (state, path) = item.split_at_checked(3)?;
+            Some(Status { is_ignored: &state[..2] == b"!!", path: path_of(path) })
+        };
+        Ok(output.items().filter_map(status).collect())
+    }
+
+    /// Files of the index that are otherwise in the checkout, by content, once [`Repo::refresh_index`] has compared them.
+    pub async fn differing_files(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
+        Ok(self.git().args(args).run().await?.items().map(path_of).collect())
+    }
+
+    /// Files of the index whose names match a pattern of git's.
+    pub async fn tracked(&self, pattern: &str) -> Result<Vec<OsString>, GitError> {
+        Ok(self.git().args(["ls-files", "-z", "--", pattern]).run().await?.items().map(path_of).collect())
+    }
+
+    /// Submodules of the index, each with whether it is marked `skip-worktree`.
+    pub async fn gitlinks(&self) -> Result<Vec<(PathBuf, bool)>, GitError> {
+        let output = self.git().args(["ls-files", "--stage", "-t", "-z"]).run().await?;
+        Ok(output.items().filter_map(gitlink).collect())
+    }
+
+    /// Marks paths of the index, so that git does not look at what stands in their places.
+    pub async fn skip_worktree(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let args = ["update-index", "--skip-worktree", "-z", "--stdin"];
+        self.git().args(args).input(ended(paths.iter().map(|path| path.as_os_str()))).run().await.map(drop)
+    }
+
+    /// Compares the index with the files, so that later questions need not. That something differs is no failure.
+    pub async fn refresh_index(&self) -> Result<(), GitError> {
+        self.git().args(["update-index", "-q", "--refresh"]).output().await.map(drop)
+    }
+
+    /// Makes the index what a tree is. Files stay, and what the index knew of them goes.
+    pub async fn read_index(&self, tree: &impl Treeish) -> Result<(), GitError> {
+        self.git().args(["read-tree", tree.name()]).run().await.map(drop)
+    }
+
+    /// Makes the index what a tree is, also with conflicts in it. Files stay, and what is known of them where they are the same.
+    pub async fn reset_index(&self, tree: &impl Treeish) -> Result<(), GitError> {
+        self.git().args(["read-tree", "--reset", tree.name()]).run().await.map(drop)
+    }
+
+    /// Makes index and files what a tree is.
+    pub async fn check_out(&self, tree: &impl Treeish) -> Result<(), GitError> {
+        self.git().args(["read-tree", "--reset", "-u", tree.name()]).run().await.map(drop)
+    }
+
+    /// Brings index and files from one commit to another. A file that changes and is not as `from` has it is an error; then
+    /// nothing happens.
+    pub async fn move_checkout(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        self.git().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).run().await.map(drop)
+    }
+
+    /// Brings the index from one commit to another. A file that changes and is not as `from` has it is an error.
+    pub async fn move_index(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        self.git().args(["read-tree", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
+    }
+
+    /// Brings the index from one commit to another, whatever the files are.
+    pub async fn move_index_only(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
+        self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
+    }
+
+    /// Writes these files of the index into another folder. A path that the index does not have is an error.
+    pub async fn export_files(&self, paths: &[&OsStr], folder: &Path) -> Result<(), GitError> {
+        let mut prefix = OsString::from("--prefix=");
+        prefix.push(folder);
+        prefix.push("/");
+        let git = self.git().args(["checkout-index", "--quiet"]).args([prefix]).args(["-z", "--stdin"]);
+        git.input(ended(paths.iter().copied())).run().await.map(drop)
+    }
+
+    /// Writes these files of the index over those in the checkout. A path that the index does not have is an error.
+    pub async fn write_files(&self, paths: &[&OsStr]) -> Result<(), GitError> {
+        let git = self.git().args(["checkout-index", "--force", "--quiet", "-z", "--stdin"]);
+        git.input(ended(paths.iter().copied())).run().await.map(drop)
+    }
+
+    /// Writes all files of the index over those in the checkout.
+    pub async fn write_all_files(&self) -> Result<(), GitError> {
+        self.git().args(["checkout-index", "--all", "--force", "--quiet"]).run().await.map(drop)
+    }
+
+    /// Takes everything that is not ignored into the index.
+    pub async fn add_all(&self) -> Result<(), GitError> {
+        self.git().args(["add", "--all", "--", "."]).run().await.map(drop)
+    }
+
+    /// Adds a worktree that is locked, and checks a branch out there.
+    pub async fn add_worktree(&self, tree: &Path, branch: &str) -> Result<(), GitError> {
+        let git = self.git().args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"]);
+        git.args([tree.as_os_str(), branch.as_ref()]).run().await.map(drop)
+    }
+
+    /// Merges a commit into the branch that is checked out, and commits that. After a conflict the merge waits to be settled or to
+    /// be aborted.
+    pub async fn merge(&self, commit: &CommitId) -> Result<Merge, GitError> {
+        let output = self.git().args(["merge", "--no-edit", "--quiet", commit.as_str()]).output().await?;
+        if output.code == 0 {
+            return Ok(Merge::Done);
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("CONFLICT")).take(10).collect();
+        Ok(Merge::Conflict(if lines.is_empty() { output.stderr } else { lines.join("; ") }))
+    }
+
+    /// Ends a merge that waits, with files and index as before. That none waits is no failure.
+    pub async fn abort_merge(&self) -> Result<(), GitError> {
+        self.git().args(["merge", "--abort"]).output().await.map(drop)
+    }
+}
+
+/// Paths as git reads them with `-z --stdin`: each with a NUL behind it.
+fn ended<'a>(paths: impl Iterator<Item = &'a OsStr>) -> Vec<u8> {
+    paths.flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect()
+}
+
+/// From `S 160000 12ab 0\tpath`.
+fn gitlink(line: &[u8]) -> Option<(PathBuf, bool)> {
+    let (&tag, rest) = line.split_first()?;
+    let rest = rest.strip_prefix(b" 160000 ")?;
+    let at = rest.iter().position(|&byte| byte == b'\t')?;
+    Some((path_of(&rest[at + 1..]).into(), tag == b'S'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gitlinks_are_found_whatever_their_names_are() {
+        assert_eq!(gitlink(b"S 160000 12ab 0\tlib"), Some(("lib".into(), true)));
+        assert_eq!(gitlink(b"H 160000 12ab 0\tlib"), Some(("lib".into(), false)));
+        assert_eq!(gitlink(b"H 160000 12ab 0\ta\xffb").unwrap().0.as_os_str().as_bytes(), b"a\xffb");
+        assert_eq!(gitlink(b"H 100644 12ab 0\ta"), None);
+    }
+}

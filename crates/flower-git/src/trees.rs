@@ -1,0 +1,291 @@
+//! Trees: what they have, how they differ, and how they merge.
+
+use crate::config::Identity;
+use crate::history::Author;
+use crate::process::Output;
+use crate::{CommitId, GitError, ObjectId, Repo, TreeId, Treeish};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// One path that differs between two trees.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    /// Of the new one, as in `100644`; zeros if it is deleted.
+    pub mode: String,
+    pub path: OsString,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Added,
+    Deleted,
+    Modified,
+    /// Another kind of entry, as a link in place of a file.
+    Retyped,
+    /// What git may come to say beyond these.
+    Other,
+}
+
+impl Change {
+    /// The path as people are shown it.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+}
+
+/// The entries of a tree, as git listed them.
+#[derive(Clone, Debug)]
+pub struct TreeListing {
+    bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TreeEntry<'a> {
+    /// As in `100644`.
+    pub mode: &'a str,
+    /// `blob`, `tree` or `commit`.
+    pub kind: &'a str,
+    pub id: &'a str,
+    /// Of a file, where sizes were asked for.
+    pub size: Option<u64>,
+    /// From the top of the tree.
+    pub path: &'a OsStr,
+}
+
+impl TreeEntry<'_> {
+    pub fn is_gitlink(&self) -> bool {
+        self.mode == "160000"
+    }
+
+    pub fn object(&self) -> Result<ObjectId, GitError> {
+        ObjectId::parse(self.id)
+    }
+}
+
+impl TreeListing {
+    /// From what `git ls-tree -z` writes, with or without sizes.
+    pub fn parse(bytes: Vec<u8>) -> TreeListing {
+        TreeListing { bytes }
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = TreeEntry<'_>> {
+        self.bytes.split(|&byte| byte == 0).filter_map(entry)
+    }
+}
+
+/// From `100644 blob ID      SIZE\tpath`, with or without a size.
+fn entry(item: &[u8]) -> Option<TreeEntry<'_>> {
+    let tab = item.iter().position(|&byte| byte == b'\t')?;
+    let mut facts = str::from_utf8(&item[..tab]).ok()?.split_whitespace();
+    let (mode, kind, id) = (facts.next()?, facts.next()?, facts.next()?);
+    let size = facts.next().and_then(|size| size.parse().ok());
+    Some(TreeEntry { mode, kind, id, size, path: OsStr::from_bytes(&item[tab + 1..]) })
+}
+
+/// Two trees made into one.
+#[derive(Clone, Debug)]
+pub struct MergedTrees {
+    pub tree: TreeId,
+    /// Paths that git could not merge; the tree has them with marks of conflict.
+    pub conflicts: Vec<OsString>,
+}
+
+/// A commit to be made.
+#[derive(Clone, Copy, Debug)]
+pub struct NewCommit<'a> {
+    pub tree: &'a TreeId,
+    pub parents: &'a [&'a CommitId],
+    pub message: &'a str,
+    /// Who commits it: `flower`, where nothing is said.
+    pub committer: &'a Identity,
+    /// Who wrote it: the committer, where nothing is said.
+    pub author: Option<&'a Author>,
+}
+
+impl Repo {
+    /// What differs between two trees, without any guess about renames. One that is not there is an error.
+    pub async fn diff_trees(&self, from: &impl Treeish, to: &impl Treeish) -> Result<Vec<Change>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options"];
+        let output = self.git().args(args).args([from.name(), to.name()]).run().await?;
+        let mut items = output.items();
+        let mut changes = Vec::new();
+        while let (Some(head), Some(path)) = (items.next(), items.next()) {
+            // `:100644 100755 old new M`
+            let head = String::from_utf8_lossy(head);
+            let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+            let [_, mode, _, _, kind] = words[..] else { return Err(GitError::Unreadable("diff-tree")) };
+            let kind = match kind.bytes().next() {
+                Some(b'A') => ChangeKind::Added,
+                Some(b'D') => ChangeKind::Deleted,
+                Some(b'M') => ChangeKind::Modified,
+                Some(b'T') => ChangeKind::Retyped,
+                _ => ChangeKind::Other,
+            };
+            changes.push(Change { kind, mode: mode.to_owned(), path: path_of(path) });
+        }
+        Ok(changes)
+    }
+
+    /// Files that git takes for renamed between two commits: the old and the new path of each.
+    pub async fn renames(&self, from: &CommitId, to: &CommitId) -> Result<Vec<(OsString, OsString)>, GitError> {
+        let args = ["diff-tree", "-r", "-z", "-M", "--diff-filter=R", "--name-status", "--end-of-options"];
+        let output = self.git().args(args).args([from.as_str(), to.as_str()]).run().await?;
+        let items: Vec<&[u8]> = output.items().collect();
+        Ok(items.chunks_exact(3).map(|renamed| (path_of(renamed[1]), path_of(renamed[2]))).collect())
+    }
+
+    /// The differences as people read them: a patch, or only how much of each file changed.
+    pub async fn diff_text(
+        &self,
+        from: &impl Treeish,
+        to: &impl Treeish,
+        only_figures: bool,
+    ) -> Result<Vec<u8>, GitError> {
+        let style = if only_figures { "--stat" } else { "--patch" };
+        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, from.name(), to.name(), "--"];
+        Ok(self.git().args(args).run().await?.stdout)
+    }
+
+    /// Merges two commits without checking anything out, from `base` instead of where they parted if that is said. A commit that is
+    /// not there is an error; a conflict is none.
+    pub async fn merge_trees(
+        &self,
+        base: Option<&CommitId>,
+        ours: &CommitId,
+        theirs: &CommitId,
+    ) -> Result<MergedTrees, GitError> {
+        // Guessing that a folder was renamed moves files that no commit touched.
+        let args = ["-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "-z", "--name-only"];
+        let base = base.map(|base| format!("--merge-base={base}"));
+        let git = self.git().args(args).args(["--no-messages", "--allow-unrelated-histories"]).args(base);
+        let output = git.args([ours.as_str(), theirs.as_str()]).output().await?;
+        let mut items = output.items();
+        let tree = TreeId::parse(&String::from_utf8_lossy(items.next().unwrap_or_default()));
+        match (output.code, tree) {
+            // git answers 1 for an unknown name as well as for a conflict.
+            (0 | 1, Ok(tree)) => Ok(MergedTrees { tree, conflicts: items.map(path_of).collect() }),
+            _ => Err(GitError::CannotMerge { theirs: theirs.to_string(), stderr: output.stderr.clone() }),
+        }
+    }
+
+    /// Whether merging `theirs` would leave `ours` as it is. What cannot be merged would not.
+    pub async fn merge_changes_nothing(&self, ours: &CommitId, theirs: &CommitId) -> Result<bool, GitError> {
+        let args = ["merge-tree", "--write-tree", ours.as_str(), theirs.as_str()];
+        let merged = self.git().args(args).output().await?;
+        let tree = self.tree_of(ours).await?;
+        Ok(merged.code == 0 && merged.line() == tree.as_str())
+    }
+
+    /// Makes a commit. No ref leads to it.
+    pub async fn commit_tree(&self, new: NewCommit<'_>) -> Result<CommitId, GitError> {
+        let name = new.committer.name.as_deref().unwrap_or("flower");
+        let email = new.committer.email.as_deref().unwrap_or("flower@localhost");
+        let mut git = self
+            .git()
+            .args(["commit-tree", new.tree.as_str()])
+            .args(new.parents.iter().flat_map(|parent| ["-p", parent.as_str()]))
+            .env("GIT_COMMITTER_NAME", name)
+            .env("GIT_COMMITTER_EMAIL", email)
+            .input(new.message.as_bytes().to_vec());
+        git = match new.author {
+            Some(author) => git
+                .env("GIT_AUTHOR_NAME", &author.name)
+                .env("GIT_AUTHOR_EMAIL", &author.email)
+                .env("GIT_AUTHOR_DATE", &author.date),
+            None => git.env("GIT_AUTHOR_NAME", name).env("GIT_AUTHOR_EMAIL", email),
+        };
+        CommitId::parse(&git.line().await?)
+    }
+
+    /// What stands at the top of a tree. One that is not there is an error.
+    pub async fn list_top(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
+        self.listing(&["ls-tree", "-z", "--full-tree", tree.name()]).await
+    }
+
+    /// All files of a tree. One that is not there is an error.
+    pub async fn list_files(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
+        self.listing(&["ls-tree", "-r", "-z", "--full-tree", tree.name()]).await
+    }
+
+    /// All files of a tree with their sizes. One that is not there is an error.
+    pub async fn list_files_with_sizes(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
+        self.listing(&["ls-tree", "-r", "-l", "-z", "--full-tree", tree.name()]).await
+    }
+
+    /// All files and folders of a tree. One that is not there is an error.
+    pub async fn list_everything(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
+        self.listing(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree.name()]).await
+    }
+
+    /// What a tree has at one path, with its size; no entry if it has nothing there, or is itself not there.
+    pub async fn list_path(&self, tree: &impl Treeish, path: &str) -> Result<TreeListing, GitError> {
+        let args = ["ls-tree", "-z", "--long", "--full-tree", tree.name(), "--", path];
+        Ok(TreeListing { bytes: self.git().args(args).output().await?.stdout })
+    }
+
+    async fn listing(&self, args: &[&str]) -> Result<TreeListing, GitError> {
+        Ok(TreeListing { bytes: self.git().args(args).run().await?.stdout })
+    }
+
+    /// The tree of a commit with this file at its top, in place of any that it has there. The tree is written, nothing else.
+    pub async fn tree_with_file(&self, commit: &CommitId, name: &str, content: &[u8]) -> Result<TreeId, GitError> {
+        let blob = self.git().args(["hash-object", "-w", "--stdin"]).input(content.to_vec()).line().await?;
+        let blob = ObjectId::parse(&blob)?;
+        let mut input = Vec::new();
+        for entry in self.list_top(commit).await?.entries().filter(|entry| entry.path != name) {
+            input.extend_from_slice(format!("{} {} {}\t", entry.mode, entry.kind, entry.id).as_bytes());
+            input.extend_from_slice(entry.path.as_bytes());
+            input.push(0);
+        }
+        input.extend_from_slice(format!("100644 blob {blob}\t{name}\0").as_bytes());
+        TreeId::parse(&self.git().args(["mktree", "-z"]).input(input).line().await?)
+    }
+
+    /// The tree without files, which git knows without having it.
+    pub async fn empty_tree(&self) -> Result<TreeId, GitError> {
+        TreeId::parse(&self.git().args(["hash-object", "-t", "tree", "/dev/null"]).line().await?)
+    }
+
+    /// Whether the `.gitattributes` of any folder of a commit have this text.
+    pub async fn attributes_mention(&self, commit: &CommitId, text: &str) -> Result<bool, GitError> {
+        let args = ["grep", "--quiet", "--fixed-strings", "-e", text, commit.as_str(), "--"];
+        self.git().args(args).args([":(top,glob)**/.gitattributes"]).succeeds().await
+    }
+
+    /// Writes the index as a tree. One with conflicts is an error.
+    pub async fn write_tree(&self) -> Result<TreeId, GitError> {
+        TreeId::parse(&self.git().args(["write-tree"]).line().await?)
+    }
+
+    /// Writes the index as a tree; nothing if git cannot, as with conflicts in it.
+    pub async fn staged_tree(&self) -> Result<Option<TreeId>, GitError> {
+        let output: Output = self.git().args(["write-tree"]).output().await?;
+        if output.code == 0 { TreeId::parse(&output.line()).map(Some) } else { Ok(None) }
+    }
+}
+
+/// The bytes of a path that git gave.
+pub(crate) fn path_of(item: &[u8]) -> OsString {
+    OsString::from_vec(item.to_vec())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_read_with_and_without_sizes_whatever_their_names_are() {
+        let bytes =
+            [&b"160000 commit 12ab       -\ta\xffb\0"[..], b"100644 blob 34cd 7\tx\ny\0", b"120000 blob 56ef\tlink\0"]
+                .concat();
+        let listing = TreeListing::parse(bytes);
+        let entries: Vec<TreeEntry<'_>> = listing.entries().collect();
+        assert_eq!(entries.len(), 3);
+        assert!(entries[0].is_gitlink() && entries[0].size.is_none());
+        assert_eq!(entries[0].path.as_bytes(), b"a\xffb");
+        assert_eq!((entries[1].kind, entries[1].id, entries[1].size), ("blob", "34cd", Some(7)));
+        assert_eq!(entries[1].path, "x\ny");
+        assert_eq!((entries[2].mode, entries[2].size), ("120000", None));
+    }
+}
