@@ -1,8 +1,6 @@
 //! What the operator reads of a worktree's work, of one commit or of a landing, and what they say to whoever can mend it.
 
 use super::App;
-use super::landing::is_ancestor;
-use super::main_branch::exists;
 use super::projects::ProjectChoice;
 use super::worktrees::place::Place;
 use flower_contract::error::{Problem, ProblemKind};
@@ -11,7 +9,7 @@ use flower_core::pattern::Pattern;
 use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Worktree};
-use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
 use flower_store::{agents, beside, dispatches, tables};
 
 /// Commits and comments that are shown at once; the newest.
@@ -34,14 +32,15 @@ pub struct Saying {
 struct Work {
     worktree: Worktree,
     place: Place,
-    main: String,
+    main: CommitId,
 }
 
 /// What is compared: two commits of one repository.
 struct Sides {
-    repository: Repository,
-    old: String,
-    new: String,
+    repo: Repo,
+    /// Nothing for what began with nothing.
+    old: Option<CommitId>,
+    new: CommitId,
     /// Who has the new one, and how its changed files are listed.
     whose: String,
     listing: String,
@@ -72,41 +71,41 @@ impl App {
 
     async fn sides_of_landing(&self, number: u64) -> Result<Sides, Problem> {
         let landing = self.landing(number).await?;
-        let repository = self.repository(&landing.project).await?;
+        let repo = Repo::main(&self.repository(&landing.project).await?);
         let whose = format!("landing {number}");
         let listing = format!("`flower queue diff {number} --stat` lists the changed files");
-        if let (Some(old), Some(new)) = (landing.onto.clone(), landing.merge_commit.clone())
-            && exists(&repository, &new).await?
+        let parse = |commit: &Option<String>| commit.as_deref().map(CommitId::parse).transpose();
+        let onto = parse(&landing.onto)?;
+        if let (Some(old), Some(new)) = (&onto, parse(&landing.merge_commit)?)
+            && repo.has_commit(&new).await?
         {
-            return Ok(Sides { repository, old, new, whose, listing });
+            return Ok(Sides { repo, old: Some(old.clone()), new, whose, listing });
         }
-        if !exists(&repository, &landing.commit).await? {
+        let new = CommitId::parse(&landing.commit)?;
+        if !repo.has_commit(&new).await? {
             let message = format!("commit {} of landing {number} is not there any more", landing.commit);
             let next = format!("`flower queue show {number}` says what became of it");
             return Err(Problem::new(ProblemKind::NotFound, message, next));
         }
-        let onto = match landing.onto {
+        let onto = match onto {
             Some(onto) => onto,
-            None => self.main_of(&landing.project).await?.tip,
+            None => CommitId::parse(&self.main_of(&landing.project).await?.tip)?,
         };
-        let old = parted(&repository, &onto, &landing.commit).await?;
-        Ok(Sides { repository, old, new: landing.commit, whose, listing })
+        let old = repo.merge_base(&onto, &new).await?;
+        Ok(Sides { repo, old, new, whose, listing })
     }
 
     /// What it has that MAIN has not, newest first.
     pub async fn commits(&self, choice: &ProjectChoice, name: &str) -> Result<Vec<CommitView>, Problem> {
         let work = self.work(choice, name).await?;
-        let range = format!("{}..{}", work.main, work.place.full_branch());
-        let count = format!("--max-count={MOST}");
-        let args = ["log", "-z", &count, "--format=%H%x1f%cI%x1f%an%x1f%s", "--end-of-options", &range, "--"];
-        let output = flower_git::in_main(&work.place.repository).args(args).run().await?;
-        let commit = |item: &[u8]| {
-            let text = String::from_utf8_lossy(item).into_owned();
-            let mut parts = text.trim().split('\u{1f}').map(str::to_owned);
-            let mut next = || parts.next().unwrap_or_default();
-            CommitView { commit: next(), at: next(), author: next(), title: next() }
-        };
-        Ok(output.items().map(commit).collect())
+        let commits = work.place.repo().log(&Log::of(&work.place.full_branch(), MOST).without(&work.main)).await?;
+        let view = commits.into_iter().map(|commit| CommitView {
+            commit: commit.commit.into(),
+            at: commit.at,
+            author: commit.author,
+            title: commit.subject,
+        });
+        Ok(view.collect())
     }
 
     /// A file as its branch has it, or as MAIN had it when the branch left: what stands around its changes. With a commit, as
@@ -197,7 +196,7 @@ impl App {
         if place.seal == Seal::Sealed {
             self.mirror(&place).await?;
         }
-        let main = self.main_of(&worktree.project).await?.tip;
+        let main = CommitId::parse(&self.main_of(&worktree.project).await?.tip)?;
         Ok(Work { worktree, place, main })
     }
 
@@ -237,36 +236,36 @@ impl App {
 impl Work {
     /// Its branch and where that left MAIN; with a commit, that one and the one before it.
     async fn sides(&self, commit: Option<&str>) -> Result<Sides, Problem> {
-        let repository = self.place.repository.clone();
+        let repo = self.place.repo();
         let branch = self.place.full_branch();
         let name = &self.worktree.name;
         let (whose, listing) = (name.clone(), format!("`flower diff {name} --stat` lists the changed files"));
         let Some(commit) = commit else {
-            let new = ["rev-parse", "--verify", "--end-of-options", &format!("{branch}^{{commit}}")];
-            let new = flower_git::in_main(&repository).args(new).run().await?.line();
-            let old = parted(&repository, &self.main, &new).await?;
-            return Ok(Sides { repository, old, new, whose, listing });
+            let new = repo.tip(&branch).await?.ok_or_else(|| GitError::Missing(format!("branch `{branch}`")))?;
+            let old = repo.merge_base(&self.main, &new).await?;
+            return Ok(Sides { repo, old, new, whose, listing });
         };
-        let is_id = matches!(commit.len(), 40 | 64) && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_id || !exists(&repository, commit).await? || !is_ancestor(&repository, commit, &branch).await? {
+        let known = match CommitId::parse(commit) {
+            Ok(commit) if repo.has_commit(&commit).await? && repo.is_ancestor(&commit, &branch).await? => Some(commit),
+            _ => None,
+        };
+        let new = known.ok_or_else(|| {
             let message = format!("`{name}` has no commit `{commit}`");
             let next = format!("`git log {}` lists what it has", self.place.branch);
-            return Err(Problem::new(ProblemKind::NotFound, message, next));
-        }
-        let before =
-            flower_git::in_main(&repository).args(["rev-parse", "--verify", "--quiet", &format!("{commit}^1")]);
-        let before = before.output().await?;
-        let old = if before.code == 0 { before.line() } else { nothing(&repository).await? };
-        Ok(Sides { repository, old, new: commit.to_owned(), whose, listing })
+            Problem::new(ProblemKind::NotFound, message, next)
+        })?;
+        let old = repo.first_parent(&new).await?;
+        Ok(Sides { repo, old, new, whose, listing })
     }
 }
 
 impl Sides {
     /// As a patch, or in figures.
     async fn diff(&self, stat: bool) -> Result<Vec<u8>, Problem> {
-        let style = if stat { "--stat" } else { "--patch" };
-        let args = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", style, &self.old, &self.new, "--"];
-        Ok(flower_git::in_main(&self.repository).args(args).run().await?.stdout)
+        Ok(match &self.old {
+            Some(old) => self.repo.diff_text(old, &self.new, stat).await?,
+            None => self.repo.diff_text(&self.repo.empty_tree().await?, &self.new, stat).await?,
+        })
     }
 
     async fn file(&self, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
@@ -280,38 +279,21 @@ impl Sides {
     /// The commit that has it, and all of it unless it is too large.
     async fn content(&self, file: &str, side: Side) -> Result<(String, Option<Vec<u8>>), Problem> {
         let (commit, whose) = match side {
-            Side::New => (&self.new, self.whose.as_str()),
-            Side::Old => (&self.old, "MAIN"),
+            Side::New => (Some(&self.new), self.whose.as_str()),
+            Side::Old => (self.old.as_ref(), "MAIN"),
         };
-        let git = |args: &[&str]| flower_git::in_main(&self.repository).args(args);
-        let listed = git(&["ls-tree", "-z", "--long", "--full-tree", commit, "--", file]).output().await?;
-        let Some((blob, size)) = listed.items().next().and_then(|entry| blob(entry, file)) else {
+        let missing = || {
             let message = format!("{whose} has no file `{file}`");
-            return Err(Problem::new(ProblemKind::NotFound, message, self.listing.clone()));
+            Problem::new(ProblemKind::NotFound, message, self.listing.clone())
         };
+        let commit = commit.ok_or_else(missing)?;
+        let listed = self.repo.list_path(commit, file).await?;
+        let is_it = |entry: &TreeEntry<'_>| entry.kind == "blob" && entry.path == file;
+        let found = listed.entries().next().filter(is_it);
+        let (blob, size) = found.and_then(|entry| Some((entry.object().ok()?, entry.size?))).ok_or_else(missing)?;
         if size > LARGEST {
-            return Ok((commit.clone(), None));
+            return Ok((commit.to_string(), None));
         }
-        let content = git(&["cat-file", "blob", &blob]).run().await?.stdout;
-        Ok((commit.clone(), Some(content)))
+        Ok((commit.to_string(), Some(self.repo.read_blob(&blob).await?)))
     }
-}
-
-/// Where two commits parted.
-async fn parted(repository: &Repository, one: &str, other: &str) -> Result<String, Problem> {
-    let found = flower_git::in_main(repository).args(["merge-base", "--end-of-options", one, other]).output().await?;
-    if found.code == 0 { Ok(found.line()) } else { nothing(repository).await }
-}
-
-/// What a commit is compared with that has none before it: a tree without files, which git knows without having it.
-async fn nothing(repository: &Repository) -> Result<String, Problem> {
-    Ok(flower_git::in_main(repository).args(["hash-object", "-t", "tree", "/dev/null"]).run().await?.line())
-}
-
-/// The object and the size of a file, from a line of `git ls-tree`: `100644 blob OBJECT SIZE<tab>PATH`.
-fn blob(entry: &[u8], file: &str) -> Option<(String, u64)> {
-    let (facts, path) = std::str::from_utf8(entry).ok()?.split_once('\t')?;
-    let mut facts = facts.split_whitespace().skip(1);
-    let (kind, object, size) = (facts.next()?, facts.next()?, facts.next()?);
-    (kind == "blob" && path == file).then_some((object.to_owned(), size.parse().ok()?))
 }

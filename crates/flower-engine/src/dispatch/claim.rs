@@ -4,7 +4,6 @@ use super::{Marked, is_claimed};
 use crate::App;
 use crate::projects::ProjectChoice;
 use crate::worktrees::NewWorktree;
-use crate::worktrees::refs::tip;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::DispatchView;
 use flower_core::chain::sha256;
@@ -206,7 +205,7 @@ impl App {
                 let turn = self.dispatching.place(project, name);
                 let _one_at_a_time = turn.lock().await;
                 let place = self.require_ready(&worktree).await?;
-                tip(&place.repository, &place.full_branch()).await?
+                place.repo().tip(&place.full_branch()).await?.map(String::from)
             }
             _ => None,
         };

@@ -7,6 +7,7 @@ use flower_core::dispatch::{MOST_COMMITS, Step};
 use flower_core::event::LeaseBreached;
 use flower_core::{Caller, Command, Lease, Pattern};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, Log, Repo};
 use flower_store::{beside, dispatches};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -19,7 +20,7 @@ const MOST_PATHS: usize = 10_000;
 impl App {
     /// The branch of a worktree has moved from `old` to `new`: commits are linked to whatever is worked on there, and held
     /// against what others have reserved.
-    pub(crate) async fn note_commits(&self, place: &Place, old: Option<&str>, new: &str) {
+    pub(crate) async fn note_commits(&self, place: &Place, old: Option<&CommitId>, new: &CommitId) {
         if let Err(problem) = self.link_commits(place, new).await {
             tracing::warn!("{}: its commits are not linked: {}", place.name, problem.message);
         }
@@ -28,7 +29,7 @@ impl App {
         }
     }
 
-    async fn link_commits(&self, place: &Place, new: &str) -> Result<(), Problem> {
+    async fn link_commits(&self, place: &Place, new: &CommitId) -> Result<(), Problem> {
         let (project, name) = (place.project.clone(), place.name.clone());
         let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &name)).await?;
         let claimed: Vec<_> = open.iter().filter(|dispatch| super::is_claimed(dispatch)).collect();
@@ -36,10 +37,10 @@ impl App {
             return Ok(());
         }
         // What was merged from MAIN is the work of others.
-        let main = self.main_of(&place.project).await?;
+        let main = CommitId::parse(&self.main_of(&place.project).await?.tip)?;
         for dispatch in claimed {
-            let base = dispatch.base.as_deref().unwrap_or(new);
-            let commits = commits(&place.repository, &[base, &main.tip], new).await?;
+            let base = dispatch.base.as_deref().map_or_else(|| Ok(new.clone()), CommitId::parse)?;
+            let commits = commits(&place.repository, &[&base, &main], new).await?;
             if !commits.is_empty() {
                 let command = Command::Dispatch { number: dispatch.number, step: Step::Commits(commits) };
                 self.submit(&Caller::system(), command).await?;
@@ -49,7 +50,7 @@ impl App {
     }
 
     /// In a worktree that several share, a commit that touches what another has reserved will need the operator.
-    async fn hold_to_leases(&self, place: &Place, old: Option<&str>, new: &str) -> Result<(), Problem> {
+    async fn hold_to_leases(&self, place: &Place, old: Option<&CommitId>, new: &CommitId) -> Result<(), Problem> {
         let (project, name) = (place.project.clone(), place.name.clone());
         let read = self.store.read(move |conn| {
             let leases = dispatches::leases(conn, Some((&project, &name)))?;
@@ -107,45 +108,26 @@ fn reserved(lease: &Lease, paths: &[String]) -> Vec<String> {
 /// Commits that none of `without` has, oldest first, with their titles; merges left out.
 pub(super) async fn commits(
     repository: &Repository,
-    without: &[&str],
-    to: &str,
+    without: &[&CommitId],
+    to: &CommitId,
 ) -> Result<Vec<(String, String)>, Problem> {
-    let most = format!("--max-count={MOST_COMMITS}");
-    let args = ["log", "--format=%H%x1f%s", "--no-merges", &most, "--end-of-options", to];
-    let without = without.iter().map(|commit| format!("^{commit}"));
-    let text = flower_git::in_main(repository).args(args).args(without).args(["--"]).line().await?;
-    let mut commits: Vec<(String, String)> = text
-        .lines()
-        .filter_map(|line| line.split_once('\u{1f}'))
-        .map(|(commit, title)| (commit.to_owned(), title.to_owned()))
-        .collect();
-    commits.reverse();
-    Ok(commits)
+    let log = Log::of(to, MOST_COMMITS as u64).no_merges();
+    let log = without.iter().fold(log, |log, commit| log.without(*commit));
+    let newest_first = Repo::main(repository).log(&log).await?;
+    Ok(newest_first.into_iter().rev().map(|commit| (commit.commit.into(), commit.subject)).collect())
 }
 
 /// The new commits of a branch, and the paths that each of them changed.
-async fn touched(repository: &Repository, old: Option<&str>, new: &str) -> Result<Vec<(String, Vec<String>)>, Problem> {
+async fn touched(
+    repository: &Repository,
+    old: Option<&CommitId>,
+    new: &CommitId,
+) -> Result<Vec<(String, Vec<String>)>, Problem> {
     let Some(old) = old else { return Ok(Vec::new()) };
-    let range = format!("{old}..{new}");
-    let most = format!("--max-count={MOST_COMMITS}");
-    let args = [
-        "log",
-        "-z",
-        "--format=%x02%H",
-        "--no-merges",
-        "--no-renames",
-        "--name-only",
-        &most,
-        "--end-of-options",
-        &range,
-        "--",
-    ];
-    let output = flower_git::in_main(repository).args(args).run().await?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let each = text.split('\u{2}').filter(|part| !part.trim().is_empty()).map(|part| {
-        let mut words = part.split(['\0', '\n']).filter(|word| !word.is_empty());
-        let commit = words.next().unwrap_or_default().to_owned();
-        (commit, words.take(MOST_PATHS).map(str::to_owned).collect())
+    let commits = Repo::main(repository).changed_paths(old, new, MOST_COMMITS as u64).await?;
+    let each = commits.into_iter().map(|(commit, paths)| {
+        let paths = paths.iter().take(MOST_PATHS).map(|path| path.to_string_lossy().into_owned());
+        (String::from(commit), paths.collect())
     });
     Ok(each.collect())
 }

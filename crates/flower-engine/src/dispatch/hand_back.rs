@@ -6,7 +6,6 @@ use crate::landing::{LandWish, conflicts_with};
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::observe::uncommitted;
-use crate::worktrees::refs::tip;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::HandBackView;
 use flower_core::dispatch::{HandBack, Step};
@@ -14,6 +13,7 @@ use flower_core::landing::Priority;
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Dispatch, Event};
+use flower_git::CommitId;
 
 /// What somebody hands back.
 #[derive(Clone, Debug)]
@@ -88,12 +88,13 @@ impl App {
                 "commit it, or leave it out with `.gitignore` or `git restore`, then hand back again",
             ));
         }
-        let Some(tip) = tip(&place.repository, &place.full_branch()).await? else { return Ok(Work::default()) };
+        let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(Work::default()) };
         let main = self.main_of(project).await?;
-        let conflicts = conflicts_with(&place.repository, &main.tip, &tip).await?;
+        let main_tip = CommitId::parse(&main.tip)?;
+        let conflicts = conflicts_with(&place.repository, &main_tip, &tip).await?;
         if !conflicts.is_empty() {
             if place.seal == Seal::Sealed {
-                self.hand_in(&place, &main.branch, &main.tip).await?;
+                self.hand_in(&place, &main.branch, &main_tip).await?;
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,
@@ -101,8 +102,8 @@ impl App {
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
             ));
         }
-        let commits = super::collect::commits(&place.repository, &[&main.tip], &tip).await?;
-        Ok(Work { tip: Some(tip), commits })
+        let commits = super::collect::commits(&place.repository, &[&main_tip], &tip).await?;
+        Ok(Work { tip: Some(tip.into()), commits })
     }
 
     /// The landing that it is on its way with, unless the operator wants to say so each time.

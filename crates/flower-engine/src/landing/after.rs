@@ -3,11 +3,11 @@
 
 use crate::App;
 use crate::projects::ProjectChoice;
-use crate::worktrees::refs::tip;
 use flower_contract::error::Problem;
 use flower_core::landing::State;
 use flower_core::worktree::{Seal, Stage, WorktreeKind};
 use flower_core::{Caller, Command, Worktree};
+use flower_git::CommitId;
 use flower_store::landings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,21 +94,22 @@ impl App {
         let place = self.require_ready(worktree).await?;
         let main = self.main_of(&worktree.project).await?;
         let choice = ProjectChoice { name: Some(worktree.project.clone()), dir: None };
-        let branch = tip(&place.repository, &place.full_branch()).await?;
+        let (repo, tip) = (place.repo(), CommitId::parse(&main.tip)?);
+        let branch = repo.tip(&place.full_branch()).await?;
         // Whoever claims something there from here on waits; whoever has done so is let be.
         let turn = self.dispatching.place(&worktree.project, &worktree.name);
         let turn = turn.try_lock();
         let worked_in = turn.is_err()
             || self.is_worked_in(&worktree.project, &worktree.name).await?
             || self.is_stayed_in(&worktree.project, &worktree.name).await?;
-        if worktree.kind == WorktreeKind::Ephemeral && self.is_landed(worktree, branch.as_deref()).await? {
+        if worktree.kind == WorktreeKind::Ephemeral && self.is_landed(worktree, branch.as_ref()).await? {
             return match worked_in {
                 true => Ok(Some(Note::stays(&main.tip, WORKED_IN))),
                 false => self.retire(worktree, &choice, &main.tip).await,
             };
         }
         let known = match &branch {
-            Some(branch) => super::is_ancestor(&place.repository, &main.tip, branch).await?,
+            Some(branch) => repo.is_ancestor(&tip, branch).await?,
             None => true,
         };
         if known {
@@ -117,7 +118,7 @@ impl App {
         if worktree.kind == WorktreeKind::Ephemeral || worked_in {
             // It is let be; MAIN's tip is there to be merged.
             if place.seal == Seal::Sealed {
-                self.hand_in(&place, &main.branch, &main.tip).await?;
+                self.hand_in(&place, &main.branch, &tip).await?;
             }
             let told = worktree.kind == WorktreeKind::Lane;
             return Ok(told.then(|| Note { onto: main.tip, why_not: Some(WORKED_IN.to_owned()) }));
@@ -130,11 +131,11 @@ impl App {
     }
 
     /// Whether everything that is committed in it has landed.
-    async fn is_landed(&self, worktree: &Worktree, branch: Option<&str>) -> Result<bool, Problem> {
+    async fn is_landed(&self, worktree: &Worktree, branch: Option<&CommitId>) -> Result<bool, Problem> {
         let of = worktree.project.clone();
         let number = worktree.number;
         let all = self.store.read(move |conn| landings::of_worktree(conn, &of, number)).await?;
-        let landed = |commit: &str| all.iter().any(|l| l.state == State::Landed && l.commit == commit);
+        let landed = |commit: &CommitId| all.iter().any(|l| l.state == State::Landed && l.commit == commit.as_str());
         Ok(branch.is_some_and(landed) && !all.iter().any(flower_core::Landing::is_open))
     }
 

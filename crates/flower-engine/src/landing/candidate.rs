@@ -5,11 +5,12 @@ use crate::App;
 use crate::settings::{Objects, Settings};
 use crate::worktrees::facts::Facts;
 use crate::worktrees::place::{Place, gitfile_text};
-use crate::worktrees::private::{self, Identity};
+use crate::worktrees::private;
 use crate::worktrees::{disk, setup};
 use flower_contract::error::Problem;
 use flower_core::worktree::{Seal, branch};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, Identity, Repo};
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
@@ -37,7 +38,7 @@ impl App {
         repository: &Repository,
         project: &str,
         number: u64,
-        commit: &str,
+        commit: &CommitId,
         facts: &Facts,
         settings: &Settings,
     ) -> Result<Candidate, Problem> {
@@ -65,14 +66,9 @@ impl App {
             disk::make_private(dir).map_err(io)?;
         }
         let index = place.folder.join("index");
-        flower_git::in_main(repository)
-            .args(["read-tree", "--reset", "-u", commit])
-            .env("GIT_WORK_TREE", &place.tree)
-            .env("GIT_INDEX_FILE", &index)
-            .deadline(CHECKOUT)
-            .run()
-            .await?;
-        let facts = Facts { base: commit.to_owned(), ..facts.clone() };
+        let checkout = Repo::main(repository).with_work_tree(&place.tree).with_index(&index);
+        checkout.with_deadline(CHECKOUT).check_out(commit).await?;
+        let facts = Facts { base: commit.clone(), ..facts.clone() };
         private::write(&place, &facts, commit, &Identity::default()).map_err(io)?;
         if settings.worktree.objects == Objects::Reachable {
             let lent = self.lend(project, repository).await?;

@@ -10,6 +10,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::RunningCheck;
 use flower_core::landing::{Check, Step};
 use flower_core::{Caller, Command, Landing};
+use flower_git::CommitId;
 use flower_git::repository::Repository;
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -26,14 +27,14 @@ const UNCHECKED: &str = "no checks are configured; `flower init` proposes some";
 /// A commit that has passed the checks, on top of exactly the MAIN that it was made for.
 #[derive(Debug)]
 pub(crate) struct VerifiedCommit {
-    commit: String,
+    commit: CommitId,
     landing: u64,
     note: Option<String>,
     commands: Option<String>,
 }
 
 impl VerifiedCommit {
-    pub(crate) fn commit(&self) -> &str {
+    pub(crate) fn commit(&self) -> &CommitId {
         &self.commit
     }
 
@@ -64,7 +65,7 @@ pub(super) struct Job<'a> {
     pub(super) repository: &'a Repository,
     pub(super) landing: &'a Landing,
     /// All that would be new on MAIN's first-parent history, oldest first.
-    pub(super) commits: &'a [String],
+    pub(super) commits: &'a [CommitId],
     pub(super) facts: &'a Facts,
     pub(super) settings: &'a Settings,
     /// What runs, in order.
@@ -89,7 +90,7 @@ pub(super) fn is_dropped(name: &str, settings: &Settings) -> bool {
 impl App {
     pub(super) async fn check(&self, job: &Job<'_>, mut stop: watch::Receiver<bool>) -> Result<Outcome, Problem> {
         let number = job.landing.number;
-        let commit = job.commits.last().cloned().unwrap_or_default();
+        let commit = job.commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
         let commands = (!job.settings.commands().is_empty()).then(|| job.settings.commands_sha256());
         if job.checks.is_empty() {
             let note = Some(UNCHECKED.to_owned());
@@ -127,7 +128,7 @@ impl App {
     }
 
     /// All of them, one after the other, until one fails.
-    async fn run_checks(&self, job: &Job<'_>, commit: &str, attempt: u64) -> Result<Vec<Check>, Problem> {
+    async fn run_checks(&self, job: &Job<'_>, commit: &CommitId, attempt: u64) -> Result<Vec<Check>, Problem> {
         let (number, project) = (job.landing.number, &job.landing.project);
         let folder = self.landing_folder(number);
         let io = |error: io::Error| self.home.problem(&folder, &error);

@@ -1,11 +1,11 @@
 //! The gate: what is never let in, and what needs the operator.
 
 use super::links;
-use super::merge::Merged;
+use super::merge::{DEADLINE, Merged};
 use super::names;
 use super::objects::{self, Found};
 use crate::App;
-use crate::main_branch::served::{self, Change};
+use crate::main_branch::served;
 use crate::settings::{Approve, Settings};
 use crate::worktrees::facts::{Facts, SettingsProblem};
 use crate::worktrees::limits::MOST_FILES;
@@ -13,11 +13,11 @@ use flower_contract::error::Problem;
 use flower_core::Landing;
 use flower_core::landing::{Source, reverted_before};
 use flower_git::repository::Repository;
-use flower_git::{self, NamedPath};
+use flower_git::{Change, ChangeKind, CommitId, NamedPath, Repo};
 use flower_store::{dispatches, landings};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// More files than this need the operator.
@@ -128,24 +128,20 @@ impl App {
             return Ok(());
         }
         let main = self.main_of(&landing.project).await?;
-        let most = format!("--max-count={MOST_MERGES}");
-        let exclude = format!("^{}", main.tip);
-        let args = ["rev-list", &most, "--end-of-options", &landing.commit, &exclude, "--"];
-        let text = flower_git::in_main(repository).args(args).line().await?;
-        let commits: Vec<String> = text.lines().map(str::to_owned).collect();
+        let (commit, main) = (CommitId::parse(&landing.commit)?, CommitId::parse(&main.tip)?);
+        let commits = Repo::main(repository).new_commits(&commit, &main, MOST_MERGES).await?;
         let read = self.store.read(move |conn| {
             let mut all = Vec::new();
             for commit in commits {
-                all.extend(dispatches::breaches(conn, &commit)?.into_iter().map(|breach| (commit.clone(), breach)));
+                all.extend(
+                    dispatches::breaches(conn, commit.as_str())?.into_iter().map(|breach| (commit.clone(), breach)),
+                );
             }
             Ok(all)
         });
         for (commit, (holder, paths)) in read.await? {
             for path in paths.lines() {
-                let why = format!(
-                    "commit {} changes `{path}`, which `{holder}` had reserved",
-                    &commit[..12.min(commit.len())]
-                );
+                let why = format!("commit {} changes `{path}`, which `{holder}` had reserved", commit.short());
                 opinion.hold(why, Some(OsStr::new(path)));
             }
         }
@@ -153,7 +149,12 @@ impl App {
     }
 
     /// What a landing would add to MAIN's repository, object by object.
-    pub(super) async fn inspect(&self, repository: &Repository, onto: &str, commit: &str) -> Result<Found, Problem> {
+    pub(super) async fn inspect(
+        &self,
+        repository: &Repository,
+        onto: &CommitId,
+        commit: &CommitId,
+    ) -> Result<Found, Problem> {
         let mut secrets = objects::secrets(&self.home, repository).await?;
         secrets.extend(self.lent_secrets());
         objects::inspect(repository, onto, commit, &secrets).await
@@ -196,11 +197,12 @@ impl App {
 /// stays as it is can be turned by another one, or by a folder or file that goes.
 async fn look_at_links(
     repository: &Repository,
-    onto: &str,
+    onto: &CommitId,
     merged: &Merged,
     opinion: &mut Opinion,
 ) -> Result<(), Problem> {
-    let turns = |change: &Change| change.mode == "120000" || matches!(change.kind, 'D' | 'T');
+    let turns =
+        |change: &Change| change.mode == "120000" || matches!(change.kind, ChangeKind::Deleted | ChangeKind::Retyped);
     if !merged.changes.iter().any(turns) {
         return Ok(());
     }
@@ -214,16 +216,15 @@ async fn look_at_links(
 
 /// Two names that some file systems take for one.
 async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut Opinion) -> Result<(), Problem> {
-    let added: Vec<&Change> = merged.changes.iter().filter(|change| change.kind == 'A').collect();
+    let added: Vec<&Change> = merged.changes.iter().filter(|change| change.kind == ChangeKind::Added).collect();
     if added.is_empty() {
         return Ok(());
     }
-    let args = ["ls-tree", "-r", "-t", "-z", "--name-only", "--full-tree", &merged.tree];
-    let output = flower_git::in_main(repository).args(args).run().await?;
+    let listed = Repo::main(repository).list_everything(&merged.tree).await?;
     let fold = |path: &[u8]| names::fold(&String::from_utf8_lossy(path));
     let mut twins: HashMap<String, u32> = HashMap::new();
-    for path in output.items() {
-        *twins.entry(fold(path)).or_default() += 1;
+    for entry in listed.entries() {
+        *twins.entry(fold(entry.path.as_bytes())).or_default() += 1;
     }
     for change in added {
         // Its folders can be twins as well as itself.
@@ -248,27 +249,18 @@ async fn look_at_merges(repository: &Repository, found: &Found, opinion: &mut Op
     }
     for merge in &found.merges {
         let [ours, theirs] = &merge.parents[..] else {
-            opinion.hold(format!("{} merges more than two", short(&merge.commit)), None);
+            opinion.hold(format!("{} merges more than two", merge.commit.short()), None);
             continue;
         };
-        let again = super::merge::merge_trees(repository, ours, theirs).await?;
+        let again = Repo::main(repository).with_deadline(DEADLINE).merge_trees(None, ours, theirs).await?;
         let conflicts: HashSet<OsString> = again.conflicts.into_iter().collect();
         let differs = served::changes(repository, &again.tree, &merge.tree).await?;
         let evil: Vec<&Change> = differs.iter().filter(|change| !conflicts.contains(&change.path)).collect();
         // What differs from MAIN because of it, and not because of work in other commits.
         for change in evil.into_iter().take(20) {
-            let why = format!("{} merges otherwise than git would: it may undo what has landed", short(&merge.commit));
+            let why = format!("{} merges otherwise than git would: it may undo what has landed", merge.commit.short());
             opinion.hold(why, Some(&change.path));
         }
     }
     Ok(())
-}
-
-fn short(commit: &str) -> &str {
-    commit.get(..12).unwrap_or(commit)
-}
-
-/// The bytes of a path that git gave.
-pub(super) fn path_of(item: &[u8]) -> OsString {
-    OsString::from_vec(item.to_vec())
 }

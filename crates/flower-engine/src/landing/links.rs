@@ -3,6 +3,7 @@
 
 use flower_contract::error::Problem;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, ObjectId, Repo, TreeId, Treeish};
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -32,40 +33,38 @@ pub(super) struct Astray {
 }
 
 /// Links of `tree` that lead to nothing tracked, other than those that were in `before` already.
-pub(super) async fn astray(repository: &Repository, before: &str, tree: &str) -> Result<Vec<Astray>, Problem> {
-    let mut found = Tree::read(repository, tree).await?.astray();
+pub(super) async fn astray(repository: &Repository, before: &CommitId, tree: &TreeId) -> Result<Vec<Astray>, Problem> {
+    let repo = Repo::main(repository);
+    let mut found = Tree::read(&repo, tree).await?.astray();
     if !found.is_empty() {
-        let known = Tree::read(repository, before).await?.astray();
+        let known = Tree::read(&repo, before).await?.astray();
         found.retain(|astray| !known.contains(astray));
     }
     Ok(found)
 }
 
 impl Tree {
-    async fn read(repository: &Repository, tree: &str) -> Result<Tree, Problem> {
-        let args = ["ls-tree", "-r", "-t", "-z", "--full-tree", tree];
-        let listed = flower_git::in_main(repository).args(args).run().await?;
+    async fn read(repo: &Repo, tree: &impl Treeish) -> Result<Tree, Problem> {
+        let listed = repo.list_everything(tree).await?;
         let mut entries = BTreeMap::new();
-        let mut links = Vec::new();
-        for item in listed.items() {
-            // `120000 blob ID\tpath`
-            let Some(tab) = item.iter().position(|&byte| byte == b'\t') else { continue };
-            let (facts, path) =
-                (String::from_utf8_lossy(&item[..tab]), PathBuf::from(OsStr::from_bytes(&item[tab + 1..])));
-            let entry = match facts.split(' ').next() {
-                Some("040000") => Entry::Folder,
-                Some("120000") => {
-                    links.push((path, facts.rsplit(' ').next().unwrap_or_default().to_owned()));
-                    continue;
+        let (mut links, mut ids): (Vec<PathBuf>, Vec<ObjectId>) = (Vec::new(), Vec::new());
+        for entry in listed.entries() {
+            let path = PathBuf::from(entry.path);
+            match entry.mode {
+                "040000" => drop(entries.insert(path, Entry::Folder)),
+                "120000" => {
+                    links.push(path);
+                    ids.push(entry.object()?);
                 }
-                _ => Entry::Leaf,
-            };
-            entries.insert(path, entry);
+                _ => drop(entries.insert(path, Entry::Leaf)),
+            }
         }
-        let ids: String = links.iter().map(|(_, id)| format!("{id}\n")).collect();
-        let targets = if links.is_empty() { Vec::new() } else { contents(repository, ids).await? };
-        let links = links.into_iter().zip(targets).map(|((path, _), target)| (path, Entry::Link(target)));
-        entries.extend(links);
+        if !links.is_empty() {
+            let targets = repo.read_objects(&ids).await?;
+            for (path, target) in links.into_iter().zip(targets.iter()) {
+                entries.insert(path, Entry::Link(OsStr::from_bytes(target?.content).to_owned()));
+            }
+        }
         Ok(Tree(entries))
     }
 
@@ -121,23 +120,6 @@ fn parts(target: &OsStr) -> Option<VecDeque<Option<OsString>>> {
         }
     }
     (!target.is_empty()).then_some(parts)
-}
-
-/// The contents of blobs, one id in each line.
-async fn contents(repository: &Repository, ids: String) -> Result<Vec<OsString>, Problem> {
-    let cut = || Problem::bug("git's answer about links is cut");
-    let output = flower_git::in_main(repository).args(["cat-file", "--batch"]).input(ids).run().await?;
-    let mut rest = output.stdout.as_slice();
-    let mut contents = Vec::new();
-    while !rest.is_empty() {
-        let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(cut)?;
-        let head = String::from_utf8_lossy(&rest[..end]);
-        let size: usize = head.rsplit(' ').next().and_then(|size| size.parse().ok()).ok_or_else(cut)?;
-        let content = rest.get(end + 1..end + 1 + size).ok_or_else(cut)?;
-        contents.push(OsStr::from_bytes(content).to_owned());
-        rest = rest.get(end + 2 + size..).unwrap_or_default();
-    }
-    Ok(contents)
 }
 
 #[cfg(test)]

@@ -13,13 +13,12 @@ mod propose;
 mod runner;
 
 pub(crate) use checks::VerifiedCommit;
-pub(crate) use merge::{commit, conflicts_with, is_ancestor};
+pub(crate) use merge::conflicts_with;
 
 use super::App;
 use super::main_branch::Watch;
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
-use super::worktrees::refs::tip;
 use super::{require_operator, require_steering};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, LandingView};
@@ -29,6 +28,7 @@ use flower_core::queue::{self, Standing};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, Log, OwnRef, RefName, Repo};
 use flower_store::{briefs, landings, worktrees};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -116,17 +116,17 @@ const SHORT_REST: Duration = Duration::from_secs(2);
 const LONG_REST: Duration = Duration::from_secs(300);
 
 /// The ref that keeps what is to land, whatever becomes of its branch.
-fn pin(number: u64) -> String {
-    format!("refs/flower/landing/{number}")
+fn pin(number: u64) -> OwnRef {
+    OwnRef::parse(&format!("refs/flower/landing/{number}")).expect("a number is plain")
 }
 
 /// The same for what MAIN would be.
-fn candidate_pin(number: u64) -> String {
-    format!("{}-candidate", pin(number))
+fn candidate_pin(number: u64) -> OwnRef {
+    OwnRef::parse(&format!("{}-candidate", pin(number))).expect("a number is plain")
 }
 
 /// All refs that a landing has while it is open.
-pub(crate) fn pins(number: u64) -> [String; 2] {
+pub(crate) fn pins(number: u64) -> [OwnRef; 2] {
     [pin(number), candidate_pin(number)]
 }
 
@@ -146,10 +146,10 @@ impl App {
             self.mirror(&place).await?;
         }
         let main = self.main_of(&worktree.project).await?;
-        let new = match NewCommits::of(&place.repository, &place.full_branch(), &main.tip).await {
+        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?).await {
             Ok(new) => new,
             // git says so of a branch that is gone.
-            Err(_) if tip(&place.repository, &place.full_branch()).await?.is_none() => {
+            Err(_) if place.repo().tip(&place.full_branch()).await?.is_none() => {
                 return Err(Problem::new(
                     ProblemKind::Refused,
                     format!("worktree `{name}` has no branch `{}` any more", place.branch),
@@ -186,7 +186,7 @@ impl App {
             source: Source::Worktree,
             worktree: Some(worktree.name.clone()),
             worktree_number: Some(worktree.number),
-            commit: new.tip,
+            commit: new.tip.into(),
             title,
             briefs: all,
             priority: wish.priority,
@@ -207,7 +207,7 @@ impl App {
         }
         let repository = self.repository(&landing.project).await?;
         let main = self.main_of(&landing.project).await?;
-        let commit = merge::reverse(&repository, &landing, &main.tip).await?;
+        let commit = merge::reverse(&repository, &landing, &CommitId::parse(&main.tip)?).await?.into();
         let request = landing::Request {
             project: landing.project.clone(),
             source: Source::Revert,
@@ -225,14 +225,14 @@ impl App {
     /// Records the landing in the queue, then pins its commit under a ref of its own.
     pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
         let repository = self.repository(&request.project).await?;
-        let commit = request.commit.clone();
+        let commit = CommitId::parse(&request.commit)?;
         let queued = self.submit(caller, Command::QueueLanding(request)).await?;
         let number = queued
             .iter()
             .find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
             .ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
         // Whatever becomes of its branch. Until here nothing could have deleted it: git keeps what nothing leads to for weeks.
-        flower_git::in_main(&repository).args(["update-ref", &pin(number), &commit]).run().await?;
+        Repo::main(&repository).set_ref(&pin(number), &commit).await?;
         // One that this one replaces may be running.
         self.stop_ended().await?;
         for recorded in &queued {
@@ -466,22 +466,19 @@ pub struct LandWish {
 
 /// What a branch has that MAIN has not.
 struct NewCommits {
-    tip: String,
+    tip: CommitId,
     /// First lines of up to two of its own commits.
     subjects: Vec<String>,
 }
 
 impl NewCommits {
     /// Nothing if MAIN has all of it.
-    async fn of(repository: &Repository, branch: &str, main: &str) -> Result<Option<NewCommits>, Problem> {
-        let exclude = format!("^{main}");
+    async fn of(repository: &Repository, branch: &RefName, main: &CommitId) -> Result<Option<NewCommits>, Problem> {
         // The branch's tip comes first, whatever the clocks said; a merge has two parents.
-        let args = ["log", "--format=%H%x1f%P%x1f%s", "--max-count=20", "--end-of-options", branch, &exclude, "--"];
-        let text = flower_git::in_main(repository).args(args).line().await?;
-        let lines: Vec<Vec<&str>> = text.lines().map(|line| line.splitn(3, '\u{1f}').collect()).collect();
-        let own = lines.iter().filter(|line| !line.get(1).is_some_and(|parents| parents.contains(' ')));
-        let subjects = own.filter_map(|line| line.get(2)).take(2).map(|subject| (*subject).to_owned()).collect();
-        Ok(lines.first().and_then(|line| line.first()).map(|tip| NewCommits { tip: (*tip).to_owned(), subjects }))
+        let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
+        let own = commits.iter().filter(|commit| commit.parents.len() < 2);
+        let subjects = own.take(2).map(|commit| commit.subject.clone()).collect();
+        Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))
     }
 
     /// What it is about: its only commit's first line, unless a secret is in it; or the worktree's name.

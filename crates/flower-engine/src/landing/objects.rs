@@ -3,6 +3,7 @@
 
 use flower_contract::error::Problem;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, Repo, TreeId};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
@@ -28,60 +29,35 @@ pub(super) struct Found {
 
 #[derive(Clone, Debug)]
 pub(super) struct Merge {
-    pub(super) commit: String,
-    pub(super) tree: String,
-    pub(super) parents: Vec<String>,
+    pub(super) commit: CommitId,
+    pub(super) tree: TreeId,
+    pub(super) parents: Vec<CommitId>,
 }
 
 /// Looks at everything that `commit` has and `main` has not.
 pub(super) async fn inspect(
     repository: &Repository,
-    main: &str,
-    commit: &str,
+    main: &CommitId,
+    commit: &CommitId,
     secrets: &[Vec<u8>],
 ) -> Result<Found, Problem> {
-    let exclude = format!("^{main}");
-    let limit = format!("--filter=blob:limit={LARGE}");
-    let args = ["rev-list", "--objects", "--no-object-names", &limit, "--filter-print-omitted"];
-    let listed = flower_git::in_main(repository).args(args).args([commit, &exclude]).deadline(DEADLINE).run().await?;
-    let mut found = Found::default();
-    let mut wanted = Vec::new();
-    for line in String::from_utf8_lossy(&listed.stdout).lines() {
-        if line.starts_with('~') {
-            found.large += 1;
-        } else {
-            wanted.extend_from_slice(line.as_bytes());
-            wanted.push(b'\n');
-        }
-    }
-    let output = flower_git::in_main(repository)
-        .args(["cat-file", "--batch", "--buffer"])
-        .input(wanted)
-        .deadline(DEADLINE)
-        .run()
-        .await?;
-    let mut rest = output.stdout.as_slice();
-    let cut = || Problem::bug("git's answer is cut");
-    while !rest.is_empty() {
-        let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(cut)?;
-        let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-        let words: Vec<&str> = head.split(' ').collect();
-        let [id, kind, size] = words[..] else { return Err(Problem::bug(format!("git answers `{head}`"))) };
-        let size: usize = size.parse().map_err(|_| cut())?;
-        let content = rest.get(end + 1..end + 1 + size).ok_or_else(cut)?;
-        rest = rest.get(end + 2 + size..).unwrap_or_default();
-        match kind {
-            "commit" => found.take_commit(id, content),
-            "tree" => found.take_tree(content, id.len() / 2),
+    let repo = Repo::main(repository).with_deadline(DEADLINE);
+    let new = repo.new_objects(commit, main, LARGE).await?;
+    let mut found = Found { large: new.large, ..Found::default() };
+    for object in repo.read_objects(&new.ids).await?.iter() {
+        let object = object?;
+        match object.kind {
+            "commit" => found.take_commit(&CommitId::parse(object.id)?, object.content)?,
+            "tree" => found.take_tree(object.content, object.id.len() / 2),
             _ => {}
         }
-        found.secret = found.secret || secrets.iter().any(|secret| contains(content, secret));
+        found.secret = found.secret || secrets.iter().any(|secret| contains(object.content, secret));
     }
     Ok(found)
 }
 
 impl Found {
-    fn take_commit(&mut self, id: &str, content: &[u8]) {
+    fn take_commit(&mut self, id: &CommitId, content: &[u8]) -> Result<(), GitError> {
         let text = String::from_utf8_lossy(content);
         let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
         let named = |key: &str| -> Vec<String> {
@@ -91,9 +67,11 @@ impl Found {
         if parents.len() < 2 {
             self.subjects.push(flower_core::text::cut(message.lines().next().unwrap_or_default(), 200));
         } else {
-            let tree = named("tree").into_iter().next().unwrap_or_default();
-            self.merges.push(Merge { commit: id.to_owned(), tree, parents });
+            let tree = TreeId::parse(&named("tree").into_iter().next().unwrap_or_default())?;
+            let parents = parents.iter().map(|parent| CommitId::parse(parent)).collect::<Result<_, _>>()?;
+            self.merges.push(Merge { commit: id.clone(), tree, parents });
         }
+        Ok(())
     }
 
     /// Modes and names as they are stored, before git makes them look harmless.
@@ -146,13 +124,9 @@ pub(super) async fn secrets(home: &crate::home::Home, repository: &Repository) -
     all.extend(std::fs::read_to_string(home.token()).ok().map(|token| token.trim().as_bytes().to_vec()));
     let entries = std::fs::read_dir(&repository.root).into_iter().flatten().flatten();
     let entries: Vec<_> = entries.filter(|entry| entry.file_name().as_bytes().starts_with(b".env")).collect();
-    let tracked = if entries.is_empty() {
-        Vec::new()
-    } else {
-        flower_git::in_main(repository).args(["ls-files", "-z", "--", ".env*"]).run().await?.stdout
-    };
+    let tracked = if entries.is_empty() { Vec::new() } else { Repo::main(repository).tracked(".env*").await? };
     // What is tracked is no secret, such as an example of it.
-    let is_tracked = |name: &OsStr| tracked.split(|&byte| byte == 0).any(|known| known == name.as_bytes());
+    let is_tracked = |name: &OsStr| tracked.iter().any(|known| known == name);
     for entry in entries.into_iter().filter(|entry| !is_tracked(&entry.file_name())) {
         let small = entry.metadata().is_ok_and(|found| found.is_file() && found.len() < 1 << 20);
         let Some(text) = small.then(|| std::fs::read_to_string(entry.path()).ok()).flatten() else { continue };

@@ -3,11 +3,11 @@
 use crate::App;
 use crate::projects::ProjectChoice;
 use crate::settings::Settings;
-use crate::worktrees::create::identity;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, ProposalView};
 use flower_core::Caller;
 use flower_core::landing::{self, Priority, Source};
+use flower_git::{CommitId, NewCommit, Repo};
 
 impl App {
     /// What flower would write, and why; nothing if the repository has its own.
@@ -15,18 +15,17 @@ impl App {
         let project = self.require_project(choice).await?;
         let repository = self.repository(&project).await?;
         let main = self.main_of(&project).await?;
-        let args = ["ls-tree", "-z", "--name-only", "--full-tree", &main.tip];
-        let names = flower_git::in_main(&repository).args(args).run().await?;
-        let names: Vec<String> = names.items().map(|item| String::from_utf8_lossy(item).into_owned()).collect();
+        let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
+        let top = repo.list_top(&tip).await?;
+        let names: Vec<String> = top.entries().map(|entry| entry.path.to_string_lossy().into_owned()).collect();
         if names.iter().any(|name| name == "flower.toml") {
             return Ok(ProposalView { project, exists: true, text: String::new(), found: Vec::new() });
         }
         let mut contents = Vec::new();
         for name in ["package.json", "composer.json", "Makefile", "pyproject.toml"] {
             if names.iter().any(|known| known == name) {
-                let object = format!("{}:{name}", main.tip);
-                let text = flower_git::in_main(&repository).args(["cat-file", "blob", &object]).output().await?;
-                contents.push((name, String::from_utf8_lossy(&text.stdout).into_owned()));
+                let text = repo.read_file(&tip, name).await?.unwrap_or_default();
+                contents.push((name, String::from_utf8_lossy(&text).into_owned()));
             }
         }
         let guess = guess(&names, &contents);
@@ -45,25 +44,14 @@ impl App {
         let project = self.require_project(choice).await?;
         let repository = self.repository(&project).await?;
         let main = self.main_of(&project).await?;
-        let blob =
-            flower_git::in_main(&repository).args(["hash-object", "-w", "--stdin"]).input(text.as_bytes().to_vec());
-        let blob = blob.line().await?;
-        let listed = flower_git::in_main(&repository).args(["ls-tree", "-z", "--full-tree", &main.tip]).run().await?;
-        let mut tree: Vec<u8> = Vec::new();
-        for item in listed.items().filter(|item| !item.ends_with(b"\tflower.toml")) {
-            tree.extend_from_slice(item);
-            tree.push(0);
-        }
-        tree.extend_from_slice(format!("100644 blob {blob}\tflower.toml\0").as_bytes());
-        let tree = flower_git::in_main(&repository).args(["mktree", "-z"]).input(tree).line().await?;
-        let same = format!("{}^{{tree}}", main.tip);
-        if flower_git::in_main(&repository).args(["rev-parse", "--verify", "--end-of-options", &same]).line().await?
-            == tree
-        {
+        let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
+        let tree = repo.tree_with_file(&tip, "flower.toml", text.as_bytes()).await?;
+        if repo.tree_of(&tip).await? == tree {
             return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
         }
-        let who = identity(&repository).await?;
-        let commit = super::commit(&repository, &tree, &[&main.tip], "Add flower.toml\n", None, &who).await?;
+        let (committer, message) = (repo.identity().await?, "Add flower.toml\n");
+        let new = NewCommit { tree: &tree, parents: &[&tip], message, committer: &committer, author: None };
+        let commit = repo.durable().commit_tree(new).await?.into();
         let request = landing::Request {
             project,
             source: Source::Settings,

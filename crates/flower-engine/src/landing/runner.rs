@@ -6,14 +6,14 @@ use super::merge::{self, Merged, NotMerged};
 use super::{candidate_pin, pins};
 use crate::App;
 use crate::failpoint;
-use crate::main_branch::{MainTurn, Moved, Since, Target, exists, served};
+use crate::main_branch::{MainTurn, Moved, Since, Target, served};
 use crate::settings::Settings;
-use crate::worktrees::create::identity;
 use crate::worktrees::facts::{self, Facts};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::landing::{Source, State, Step, Verdict};
 use flower_core::{Caller, Command, Landing, Main};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, RefUpdates, Repo};
 use flower_store::landings;
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -145,7 +145,9 @@ impl App {
         }
         let turn = self.main_turn(&landing.project).await?;
         let repository = turn.repository.clone();
-        let onto = self.main_of(&landing.project).await?.tip;
+        let repo = Repo::main(&repository);
+        let onto = CommitId::parse(&self.main_of(&landing.project).await?.tip)?;
+        let commit = CommitId::parse(&landing.commit)?;
         // MAIN is for others again as soon as it was looked at: the rest can take long.
         let look = async {
             let looked = self.check_main(&turn).await;
@@ -155,9 +157,9 @@ impl App {
         // Nothing of this depends on the others.
         let (merged, found, facts, identity, looked) = tokio::join!(
             merge::merge_onto(&repository, &onto, &landing),
-            self.inspect(&repository, &onto, &landing.commit),
+            self.inspect(&repository, &onto, &commit),
             self.facts_of(&landing.project),
-            identity(&repository),
+            repo.identity(),
             look,
         );
         let (main, seen) = looked?;
@@ -168,7 +170,7 @@ impl App {
             // The policy says in words what it waits for.
             _ => return Ok(End::Put(String::new())),
         };
-        if merged.is_err() && !exists(&repository, &landing.commit).await? {
+        if merged.is_err() && !repo.has_commit(&commit).await? {
             let why = format!("the commit {} is gone from the repository", landing.commit);
             return self.reject(&landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await;
         }
@@ -199,9 +201,9 @@ impl App {
         // Nothing else leads to it yet, and somebody may tidy up while it is checked.
         let dropped = if landing.waived { Vec::new() } else { settings.dropped_checks(&facts.settings) };
         if !settings.checks.0.is_empty() || !dropped.is_empty() {
-            flower_git::in_main(&repository).args(["update-ref", &candidate_pin(number), &candidate]).run().await?;
+            repo.set_ref(&candidate_pin(number), &candidate).await?;
         }
-        let step = Step::Begin { onto: onto.clone(), merge_commit: candidate };
+        let step = Step::Begin { onto: onto.to_string(), merge_commit: candidate.into() };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.begun");
         let checks = checks::planned(&settings, dropped);
@@ -246,7 +248,7 @@ impl App {
         turn: &MainTurn,
         landing: &Landing,
         main: &Main,
-        old: &str,
+        old: &CommitId,
         target: &Target<'_>,
         merged: &Merged,
         unchecked: bool,
@@ -261,7 +263,7 @@ impl App {
             // where it was, and of files only those that nobody has edited.
             true => {
                 let is_out = facts::head_branch(&turn.repository).as_deref() == Some(main.branch.as_str());
-                let tip = (is_out || landing.source == Source::Adopted).then(|| old.to_owned());
+                let tip = (is_out || landing.source == Source::Adopted).then(|| old.clone());
                 (self.main_of(&turn.project).await?, tip)
             }
             false => {
@@ -272,7 +274,7 @@ impl App {
         if now.frozen.is_some() {
             return Ok(End::Put("the queue was frozen during its checks".to_owned()));
         }
-        if now.tip != main.tip || tip.as_deref() != Some(old) {
+        if now.tip != main.tip || tip.as_ref() != Some(old) {
             return Ok(End::Again);
         }
         if now.alarm.is_some() && landing.source != Source::Adopted {
@@ -291,15 +293,16 @@ impl App {
             return self.reject(landing, Verdict::Gate, why, in_the_way, Vec::new()).await;
         }
         let Target::Verified(verified) = target else { return Err(Problem::bug("a landing goes forward")) };
-        let adopted = match old == main.tip {
+        let is_recorded = old.as_str() == main.tip;
+        let adopted = match is_recorded {
             true => Vec::new(),
             false => served::changes(&turn.repository, old, verified.commit()).await?,
         };
-        let changes = if old == main.tip { &merged.changes } else { &adopted };
+        let changes = if is_recorded { &merged.changes } else { &adopted };
         if self.move_main(turn, &now, old, target, changes).await? == Moved::Elsewhere {
             return Ok(End::Again);
         }
-        let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_owned());
+        let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_string());
         let step = Step::Land { onto, merge_commit, note: verified.note(), commands: verified.commands() };
         self.submit(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.recorded");
@@ -326,7 +329,7 @@ impl App {
         &self,
         repository: &Repository,
         landing: &Landing,
-        onto: &str,
+        onto: &CommitId,
         not: NotMerged,
     ) -> Result<End, Problem> {
         let names = |paths: &[OsString]| -> Vec<String> {
@@ -343,10 +346,10 @@ impl App {
                 self.reject(landing, Verdict::Gate, why, paths, Vec::new()).await
             }
             NotMerged::Conflict { paths, base } => {
-                let commits = merge::touched_by(repository, base.as_deref(), onto, &paths).await.unwrap_or_default();
+                let commits = merge::touched_by(repository, base.as_ref(), onto, &paths).await.unwrap_or_default();
                 let mut landed_there = Vec::new();
                 for commit in commits {
-                    let found = self.store.read(move |conn| landings::by_merge_commit(conn, &commit)).await?;
+                    let found = self.store.read(move |conn| landings::by_merge_commit(conn, commit.as_str())).await?;
                     landed_there.extend(found.map(|landing| (landing.number, landing.title)));
                 }
                 let there: Vec<String> =
@@ -390,9 +393,10 @@ impl App {
     /// Lets go of what was kept for a landing that has ended.
     pub(super) async fn unpin(&self, landing: &Landing) {
         let Ok(repository) = self.repository(&landing.project).await else { return };
-        let lines = pins(landing.number).map(|pin| format!("delete {pin}")).to_vec();
-        if let Err(problem) = crate::worktrees::refs::update_refs(&repository, lines).await {
-            tracing::debug!("landing {}: {}", landing.number, problem.message);
+        let mut updates = RefUpdates::new();
+        pins(landing.number).iter().for_each(|pin| updates.delete(pin));
+        if let Err(error) = Repo::main(&repository).update_refs(updates).await {
+            tracing::debug!("landing {}: {error}", landing.number);
         }
     }
 
@@ -432,7 +436,8 @@ async fn settings_of(repository: &Repository, merged: &Merged, facts: &Facts) ->
     if !merged.changes.iter().any(|change| change.path == "flower.toml") {
         return Ok(facts.settings.clone());
     }
-    let object = format!("{}:flower.toml", merged.tree);
-    let output = flower_git::in_main(repository).args(["cat-file", "blob", &object]).output().await?;
-    if output.code == 0 { Settings::parse(&String::from_utf8_lossy(&output.stdout)) } else { Ok(Settings::default()) }
+    match Repo::main(repository).read_file(&merged.tree, "flower.toml").await? {
+        Some(text) => Settings::parse(&String::from_utf8_lossy(&text)),
+        None => Ok(Settings::default()),
+    }
 }

@@ -5,11 +5,12 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::HistoryEntry;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, Log, Repo};
 use flower_store::landings;
 
 /// One first-parent commit of MAIN, with what flower wrote below it.
 pub(super) struct Line {
-    pub(super) commit: String,
+    pub(super) commit: CommitId,
     pub(super) at: String,
     pub(super) author: String,
     pub(super) subject: String,
@@ -23,8 +24,8 @@ impl App {
         let repository = self.repository(&project).await?;
         let main = self.main_of(&project).await?;
         let mut entries = Vec::new();
-        for line in first_parents(&repository, &main.tip, limit).await? {
-            let of = line.commit.clone();
+        for line in first_parents(&repository, &CommitId::parse(&main.tip)?, limit).await? {
+            let of = line.commit.to_string();
             // What flower itself recorded counts; trailers only lead there.
             let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
             let landing = recorded.as_ref().map(|landing| landing.number).or(line.landing);
@@ -32,7 +33,7 @@ impl App {
             let worktree = recorded.as_ref().and_then(|landing| landing.worktree.clone());
             let briefs = recorded.map_or(line.briefs, |landing| landing.briefs);
             entries.push(HistoryEntry {
-                commit: line.commit,
+                commit: line.commit.into(),
                 at: line.at,
                 author: line.author,
                 title: line.subject,
@@ -46,19 +47,17 @@ impl App {
     }
 }
 
-pub(super) async fn first_parents(repository: &Repository, tip: &str, limit: u64) -> Result<Vec<Line>, Problem> {
-    let count = format!("--max-count={limit}");
-    let format = "--format=%H%x1f%cI%x1f%an%x1f%s%x1f%(trailers:key=Flower-Landing,valueonly,separator=%x2C)%x1f%(trailers:key=Flower-Brief,valueonly,separator=%x2C)";
-    let args = ["log", "--first-parent", "-z", &count, format, "--end-of-options", tip, "--"];
-    let output = flower_git::in_main(repository).args(args).run().await?;
-    let numbers = |text: &str| text.split(',').filter_map(|n| n.trim().parse().ok()).collect::<Vec<u64>>();
-    let line = |item: &[u8]| {
-        let text = String::from_utf8_lossy(item).into_owned();
-        let mut parts = text.trim().split('\u{1f}').map(str::to_owned);
-        let mut next = || parts.next().unwrap_or_default();
-        let (commit, at, author, subject) = (next(), next(), next(), next());
-        let (landing, briefs) = (numbers(&next()).first().copied(), numbers(&next()));
-        Line { commit, at, author, subject, landing, briefs }
+pub(super) async fn first_parents(repository: &Repository, tip: &CommitId, limit: u64) -> Result<Vec<Line>, Problem> {
+    let log = Log::of(tip, limit).first_parent().trailers(&["Flower-Landing", "Flower-Brief"]);
+    let numbers = |text: Option<String>| -> Vec<u64> {
+        text.unwrap_or_default().split(',').filter_map(|number| number.trim().parse().ok()).collect()
     };
-    Ok(output.items().map(line).collect())
+    let entries = Repo::main(repository).log(&log).await?.into_iter();
+    let line = entries.map(|entry| {
+        let mut trailers = entry.trailers.into_iter();
+        let (landing, briefs) = (numbers(trailers.next()).first().copied(), numbers(trailers.next()));
+        let (commit, at, author, subject) = (entry.commit, entry.at, entry.author, entry.subject);
+        Line { commit, at, author, subject, landing, briefs }
+    });
+    Ok(line.collect())
 }

@@ -18,13 +18,13 @@ use super::projects::ProjectChoice;
 use super::settings::Objects;
 use super::worktrees::facts::SettingsProblem;
 use super::worktrees::observe::READS_EVERYTHING;
-use super::worktrees::refs::tip;
 use flower_contract::error::Problem;
 use flower_contract::view::{AlarmView, MainSummary, MainView, PushView};
 use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, RefName, Repo};
 use flower_store::landings;
 use std::fs;
 use std::time::Duration;
@@ -39,7 +39,7 @@ const STATUS: Duration = Duration::from_secs(5 * 60);
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// Where its branch is, if there is one.
-    pub(crate) tip: Option<String>,
+    pub(crate) tip: Option<CommitId>,
     /// The branch that is checked out.
     pub(crate) head: Option<String>,
     /// Files that are not as the branch has them.
@@ -48,24 +48,21 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) async fn look(repository: &Repository, branch: &str) -> Result<Seen, Problem> {
-        let full = format!("refs/heads/{branch}");
-        let (status, tip) = tokio::join!(
-            flower_git::in_main(repository).args(flower_git::UNCOMMITTED).deadline(STATUS).run(),
-            tip(repository, &full)
-        );
-        let name = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
-        let dirty = status?.items().take(MOST_FILES + 1).map(name).collect();
+        let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
+        let for_status = repo.clone().with_deadline(STATUS);
+        let (paths, tip) = tokio::join!(for_status.uncommitted(), repo.tip(&branch));
+        let dirty = paths?.iter().take(MOST_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
         Ok(Seen { tip: tip?, head: super::worktrees::facts::head_branch(repository), dirty })
     }
 
     /// What is wrong, if anything, with the evidence in words.
     pub(crate) fn alarm(&self, main: &Main) -> Option<(Alarm, String)> {
         let branch = &main.branch;
-        let short = |commit: &str| commit.get(..12).unwrap_or(commit).to_owned();
         match &self.tip {
             None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
-            Some(tip) if *tip != main.tip => {
-                let text = format!("somebody moved MAIN's branch from {} to {}", short(&main.tip), short(tip));
+            Some(tip) if tip.as_str() != main.tip => {
+                let from = main.tip.get(..12).unwrap_or(&main.tip);
+                let text = format!("somebody moved MAIN's branch from {from} to {}", tip.short());
                 return Some((Alarm::Moved, text));
             }
             Some(_) => {}
@@ -104,7 +101,7 @@ impl App {
         }
         let facts = self.facts_of(project).await?;
         let branch = facts.main_branch;
-        let step = Step::Record { branch: branch.clone(), tip: facts.main_tip };
+        let step = Step::Record { branch: branch.clone(), tip: facts.main_tip.into() };
         self.submit(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
         // One that had no commits when it became a project gets its fence here.
         if let Err(problem) = hook::put_up(&self.repository(project).await?, &branch) {
@@ -143,7 +140,7 @@ impl App {
         }
         let step = match (seen.alarm(&main), &main.alarm) {
             (Some((what, text)), _) => {
-                let found = if what == Alarm::Dirty { None } else { seen.tip.clone() };
+                let found = if what == Alarm::Dirty { None } else { seen.tip.clone().map(String::from) };
                 Step::Alarm { what, found, text, files: seen.dirty.clone() }
             }
             // What was only edited, and is as before, needs nobody. A branch that moved does.
@@ -186,7 +183,7 @@ impl App {
         Ok(MainView {
             project: turn.project.clone(),
             branch: main.branch,
-            tip: seen.tip,
+            tip: seen.tip.map(String::from),
             recorded_tip: main.tip,
             state: state.to_owned(),
             reason: main.alarm.as_ref().map(|alarm| alarm.text.clone()).or_else(|| main.frozen.clone()),
@@ -274,12 +271,6 @@ impl App {
         self.halt_agents(caller, &why).await?;
         Ok(halted)
     }
-}
-
-/// Whether a commit can be found in the repository.
-pub(crate) async fn exists(repository: &Repository, commit: &str) -> Result<bool, Problem> {
-    let object = format!("{commit}^{{commit}}");
-    Ok(flower_git::in_main(repository).args(["cat-file", "-e", &object]).output().await?.code == 0)
 }
 
 /// The folder of hooks that git uses here, unless somebody chose another.

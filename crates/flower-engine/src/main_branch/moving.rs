@@ -4,15 +4,15 @@
 //! on disk before the branch moves. The branch itself is the only commit point: after a crash, recovery asks git where the
 //! branch is, and finishes the move if it has happened.
 
-use super::served::{self, Change, Staged};
+use super::served::{self, Staged};
 use crate::App;
 use crate::failpoint;
 use crate::landing::VerifiedCommit;
-use crate::worktrees::refs::tip;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::landing::Step;
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
+use flower_git::{Change, CommitId, MainBranch, Repo};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,14 +53,27 @@ pub(crate) enum Since {
 #[derive(Debug, Serialize, Deserialize)]
 struct Journal {
     branch: String,
-    old: String,
-    new: String,
+    old: CommitId,
+    new: CommitId,
     landing: Option<u64>,
     note: Option<String>,
     #[serde(default)]
     commands: Option<String>,
     /// What MAIN was before, if not what its branch said: the tip that the log had.
     onto: String,
+}
+
+impl MainTurn {
+    /// Makes MAIN's branch again where the log has it, after it was deleted.
+    pub(super) async fn recreate_branch(&self, main: &Main) -> Result<(), Problem> {
+        let tip = CommitId::parse(&main.tip)?;
+        Ok(MainBranch::of(&self.repository, &main.branch)?.recreate(&tip).await?)
+    }
+
+    /// Makes MAIN's branch the one that is checked out.
+    pub(super) async fn attach_head(&self, main: &Main) -> Result<(), Problem> {
+        Ok(MainBranch::of(&self.repository, &main.branch)?.attach_head().await?)
+    }
 }
 
 impl App {
@@ -76,18 +89,18 @@ impl App {
         &self,
         turn: &MainTurn,
         main: &Main,
-        old: &str,
+        old: &CommitId,
         target: &Target<'_>,
         changes: &[Change],
     ) -> Result<Moved, Problem> {
         let (new, verified) = match target {
-            Target::Verified(verified) => (verified.commit(), Some(verified)),
-            Target::Recorded(main) => (main.tip.as_str(), None),
+            Target::Verified(verified) => (verified.commit().clone(), Some(verified)),
+            Target::Recorded(main) => (CommitId::parse(&main.tip)?, None),
         };
         let journal = Journal {
             branch: main.branch.clone(),
-            old: old.to_owned(),
-            new: new.to_owned(),
+            old: old.clone(),
+            new: new.clone(),
             landing: verified.map(|verified| verified.landing()),
             note: verified.and_then(|verified| verified.note()),
             commands: verified.and_then(|verified| verified.commands()),
@@ -102,29 +115,27 @@ impl App {
         }
         served::require_index(&turn.repository).await?;
         failpoint::here("main.before_journal");
-        let branch = format!("refs/heads/{}", main.branch);
+        let branch = MainBranch::of(&turn.repository, &main.branch)?;
         let swap = async {
             self.write_journal(&turn.project, &journal)?;
             failpoint::here("main.journal");
-            let args = ["update-ref", "-m", "flower: landing", &branch, new, old];
-            Ok::<_, Problem>(flower_git::in_main(&turn.repository).args(args).output().await?)
+            Ok::<_, Problem>(branch.swap(old, &new).await?)
         };
         // What the checkout is to be is made ready beside it meanwhile; whatever moves it begins with the branch.
-        let (staged, swap) = tokio::join!(Staged::prepare(&turn.repository, old, new, changes), swap);
-        let swap = swap?;
-        if swap.code != 0 {
+        let (staged, swap) = tokio::join!(Staged::prepare(&turn.repository, old, &new, changes), swap);
+        if let Err(stderr) = swap? {
             self.close_journal(&turn.project);
-            if tip(&turn.repository, &branch).await?.as_deref() != Some(old) {
+            if Repo::main(&turn.repository).tip(branch.name()).await?.as_ref() != Some(old) {
                 return Ok(Moved::Elsewhere);
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,
-                format!("git does not move `{}`: {}", main.branch, swap.stderr),
+                format!("git does not move `{}`: {stderr}", main.branch),
                 "is another git at work there? `flower doctor` looks for locks that nobody holds",
             ));
         }
         failpoint::here("main.moved");
-        let left = served::bring(&self.home, &turn.repository, staged, (old, new), changes).await?;
+        let left = served::bring(&self.home, &turn.repository, staged, (old, &new), changes).await?;
         failpoint::here("main.tree");
         Ok(Moved::Yes { left })
     }
@@ -144,14 +155,12 @@ impl App {
     pub(crate) async fn recover_main(&self, project: &str, since: Since) -> Result<(), Problem> {
         let turn = self.main_turn(project).await?;
         let Some(journal) = self.read_journal(project) else { return Ok(()) };
-        let branch = format!("refs/heads/{}", journal.branch);
-        let landed = match tip(&turn.repository, &branch).await? {
+        let repo = Repo::main(&turn.repository);
+        let branch = MainBranch::of(&turn.repository, &journal.branch)?;
+        let landed = match repo.tip(branch.name()).await? {
             Some(now) if now == journal.new => true,
-            Some(now) => {
-                let args = ["merge-base", "--is-ancestor", &journal.new, &now];
-                // Somebody went on from it, or from elsewhere.
-                flower_git::in_main(&turn.repository).args(args).succeeds().await.unwrap_or(false)
-            }
+            // Somebody went on from it, or from elsewhere.
+            Some(now) => repo.is_ancestor(&journal.new, &now).await.unwrap_or(false),
             None => false,
         };
         if landed {
@@ -167,8 +176,8 @@ impl App {
             let staged = Staged::prepare(&turn.repository, &journal.old, &journal.new, &changes).await;
             served::bring(&self.home, &turn.repository, staged, (&journal.old, &journal.new), &changes).await?;
             if let Some(number) = journal.landing {
-                let Journal { onto, new: merge_commit, note, commands, .. } = journal;
-                let step = Step::Land { onto, merge_commit, note, commands };
+                let Journal { onto, new, note, commands, .. } = journal;
+                let step = Step::Land { onto, merge_commit: new.into(), note, commands };
                 self.submit(&Caller::system(), Command::Landing { number, step }).await?;
             }
         }

@@ -4,10 +4,8 @@
 use super::served::{self, RemoveOnDrop, scratch_index};
 use super::{MainTurn, Moved, SAVED, Seen, Target};
 use crate::App;
-use crate::landing::{commit, is_ancestor};
 use crate::projects::ProjectChoice;
 use crate::worktrees::NewWorktree;
-use crate::worktrees::create::identity;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, MainView, RescueView};
 use flower_core::landing::{self, Priority, Source};
@@ -15,6 +13,7 @@ use flower_core::main_branch::{Alarm, Settlement, Step};
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
+use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::fs;
 use std::time::Duration;
 
@@ -28,7 +27,7 @@ impl App {
         let turn = self.main_turn(&project).await?;
         let (main, seen) = self.check_main(&turn).await?;
         let refused = |message: String, hint: &str| Err(Problem::new(ProblemKind::Refused, message, hint));
-        let Some(found) = seen.tip.clone().filter(|tip| *tip != main.tip) else {
+        let Some(found) = seen.tip.clone().filter(|tip| tip.as_str() != main.tip) else {
             return match &main.alarm {
                 Some(alarm) if alarm.what == Alarm::Dirty => refused(
                     "nothing was committed in MAIN; files are changed".into(),
@@ -40,20 +39,20 @@ impl App {
                 }
             };
         };
-        if is_ancestor(&turn.repository, &found, &main.tip).await? {
+        let repo = Repo::main(&turn.repository);
+        if repo.is_ancestor(&found, &CommitId::parse(&main.tip)?).await? {
             return refused(
                 "MAIN's branch was moved back; there is nothing new in it".into(),
                 "put it right: `flower main restore`",
             );
         }
-        let subject = ["log", "--max-count=1", "--format=%s", "--end-of-options", &found];
-        let subject = flower_git::in_main(&turn.repository).args(subject).line().await?;
+        let subject = repo.subject(&found).await?;
         let request = landing::Request {
             project,
             source: Source::Adopted,
             worktree: None,
             worktree_number: None,
-            commit: found,
+            commit: found.into(),
             title: flower_core::text::cut(&format!("Adopt: {subject}"), 200),
             briefs: Vec::new(),
             priority: Priority::High,
@@ -70,14 +69,14 @@ impl App {
         let turn = self.main_turn(&project).await?;
         let (main, seen) = self.check_main(&turn).await?;
         let kept = self.save(&turn, &seen).await?;
-        self.put_back_main(&turn, &main, &seen, kept.as_deref()).await?;
+        self.put_back_main(&turn, &main, &seen, kept.as_ref()).await?;
         let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
         self.submit(caller, Command::Main { project: project.clone(), step }).await?;
         self.landings.wake();
         let (main, seen) = self.check_main(&turn).await?;
         let mut view = self.view_main(&turn, main, seen).await?;
         if let Some(kept) = kept {
-            view.notes.insert(0, format!("what was there is kept as {}", kept_ref(&kept)));
+            view.notes.insert(0, format!("what was there is kept as {}", kept_ref(&kept)?));
         }
         Ok(view)
     }
@@ -102,8 +101,8 @@ impl App {
                     "`flower main` shows how it stands",
                 ));
             };
-            let files = served::changes(&turn.repository, &main.tip, &kept).await?;
-            (kept, files.iter().map(served::Change::name).collect::<Vec<_>>())
+            let files = served::changes(&turn.repository, &CommitId::parse(&main.tip)?, &kept).await?;
+            (kept, files.iter().map(Change::name).collect::<Vec<_>>())
         };
         let name = match name {
             Some(name) => name,
@@ -114,7 +113,7 @@ impl App {
             name,
             kind: WorktreeKind::Ephemeral,
             seal: if self.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
-            from: Some(kept.clone()),
+            from: Some(kept.to_string()),
             brief: None,
             no_setup: true,
             lfs_pointers: true,
@@ -136,8 +135,8 @@ impl App {
         let taken: Vec<String> = self.live_worktrees(project).await?.into_iter().map(|w| w.name).collect();
         let repository = self.repository(project).await?;
         for name in (1..1_000).map(|n| format!("rescue-{n}")) {
-            let branch = format!("refs/heads/{}", flower_core::worktree::branch(&name));
-            if !taken.contains(&name) && crate::worktrees::refs::tip(&repository, &branch).await?.is_none() {
+            let branch = OwnRef::branch(&flower_core::worktree::branch(&name))?;
+            if !taken.contains(&name) && Repo::main(&repository).tip(&branch).await?.is_none() {
                 return Ok(name);
             }
         }
@@ -145,28 +144,24 @@ impl App {
     }
 
     /// Commits everything that is in MAIN's checkout, through an index of its own, and keeps it. Nothing if there is nothing new.
-    async fn save(&self, turn: &MainTurn, seen: &Seen) -> Result<Option<String>, Problem> {
-        let repository = &turn.repository;
-        let main = self.main_of(&turn.project).await?;
+    async fn save(&self, turn: &MainTurn, seen: &Seen) -> Result<Option<CommitId>, Problem> {
+        let repo = Repo::main(&turn.repository);
+        let main = CommitId::parse(&self.main_of(&turn.project).await?.tip)?;
         // What the checkout is based on, which need not be MAIN's branch.
-        let head = flower_git::in_main(repository)
-            .args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])
-            .output()
-            .await?;
-        let head = if head.code == 0 { head.line() } else { main.tip.clone() };
+        let head = repo.head().await?.unwrap_or_else(|| main.clone());
         let mut kept = None;
         if !seen.dirty.is_empty() {
-            let tree = tree_of_checkout(&self.home, repository).await?;
-            let identity = identity(repository).await?;
-            let text = "Changes that were made in MAIN by hand\n";
-            let commit = commit(repository, &tree, &[&head], text, None, &identity).await?;
-            kept = Some(commit);
-        } else if head != main.tip {
+            let tree = tree_of_checkout(&self.home, &turn.repository).await?;
+            let committer = repo.identity().await?;
+            let message = "Changes that were made in MAIN by hand\n";
+            let new = NewCommit { tree: &tree, parents: &[&head], message, committer: &committer, author: None };
+            kept = Some(repo.clone().durable().commit_tree(new).await?);
+        } else if head != main {
             kept = Some(head);
         }
-        let tip = seen.tip.clone().filter(|tip| *tip != main.tip && Some(tip) != kept.as_ref());
+        let tip = seen.tip.clone().filter(|tip| *tip != main && Some(tip) != kept.as_ref());
         for commit in kept.iter().chain(&tip) {
-            flower_git::in_main(repository).args(["update-ref", &kept_ref(commit), commit]).run().await?;
+            repo.set_ref(&kept_ref(commit)?, commit).await?;
         }
         Ok(kept.or(tip))
     }
@@ -177,13 +172,14 @@ impl App {
         turn: &MainTurn,
         main: &Main,
         seen: &Seen,
-        saved: Option<&str>,
+        saved: Option<&CommitId>,
     ) -> Result<Vec<String>, Problem> {
         let repository = &turn.repository;
+        let recorded = CommitId::parse(&main.tip)?;
         let mut left = Vec::new();
         match &seen.tip {
-            Some(tip) if *tip != main.tip => {
-                let changes = served::changes(repository, tip, &main.tip).await?;
+            Some(tip) if *tip != recorded => {
+                let changes = served::changes(repository, tip, &recorded).await?;
                 match self.move_main(turn, main, tip, &Target::Recorded(main), &changes).await? {
                     Moved::Yes { .. } => self.close_journal(&turn.project),
                     Moved::Elsewhere => {
@@ -196,27 +192,20 @@ impl App {
                 }
             }
             Some(_) => {}
-            None => {
-                let branch = format!("refs/heads/{}", main.branch);
-                flower_git::in_main(repository).args(["update-ref", &branch, &main.tip, ""]).run().await?;
-            }
+            None => turn.recreate_branch(main).await?,
         }
         if seen.head.as_ref() != Some(&main.branch) {
-            let branch = format!("refs/heads/{}", main.branch);
-            flower_git::in_main(repository)
-                .args(["symbolic-ref", "-m", "flower: restore", "HEAD", &branch])
-                .run()
-                .await?;
+            turn.attach_head(main).await?;
         }
         if let Some(saved) = saved {
-            left = served::put_back(&self.home, repository, saved, &main.tip).await?;
+            left = served::put_back(&self.home, repository, saved, &recorded).await?;
         }
         Ok(left)
     }
 }
 
 /// Everything that git would add, as a tree; the operator's own index stays as it is.
-async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> Result<String, Problem> {
+async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> Result<TreeId, Problem> {
     let index = scratch_index(home);
     let _remove = RemoveOnDrop(index.clone());
     // With what is known of the files, so that not all of them are read again.
@@ -224,12 +213,12 @@ async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> 
     if own.exists() {
         fs::copy(&own, &index).map_err(|error| crate::home::problem(&own, &error))?;
     }
-    let at_index = || flower_git::in_main(repository).env("GIT_INDEX_FILE", &index).deadline(ADDING);
-    at_index().args(["add", "--all", "--", "."]).run().await?;
-    Ok(at_index().args(["write-tree"]).line().await?)
+    let repo = Repo::main(repository).with_index(&index).with_deadline(ADDING);
+    repo.add_all().await?;
+    Ok(repo.write_tree().await?)
 }
 
 /// Where something that was found in MAIN stays.
-fn kept_ref(commit: &str) -> String {
-    format!("{SAVED}/{commit}")
+fn kept_ref(commit: &CommitId) -> Result<OwnRef, Problem> {
+    Ok(OwnRef::parse(&format!("{SAVED}/{commit}"))?)
 }

@@ -7,11 +7,11 @@ use crate::home::Home;
 use crate::worktrees::disk;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::repository::Repository;
+use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, Treeish};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -22,46 +22,19 @@ const CHECKOUT: Duration = Duration::from_secs(30 * 60);
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(250);
 
-/// One path that differs between two commits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
-    /// As git has it: `A`dded, `D`eleted, `M`odified, `T` for another type.
-    pub(crate) kind: char,
-    pub(crate) mode: String,
-    pub(crate) blob: String,
-    pub(crate) path: OsString,
-}
-
-impl Change {
-    pub(crate) fn name(&self) -> String {
-        self.path.to_string_lossy().into_owned()
-    }
-}
-
 /// What differs, without any guess about renames.
-pub(crate) async fn changes(repository: &Repository, from: &str, to: &str) -> Result<Vec<Change>, Problem> {
-    let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options", from, to];
-    let output = flower_git::in_main(repository).args(args).deadline(CHECKOUT).run().await?;
-    let mut items = output.items();
-    let mut changes = Vec::new();
-    while let (Some(head), Some(path)) = (items.next(), items.next()) {
-        // `:100644 100755 old new M`
-        let head = String::from_utf8_lossy(head);
-        let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
-        let [_, mode, _, blob, kind] = words[..] else { return Err(Problem::bug("git's list of changes is cut")) };
-        changes.push(Change {
-            kind: kind.chars().next().unwrap_or('X'),
-            mode: mode.to_owned(),
-            blob: blob.to_owned(),
-            path: OsStr::from_bytes(path).to_owned(),
-        });
-    }
-    Ok(changes)
+pub(crate) async fn changes(
+    repository: &Repository,
+    from: &impl Treeish,
+    to: &impl Treeish,
+) -> Result<Vec<Change>, Problem> {
+    Ok(Repo::main(repository).with_deadline(CHECKOUT).diff_trees(from, to).await?)
 }
 
 /// Files that would be overwritten although they are not git's, ignored ones such as `.env` among them.
 pub(crate) fn in_the_way(repository: &Repository, changes: &[Change]) -> Vec<String> {
-    let gone: HashSet<&Path> = changes.iter().filter(|c| c.kind == 'D').map(|c| Path::new(&c.path)).collect();
+    let gone: HashSet<&Path> =
+        changes.iter().filter(|c| c.kind == ChangeKind::Deleted).map(|c| Path::new(&c.path)).collect();
     let blocks = |path: &Path| {
         let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
         // A file that becomes a folder goes with the same landing.
@@ -72,7 +45,7 @@ pub(crate) fn in_the_way(repository: &Repository, changes: &[Change]) -> Vec<Str
         });
         (there && !becomes_file(repository, path, &gone)) || file_above.is_some()
     };
-    let added = changes.iter().filter(|change| change.kind == 'A');
+    let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
     added.filter(|change| blocks(Path::new(&change.path))).map(Change::name).collect()
 }
 
@@ -98,7 +71,7 @@ pub(crate) async fn bring(
     home: &Home,
     repository: &Repository,
     staged: Result<Option<Staged<'_>>, Problem>,
-    (from, to): (&str, &str),
+    (from, to): (&CommitId, &CommitId),
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
     if in_the_way(repository, changes).is_empty() {
@@ -117,10 +90,9 @@ pub(crate) async fn bring(
     one_by_one(home, repository, from, to, changes).await
 }
 
-async fn by_git(repository: &Repository, from: &str, to: &str) -> Result<(), Problem> {
+async fn by_git(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
     wait_for_index(repository).await;
-    flower_git::in_main(repository).args(["read-tree", "-m", "-u", from, to]).deadline(CHECKOUT).run().await?;
-    Ok(())
+    Ok(Repo::main(repository).with_deadline(CHECKOUT).move_checkout(from, to).await?)
 }
 
 /// A file that is written, replaced or deleted, and nothing more difficult.
@@ -128,10 +100,10 @@ fn is_plain(repository: &Repository, change: &Change) -> bool {
     let Some(place) = disk::place(&repository.root, Path::new(&change.path)) else { return false };
     let found = fs::symlink_metadata(&place);
     match change.kind {
-        'A' => found.is_err() && change.mode.starts_with("100"),
-        'M' => found.is_ok_and(|found| found.is_file()) && change.mode.starts_with("100"),
-        'D' => found.is_ok_and(|found| found.is_file()),
-        _ => false,
+        ChangeKind::Added => found.is_err() && change.mode.starts_with("100"),
+        ChangeKind::Modified => found.is_ok_and(|found| found.is_file()) && change.mode.starts_with("100"),
+        ChangeKind::Deleted => found.is_ok_and(|found| found.is_file()),
+        ChangeKind::Retyped | ChangeKind::Other => false,
     }
 }
 
@@ -147,8 +119,8 @@ impl<'a> Staged<'a> {
     /// Nothing, if it is more difficult than files that are written, replaced or deleted. Touches nothing that anybody sees.
     pub(crate) async fn prepare(
         repository: &'a Repository,
-        from: &str,
-        to: &str,
+        from: &CommitId,
+        to: &CommitId,
         changes: &[Change],
     ) -> Result<Option<Staged<'a>>, Problem> {
         if !changes.iter().all(|change| is_plain(repository, change)) {
@@ -163,13 +135,11 @@ impl<'a> Staged<'a> {
         let staged = Staged { index, folder, before };
         let (index, folder) = (&staged.index, &staged.folder);
         // Says if anything that changes is not as the old commit has it.
-        index.git().args(["read-tree", "-m", from, to]).run().await?;
-        let new = changes.iter().filter(|change| change.kind != 'D');
-        let list = new.map(|change| change.path.as_os_str()).collect::<Vec<_>>().join(OsStr::new("\0"));
-        if !list.is_empty() {
-            let prefix = format!("--prefix={}/", folder.display());
-            let write = index.git().args(["checkout-index", "--quiet", &prefix, "-z", "--stdin"]);
-            write.input(list.as_bytes().to_vec()).run().await?;
+        index.repo().move_index(from, to).await?;
+        let new = changes.iter().filter(|change| change.kind != ChangeKind::Deleted);
+        let new: Vec<&OsStr> = new.map(|change| change.path.as_os_str()).collect();
+        if !new.is_empty() {
+            index.repo().export_files(&new, folder).await?;
         }
         Ok(Some(staged))
     }
@@ -177,11 +147,11 @@ impl<'a> Staged<'a> {
     /// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
     /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it. Ends at the first
     /// one that somebody has written since it was compared.
-    async fn put_in_place(&self, from: &str, to: &str, changes: &[Change]) -> Result<(), Problem> {
+    async fn put_in_place(&self, from: &CommitId, to: &CommitId, changes: &[Change]) -> Result<(), Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         let repository = self.index.repository;
         let changes = changes.iter().zip(&self.before);
-        let (gone, new): (Vec<_>, Vec<_>) = changes.partition(|(change, _)| change.kind == 'D');
+        let (gone, new): (Vec<_>, Vec<_>) = changes.partition(|(change, _)| change.kind == ChangeKind::Deleted);
         for (change, before) in new {
             let place = repository.root.join(&change.path);
             if let Some(above) = place.parent() {
@@ -194,15 +164,11 @@ impl<'a> Staged<'a> {
             require_state(&repository.root.join(&change.path), *before)?;
             remove_file(repository, Path::new(&change.path)).map_err(io)?;
         }
-        // Says by its exit code that something differs, which somebody may have done meanwhile.
-        self.index.git().args(["update-index", "-q", "--refresh"]).output().await?;
+        self.index.repo().refresh_index().await?;
         if !self.index.install().map_err(io)? {
-            flower_git::in_main(repository).args(["read-tree", "-i", "-m", from, to]).run().await?;
-            flower_git::in_main(repository)
-                .args(["update-index", "-q", "--refresh"])
-                .deadline(CHECKOUT)
-                .output()
-                .await?;
+            let repo = Repo::main(repository);
+            repo.move_index_only(from, to).await?;
+            repo.with_deadline(CHECKOUT).refresh_index().await?;
         }
         Ok(())
     }
@@ -234,8 +200,8 @@ impl<'a> NextIndex<'a> {
         Ok(NextIndex { repository, file, of })
     }
 
-    fn git(&self) -> flower_git::Git {
-        flower_git::in_main(self.repository).env("GIT_INDEX_FILE", &self.file).deadline(CHECKOUT)
+    fn repo(&self) -> Repo {
+        Repo::main(self.repository).with_index(&self.file).with_deadline(CHECKOUT)
     }
 
     /// As git does it, behind its lock. False if somebody changed the old one meanwhile or has the lock.
@@ -307,8 +273,8 @@ async fn wait_for_index(repository: &Repository) {
 pub(crate) async fn put_back(
     home: &Home,
     repository: &Repository,
-    from: &str,
-    to: &str,
+    from: &CommitId,
+    to: &CommitId,
 ) -> Result<Vec<String>, Problem> {
     let changes = changes(repository, from, to).await?;
     wait_for_index(repository).await;
@@ -318,8 +284,8 @@ pub(crate) async fn put_back(
 async fn one_by_one(
     home: &Home,
     repository: &Repository,
-    from: &str,
-    to: &str,
+    from: &CommitId,
+    to: &CommitId,
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
     let index = scratch_index(home);
@@ -331,16 +297,16 @@ async fn one_by_one(
         let path = change.path.as_os_str();
         let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
         let as_new = match change.kind {
-            'D' => !there,
+            ChangeKind::Deleted => !there,
             _ => there && !differs_from_new.contains(path),
         };
         let as_old = match change.kind {
-            'A' => !there,
+            ChangeKind::Added => !there,
             _ => !differs_from_old.contains(path),
         };
         match (as_new, as_old, change.kind) {
             (true, ..) => {}
-            (false, true, 'D') => delete.push(path),
+            (false, true, ChangeKind::Deleted) => delete.push(path),
             (false, true, _) => write.push(path),
             (false, false, _) => left.push(change.name()),
         }
@@ -348,48 +314,32 @@ async fn one_by_one(
     for path in delete {
         remove_file(repository, Path::new(path)).map_err(|error| crate::home::problem(&repository.root, &error))?;
     }
-    let list = write.join(OsStr::new("\0"));
-    flower_git::in_main(repository)
-        .args(["checkout-index", "--force", "--quiet", "-z", "--stdin"])
-        .input(list.as_bytes().to_vec())
-        .env("GIT_INDEX_FILE", index.clone())
-        .deadline(CHECKOUT)
-        .run()
-        .await?;
+    Repo::main(repository).with_index(&index).with_deadline(CHECKOUT).write_files(&write).await?;
     keep_staged(repository, from, to).await?;
-    flower_git::in_main(repository).args(["read-tree", to]).run().await?;
-    flower_git::in_main(repository).args(["update-index", "-q", "--refresh"]).deadline(CHECKOUT).output().await?;
+    let repo = Repo::main(repository);
+    repo.read_index(to).await?;
+    repo.with_deadline(CHECKOUT).refresh_index().await?;
     Ok(left)
 }
 
 /// What somebody had staged and not committed stays to be found.
-async fn keep_staged(repository: &Repository, from: &str, to: &str) -> Result<(), Problem> {
-    let staged = flower_git::in_main(repository).args(["write-tree"]).output().await?;
-    if staged.code != 0 {
-        return Ok(());
-    }
-    let tree = staged.line();
+async fn keep_staged(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
+    let repo = Repo::main(repository);
+    let Some(tree) = repo.staged_tree().await? else { return Ok(()) };
     for commit in [from, to] {
-        let of = format!("{commit}^{{tree}}");
-        if flower_git::in_main(repository).args(["rev-parse", "--verify", "--end-of-options", &of]).line().await?
-            == tree
-        {
+        if repo.tree_of(commit).await? == tree {
             return Ok(());
         }
     }
-    let keep = format!("{SAVED}/index-{tree}");
-    flower_git::in_main(repository).args(["update-ref", &keep, &tree]).run().await?;
-    Ok(())
+    Ok(repo.set_ref(&OwnRef::parse(&format!("{SAVED}/index-{tree}"))?, &tree).await?)
 }
 
 /// Paths of `commit` whose files are otherwise in the checkout, by content. The index that was used stays at `commit`.
-async fn differing(repository: &Repository, index: &Path, commit: &str) -> Result<HashSet<OsString>, Problem> {
-    let at_index = || flower_git::in_main(repository).env("GIT_INDEX_FILE", index).deadline(CHECKOUT);
-    at_index().args(["read-tree", commit]).run().await?;
-    // Says by its exit code that something differs, which is what is asked next.
-    at_index().args(["update-index", "-q", "--refresh"]).output().await?;
-    let output = at_index().args(["diff-files", "--name-only", "-z", "--ignore-submodules=all"]).run().await?;
-    Ok(output.items().map(|item| OsStr::from_bytes(item).to_owned()).collect())
+async fn differing(repository: &Repository, index: &Path, commit: &CommitId) -> Result<HashSet<OsString>, Problem> {
+    let repo = Repo::main(repository).with_index(index).with_deadline(CHECKOUT);
+    repo.read_index(commit).await?;
+    repo.refresh_index().await?;
+    Ok(repo.differing_files().await?.into_iter().collect())
 }
 
 /// Deletes a file of the checkout, and the folders above it that are empty then.
@@ -423,12 +373,12 @@ impl Drop for RemoveOnDrop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flower_git::{Identity, NewCommit};
 
     /// A checkout at the first of two commits, which differ in three files.
-    async fn two_commits(root: &Path) -> (Repository, String, String) {
+    async fn two_commits(root: &Path) -> (Repository, CommitId, CommitId) {
         let repository = Repository { root: root.to_owned(), git_dir: root.join(".git") };
-        let git = async |args: &[&str]| flower_git::in_main(&repository).args(args).run().await.unwrap().line();
-        let author = ["-c", "user.name=T", "-c", "user.email=t@example.com"];
+        let repo = Repo::main(&repository);
         for folder in ["objects", "refs"] {
             fs::create_dir_all(repository.git_dir.join(folder)).unwrap();
         }
@@ -438,15 +388,16 @@ mod tests {
             for name in ["edited", "replaced"] {
                 fs::write(root.join(name), text).unwrap();
             }
-            git(&["add", "--all"]).await;
-            git(&[&author[..], &["commit", "--quiet", "--message", text]].concat()).await;
-            git(&["rev-parse", "HEAD"]).await
+            repo.add_all().await.unwrap();
+            let (tree, committer) = (repo.write_tree().await.unwrap(), Identity::default());
+            let new = NewCommit { tree: &tree, parents: &[], message: text, committer: &committer, author: None };
+            repo.commit_tree(new).await.unwrap()
         };
         fs::write(root.join("deleted"), "old").unwrap();
         let old = commit("old").await;
         fs::remove_file(root.join("deleted")).unwrap();
         let new = commit("new").await;
-        git(&["reset", "--quiet", "--hard", &old]).await;
+        repo.check_out(&old).await.unwrap();
         (repository, old, new)
     }
 
@@ -475,9 +426,9 @@ mod tests {
         let root = dir.path().canonicalize().unwrap().join("main");
         let (repository, old, new) = two_commits(&root).await;
         let mut changes = changes(&repository, &old, &new).await.unwrap();
-        changes.retain(|change| change.kind == 'M');
+        changes.retain(|change| change.kind == ChangeKind::Modified);
         // Fails after the first of two files, as on a disk that is full.
-        changes[1].kind = 'A';
+        changes[1].kind = ChangeKind::Added;
         changes[1].path = "not-in-the-commit".into();
         let staged = Staged::prepare(&repository, &old, &new, &changes).await;
         assert!(staged.is_err(), "git has no such file");

@@ -1,9 +1,7 @@
 //! MAIN's remote: its commits come in through the queue like anybody's, and what has landed is pushed if that is wished.
 
 use crate::App;
-use crate::landing::is_ancestor;
 use crate::projects::ProjectChoice;
-use crate::worktrees::refs::tip;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, PullView};
 use flower_core::landing::{self, Priority, Source};
@@ -11,6 +9,7 @@ use flower_core::main_branch::Step;
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
 use std::time::Duration;
 
 /// A remote that says nothing for so long is out of reach.
@@ -33,11 +32,11 @@ impl App {
             )
         })?;
         let commit = fetch(&repository, &remote, &main.branch).await?;
-        if is_ancestor(&repository, &commit, &main.tip).await? {
-            return Ok(PullView { remote, commit, landing: None });
+        if Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(&main.tip)?).await? {
+            return Ok(PullView { remote, commit: commit.into(), landing: None });
         }
         let landing = self.queue_upstream(caller, &project, &remote, &main, &commit).await?;
-        Ok(PullView { remote, commit, landing: Some(landing) })
+        Ok(PullView { remote, commit: commit.into(), landing: Some(landing) })
     }
 
     async fn queue_upstream(
@@ -46,14 +45,14 @@ impl App {
         project: &str,
         remote: &str,
         main: &Main,
-        commit: &str,
+        commit: &CommitId,
     ) -> Result<LandingView, Problem> {
         let request = landing::Request {
             project: project.to_owned(),
             source: Source::Upstream,
             worktree: None,
             worktree_number: None,
-            commit: commit.to_owned(),
+            commit: commit.to_string(),
             title: format!("Merge {remote}/{}", main.branch),
             briefs: Vec::new(),
             priority: Priority::High,
@@ -92,21 +91,14 @@ impl App {
             let why = "MAIN has no remote; add one: `git remote add origin ADDRESS`".to_owned();
             return self.note_push(project, "none", &main.tip, Some(why)).await;
         };
-        let refspec = format!("{}:refs/heads/{}", main.tip, main.branch);
-        let pushed = flower_git::with_remotes(&repository)
-            .args(["push", "--porcelain", "--no-verify", "--no-recurse-submodules", &remote, &refspec])
-            .deadline(DEADLINE)
-            .output()
-            .await;
-        let why = match pushed {
-            Ok(output) if output.code == 0 => return self.note_push(project, &remote, &main.tip, None).await,
-            Ok(output) => {
-                let said = String::from_utf8_lossy(&output.stdout).into_owned();
-                let behind = ["[rejected]", "fetch first", "non-fast-forward"].iter().any(|sign| said.contains(sign));
-                if behind {
+        let (repo, tip) = (Repo::main(&repository).with_deadline(DEADLINE), CommitId::parse(&main.tip)?);
+        let why = match repo.push(&remote, &tip, &main.branch).await {
+            Ok(Push::Done) => return self.note_push(project, &remote, &main.tip, None).await,
+            Ok(Push::Refused { is_behind, why }) => {
+                if is_behind {
                     // Somebody else was there first: that comes in through the checks, and then all of it goes out.
                     let commit = fetch(&repository, &remote, &main.branch).await?;
-                    if !is_ancestor(&repository, &commit, &main.tip).await? {
+                    if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
                         let why = format!(
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
                         );
@@ -118,8 +110,7 @@ impl App {
                         };
                     }
                 }
-                let refused = said.lines().find(|line| line.starts_with('!')).map(str::to_owned);
-                refused.unwrap_or(output.stderr)
+                why
             }
             Err(error) => error.to_string(),
         };
@@ -138,41 +129,31 @@ impl App {
 
 /// The remote that MAIN's branch follows; otherwise `origin`, or the only one there is.
 pub(super) async fn remote_of(repository: &Repository, branch: &str) -> Result<Option<String>, Problem> {
-    let key = format!("branch.{branch}.remote");
-    let named = flower_git::in_main(repository).args(["config", "--get", &key]).output().await?;
-    if named.code == 0 && named.line() != "." {
-        return Ok(Some(named.line()));
+    let repo = Repo::main(repository);
+    if let Some(named) = repo.remote_of(branch).await? {
+        return Ok(Some(named));
     }
-    let all = flower_git::in_main(repository).args(["remote"]).line().await?;
-    let all: Vec<&str> = all.lines().collect();
-    Ok(all
-        .iter()
-        .find(|name| **name == "origin")
-        .or_else(|| all.first().filter(|_| all.len() == 1))
-        .map(|n| (*n).to_owned()))
+    let all = repo.remotes().await?;
+    let only = all.first().filter(|_| all.len() == 1);
+    Ok(all.iter().find(|name| *name == "origin").or(only).cloned())
 }
 
-async fn fetch(repository: &Repository, remote: &str, branch: &str) -> Result<String, Problem> {
-    let kept = format!("{UPSTREAM}/{branch}");
-    let fetched = flower_git::with_remotes(repository)
-        .args(["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"])
-        .args(["--no-auto-maintenance", "--no-recurse-submodules", "--end-of-options", remote])
-        .args([format!("+refs/heads/{branch}:{kept}")])
-        .deadline(DEADLINE)
-        .run()
-        .await;
+async fn fetch(repository: &Repository, remote: &str, branch: &str) -> Result<CommitId, Problem> {
+    let kept = OwnRef::parse(&format!("{UPSTREAM}/{branch}"))?;
+    let repo = Repo::main(repository);
+    let fetched = repo.clone().with_deadline(DEADLINE).fetch(remote, branch, &kept).await;
     fetched.map_err(|error| match error {
-        flower_git::GitError::Deadline { seconds, .. } => Problem::new(
+        GitError::Deadline { seconds, .. } => Problem::new(
             ProblemKind::Timeout,
             format!("{remote} did not answer within {seconds} seconds"),
             "is it within reach? try `git fetch` by hand",
         ),
-        flower_git::GitError::Failed { stderr, .. } => Problem::new(
+        GitError::Failed { stderr, .. } => Problem::new(
             ProblemKind::Refused,
             format!("{remote} gives nothing: {stderr}"),
             "try `git fetch` by hand, and mend the remote or your login",
         ),
         other => other.into(),
     })?;
-    tip(repository, &kept).await?.ok_or_else(|| Problem::bug("git fetched a branch which is not there"))
+    repo.tip(&kept).await?.ok_or_else(|| Problem::bug("git fetched a branch which is not there"))
 }

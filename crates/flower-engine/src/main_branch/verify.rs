@@ -1,13 +1,13 @@
 //! Whether MAIN is what the log says: every commit on its first-parent history since flower looks after it was landed or
 //! adopted by flower, its branch and checkout are where they should be, and its objects are whole.
 
-use super::exists;
 use super::history::first_parents;
 use crate::App;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::MainProof;
 use flower_core::landing::State;
+use flower_git::{CommitId, Repo};
 use flower_store::landings;
 use std::time::Duration;
 
@@ -25,18 +25,18 @@ impl App {
             problems.push(text);
         }
         let (mut proved, mut unchecked, mut met_beginning) = (0, 0, false);
-        let tip = seen.tip.as_deref().unwrap_or(&main.tip);
+        let tip = seen.tip.map_or_else(|| CommitId::parse(&main.tip), Ok)?;
         // Where the landing began that the last commit belongs to: a rebased one has several.
         let mut inside: Option<String> = None;
-        for line in first_parents(&turn.repository, tip, MOST).await? {
-            if main.began == line.commit {
+        for line in first_parents(&turn.repository, &tip, MOST).await? {
+            if main.began == line.commit.as_str() {
                 met_beginning = true;
                 break;
             }
-            if inside.as_ref().is_some_and(|onto| *onto != line.commit) {
+            if inside.as_ref().is_some_and(|onto| *onto != line.commit.as_str()) {
                 continue;
             }
-            let of = line.commit.clone();
+            let of = line.commit.to_string();
             let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
             match recorded {
                 Some(landing) if matches!(landing.state, State::Landed | State::RolledBack) => {
@@ -46,32 +46,27 @@ impl App {
                 }
                 _ => {
                     inside = None;
-                    let short = line.commit.get(..12).unwrap_or(&line.commit);
+                    let short = line.commit.short();
                     problems
                         .push(format!("{short} ({}) is on MAIN, and no landing of flower's brought it", line.subject));
                 }
             }
         }
+        let repo = Repo::main(&turn.repository);
         let began = main.began;
         if !met_beginning {
-            let gone = if exists(&turn.repository, &began).await? { "is not on MAIN any more" } else { "is gone" };
+            let there = repo.has_commit(&CommitId::parse(&began)?).await?;
+            let gone = if there { "is not on MAIN any more" } else { "is gone" };
             problems.push(format!("{began}, where flower began to look after MAIN, {gone}"));
         }
-        let fsck = flower_git::in_main(&turn.repository).args([
-            "fsck",
-            "--no-dangling",
-            "--no-progress",
-            "--connectivity-only",
-        ]);
-        let fsck = fsck.deadline(FSCK).output().await?;
-        if fsck.code != 0 {
-            problems.push(format!("git fsck: {}", fsck.stderr));
+        if let Err(stderr) = repo.with_deadline(FSCK).check_connectivity().await? {
+            problems.push(format!("git fsck: {stderr}"));
         }
         problems.truncate(100);
         Ok(MainProof {
             project,
             ok: problems.is_empty(),
-            tip: tip.to_owned(),
+            tip: tip.into(),
             began,
             landings: proved,
             unchecked,

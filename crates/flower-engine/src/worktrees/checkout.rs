@@ -5,6 +5,7 @@
 
 use super::place::{Place, gitfile_text};
 use flower_contract::error::Problem;
+use flower_git::{Head, Repo};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,22 +18,13 @@ const CHECKOUT: Duration = Duration::from_secs(30 * 60);
 pub(super) async fn check_out(place: &Place) -> Result<(), Problem> {
     // Refs of this kind are not files, and neither is a worktree's HEAD.
     if place.repository.git_dir.join("reftable").exists() {
-        flower_git::in_main(&place.repository)
-            .args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"])
-            .args([place.tree.as_os_str(), place.branch.as_ref()])
-            .deadline(CHECKOUT)
-            .run()
-            .await?;
+        place.repo().with_deadline(CHECKOUT).add_worktree(&place.tree, &place.branch).await?;
         return Ok(());
     }
     let io = |error: io::Error| crate::home::problem(&place.tree, &error);
     let admin = write_admin(place).map_err(io)?;
     fs::create_dir(&place.tree).and_then(|()| fs::write(place.tree.join(".git"), gitfile_text(&admin))).map_err(io)?;
-    flower_git::in_linked(&place.repository, &admin, &place.tree)
-        .args(["read-tree", "--reset", "-u", "HEAD"])
-        .deadline(CHECKOUT)
-        .run()
-        .await?;
+    Repo::linked(&place.repository, &admin, &place.tree).with_deadline(CHECKOUT).check_out(&Head).await?;
     Ok(())
 }
 

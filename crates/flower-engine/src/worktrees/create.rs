@@ -3,8 +3,7 @@
 use super::checkout::check_out;
 use super::facts::Facts;
 use super::place::Place;
-use super::private::{self, Identity};
-use super::refs::{refs_below, tip, update_refs};
+use super::private;
 use super::{disk, gitlinks, setup};
 use crate::App;
 use crate::projects::ProjectChoice;
@@ -14,6 +13,7 @@ use flower_contract::view::WorktreeView;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{Caller, Command, Worktree};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, RefUpdates};
 
 /// What was asked for.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ impl App {
             name,
             kind: new.kind,
             seal: new.seal,
-            base: facts.base.clone(),
+            base: facts.base.to_string(),
             from: facts.from.clone(),
             brief: new.brief,
         };
@@ -143,18 +143,18 @@ impl App {
     async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts, lfs_pointers: bool) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         disk::make_private(&place.folder).map_err(io)?;
-        let base = &worktree.base;
-        let refs = vec![
-            // Must not be there: a crash is mended by deleting it again.
-            format!("create {} {base}", place.full_branch()),
-            format!("update {}{base} {base}", place.keep()),
-        ];
+        let base = &CommitId::parse(&worktree.base)?;
+        let mut refs = RefUpdates::new();
+        // Must not be there: a crash is mended by deleting it again.
+        refs.create(&place.full_branch(), base);
+        refs.set(&place.keeper(base), base);
+        let repo = place.repo();
         let files = async {
-            update_refs(&place.repository, refs).await?;
+            repo.update_refs(refs).await?;
             check_out(place).await
         };
         // Looking through all folders takes as long as it takes; the checkout takes longer.
-        let lfs = async { Ok::<_, Problem>(!lfs_pointers && uses_lfs(&place.repository, base).await?) };
+        let lfs = async { Ok::<_, Problem>(!lfs_pointers && repo.attributes_mention(base, LFS).await?) };
         let lends = place.seal == Seal::Sealed && facts.settings.worktree.objects == Objects::Reachable;
         let lent = async {
             match lends {
@@ -162,7 +162,7 @@ impl App {
                 false => Ok(None),
             }
         };
-        let (files, identity, lfs, lent) = tokio::join!(files, identity(&place.repository), lfs, lent);
+        let (files, identity, lfs, lent) = tokio::join!(files, repo.identity(), lfs, lent);
         files?;
         if lfs? {
             return Err(needs_lfs(facts));
@@ -170,14 +170,14 @@ impl App {
         let linked = setup::playbooks(&self.home, place, &facts.settings.worktree).map_err(io)?;
         setup::exclude_in_main(place, &linked).map_err(io)?;
         if place.seal == Seal::Sealed {
-            private::write(place, facts, &worktree.base, &identity?).map_err(io)?;
+            private::write(place, facts, base, &identity?).map_err(io)?;
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
             private::take_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;
             if let Some(lent) = lent? {
                 self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;
             }
-            super::mirror::note_mirrored(place, &worktree.base).map_err(io)?;
+            super::mirror::note_mirrored(place, base).map_err(io)?;
             gitlinks::protect_operator(place).await?;
         }
         setup::submodules(place, facts).await?;
@@ -187,22 +187,23 @@ impl App {
     /// Removes what was made of a worktree that nobody has seen yet.
     pub(super) async fn take_back(&self, worktree: &Worktree, why: &str) {
         if let Ok(place) = self.place(worktree).await {
-            let refs = refs_below(&place.repository, &place.keep()).await.unwrap_or_default();
-            let mut lines: Vec<String> = refs.iter().map(|(name, _)| format!("delete {name}")).collect();
+            let repo = place.repo();
+            let mut updates = RefUpdates::new();
+            let kept = repo.own_refs_below(&place.keep()).await.unwrap_or_default();
+            kept.iter().for_each(|(name, _)| updates.delete(name));
             // Only if nothing was committed on it, which nobody could have yet.
-            if tip(&place.repository, &place.full_branch())
-                .await
-                .is_ok_and(|tip| tip.as_deref() == Some(worktree.base.as_str()))
+            if let Ok(Some(tip)) = repo.tip(&place.full_branch()).await
+                && tip.as_str() == worktree.base
             {
-                lines.push(format!("delete {} {}", place.full_branch(), worktree.base));
+                updates.delete_at(&place.full_branch(), &tip);
             }
             if let Some(admin) = place.admin()
                 && let Err(error) = disk::delete(&admin)
             {
                 tracing::warn!("{}: {error}", admin.display());
             }
-            if let Err(problem) = update_refs(&place.repository, lines).await {
-                tracing::warn!("taking back {}: {}", worktree.name, problem.message);
+            if let Err(error) = repo.update_refs(updates).await {
+                tracing::warn!("taking back {}: {error}", worktree.name);
             }
             for path in [&place.tree, &place.folder] {
                 super::reclaim(&self.home, path);
@@ -223,34 +224,12 @@ fn requested(events: &[flower_core::Recorded]) -> Result<Worktree, Problem> {
 /// How attributes name its filter.
 const LFS: &str = "filter=lfs";
 
-/// Whether the attributes of any folder do.
-async fn uses_lfs(repository: &Repository, commit: &str) -> Result<bool, Problem> {
-    let args = ["grep", "--quiet", "--fixed-strings", "-e", LFS, commit, "--", ":(top,glob)**/.gitattributes"];
-    Ok(flower_git::in_main(repository).args(args).succeeds().await?)
-}
-
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(
         ProblemKind::Refused,
         format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
         "take the pointers instead of the files: add `--lfs-pointers`",
     )
-}
-
-/// Who the operator is in MAIN, for commits inside.
-pub(crate) async fn identity(repository: &Repository) -> Result<Identity, Problem> {
-    let args = ["config", "--null", "--get-regexp", r"^user\.(name|email)$"];
-    let output = flower_git::in_main(repository).with_operators_settings().args(args).output().await?;
-    let mut identity = Identity::default();
-    for item in output.items() {
-        let text = String::from_utf8_lossy(item);
-        match text.split_once('\n') {
-            Some(("user.name", value)) => identity.name = Some(value.to_owned()),
-            Some(("user.email", value)) => identity.email = Some(value.to_owned()),
-            _ => {}
-        }
-    }
-    Ok(identity)
 }
 
 /// Whether some objects are only at a remote.

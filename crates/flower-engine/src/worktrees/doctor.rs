@@ -1,7 +1,6 @@
 //! Whether the log, git and the disk agree about worktrees.
 
 use super::place::{Found, keep};
-use super::refs::{refs_below, update_refs};
 use super::remove::archive;
 use super::{disk, reclaim};
 use crate::App;
@@ -13,6 +12,7 @@ use flower_contract::view::Finding;
 use flower_core::Worktree;
 use flower_core::worktree::Stage;
 use flower_git::repository::Repository;
+use flower_git::{ObjectId, OwnRef, RefUpdates, Repo};
 use flower_store::{landings, worktrees};
 use std::collections::HashSet;
 use std::fs;
@@ -141,11 +141,11 @@ impl App {
         needed.extend([SAVED, UPSTREAM].map(|folder| format!("{folder}/")));
         let of = project.to_owned();
         let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await?;
-        let pins: HashSet<String> = open.iter().flat_map(|landing| pins(landing.number)).collect();
+        let pins: HashSet<OwnRef> = open.iter().flat_map(|landing| pins(landing.number)).collect();
         let (mut strange, mut saved) = (Vec::new(), 0);
-        for (name, object) in refs_below(repository, "refs/flower/").await? {
-            saved += usize::from(name.starts_with(SAVED));
-            if !pins.contains(&name) && !needed.iter().any(|prefix| name.starts_with(prefix.as_str())) {
+        for (name, object) in Repo::main(repository).own_refs_below("refs/flower/").await? {
+            saved += usize::from(name.as_str().starts_with(SAVED));
+            if !pins.contains(&name) && !needed.iter().any(|prefix| name.as_str().starts_with(prefix.as_str())) {
                 strange.push((name, object));
             }
         }
@@ -194,38 +194,28 @@ impl App {
 
 /// Deletes refs whose commits a branch, a tag or a saved ref reaches, and moves the others below [`SAVED`], in one
 /// transaction. Gives what was done in words.
-async fn delete_or_save(repository: &Repository, refs: Vec<(String, String)>) -> Result<String, Problem> {
-    let mut lines = Vec::new();
+async fn delete_or_save(repository: &Repository, refs: Vec<(OwnRef, ObjectId)>) -> Result<String, Problem> {
+    const ELSEWHERE: [&str; 4] = ["refs/heads", "refs/tags", "refs/remotes", SAVED];
+    let repo = Repo::main(repository);
+    let mut updates = RefUpdates::new();
     let mut saved = Vec::new();
     for (name, object) in refs {
-        if !is_reachable_elsewhere(repository, &object).await? {
-            let keeper = format!("{SAVED}/{object}");
-            lines.push(format!("update {keeper} {object}"));
-            saved.push(keeper);
+        if !repo.is_reachable_from(&object, &ELSEWHERE).await? {
+            let keeper = OwnRef::parse(&format!("{SAVED}/{object}"))?;
+            updates.set(&keeper, &object);
+            saved.push(String::from(keeper));
         }
         // Only if it still is what was looked at.
-        lines.push(format!("delete {name} {object}"));
+        updates.delete_at(&name, &object);
     }
-    lines.sort();
     // Two refs of one commit are saved once.
-    lines.dedup();
     saved.sort();
     saved.dedup();
-    update_refs(repository, lines).await?;
+    repo.update_refs(updates).await?;
     Ok(match saved.as_slice() {
         [] => "deleted; other refs reach all of their commits".to_owned(),
         saved => format!("deleted; commits that nothing else reached are kept as {}", saved.join(", ")),
     })
-}
-
-/// Whether a branch, a tag, a remote branch or a saved ref leads to this object.
-async fn is_reachable_elsewhere(repository: &Repository, object: &str) -> Result<bool, Problem> {
-    let contains = format!("--contains={object}");
-    let places = ["refs/heads", "refs/tags", "refs/remotes", SAVED];
-    let args = ["for-each-ref", "--count=1", "--format=%(refname)", &contains];
-    let output = flower_git::in_main(repository).args(args).args(places).output().await?;
-    // git refuses the question for what is no commit, such as the tree of an index: then nothing is proved.
-    Ok(output.code == 0 && !output.stdout.is_empty())
 }
 
 fn below(dir: &Path) -> Vec<PathBuf> {

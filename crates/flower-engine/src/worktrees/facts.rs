@@ -4,6 +4,7 @@ use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Main;
 use flower_git::repository::Repository;
+use flower_git::{Answers, CommitId, Question, Questions, Repo};
 use flower_jail::Network;
 use std::fs;
 
@@ -12,14 +13,14 @@ pub(crate) struct Facts {
     /// MAIN's branch; the one it is on if none is called `main` or `master`.
     pub(crate) main_branch: String,
     /// The recorded tip, once MAIN is recorded.
-    pub(crate) main_tip: String,
+    pub(crate) main_tip: CommitId,
     /// The commit to begin at, and how it was named.
-    pub(crate) base: String,
+    pub(crate) base: CommitId,
     pub(crate) from: String,
     /// A branch `flower`, which leaves no room for `flower/…`.
     pub(crate) blocked: bool,
     /// Where the worktree's branch stands, if it is there already.
-    pub(crate) branch: Option<String>,
+    pub(crate) branch: Option<CommitId>,
     pub(crate) settings: Settings,
     /// What is wrong with the `flower.toml` of MAIN's tip, where an earlier version is in force.
     pub(crate) settings_problem: Option<SettingsProblem>,
@@ -40,14 +41,14 @@ impl Facts {
             Some(main) => vec![(main.tip.clone(), main.branch.clone())],
             None => likely_mains(repository),
         };
-        let mut questions = Questions::default();
-        let settings: Vec<_> = names.iter().map(|(name, _)| questions.content(name, "flower.toml")).collect();
+        let mut questions = Questions::new();
+        let settings: Vec<_> = names.iter().map(|(name, _)| questions.file(name, "flower.toml")).collect();
         let mains: Vec<_> = names.iter().map(|(name, _)| questions.commit(name)).collect();
         let blocked = questions.commit("refs/heads/flower");
         let own = questions.commit(&format!("refs/heads/{branch}"));
         let given = from.map(|from| flower_core::text::line("base", from, 250)).transpose()?;
         let bases: Vec<Base> =
-            names.iter().map(|(name, _)| name).chain(&given).map(|name| questions.base(name)).collect();
+            names.iter().map(|(name, _)| name).chain(&given).map(|name| Base::ask(&mut questions, name)).collect();
         let no_such = |from: &str| {
             Problem::new(
                 ProblemKind::NotFound,
@@ -55,34 +56,35 @@ impl Facts {
                 "`git branch -a` and `git tag` list what there is",
             )
         };
-        let answers = match (questions.ask(repository).await, &given) {
+        let repo = Repo::main(repository);
+        let answers = match (repo.ask(questions).await.map_err(Problem::from), &given) {
             // Over some names, as of an upstream that is not set, git gives up altogether.
             (Err(problem), Some(given)) if problem.kind == ProblemKind::Refused => return Err(no_such(given)),
             (answers, _) => answers?,
         };
 
-        let Some(found) = mains.iter().position(|&main| answers.get(main).is_some()) else {
+        let tips = mains.iter().map(|&main| answers.commit(main)).enumerate();
+        let Some((found, mut main_tip)) = tips.into_iter().find_map(|(at, tip)| Some((at, tip?))) else {
             return Err(no_main(repository, main));
         };
         let mut main_branch = names[found].1.clone();
-        let mut main_tip = answers.get(mains[found]).unwrap_or_default().to_owned();
-        let in_force = InForce::of(repository, &main_tip, &answers.text(settings[found])).await?;
-        let mut seen = answers.base(if given.is_some() { &bases[names.len()] } else { &bases[found] });
+        let in_force = InForce::of(&repo, &main_tip, &text(&answers, settings[found])).await?;
+        let mut seen = (if given.is_some() { &bases[names.len()] } else { &bases[found] }).answer(&answers);
         if let (None, Some(named)) = (main, &in_force.settings.project.main) {
             main_branch = flower_core::text::line("branch", named, 250)?;
-            let mut questions = Questions::default();
-            let base = questions.base(&format!("refs/heads/{main_branch}"));
-            let answers = questions.ask(repository).await?;
-            let Some(tip) = answers.get(base.commit) else {
+            let mut questions = Questions::new();
+            let base = Base::ask(&mut questions, &format!("refs/heads/{main_branch}"));
+            let answers = repo.ask(questions).await?;
+            let Some(tip) = answers.commit(base.commit) else {
                 return Err(Problem::new(
                     ProblemKind::Refused,
                     format!("flower.toml calls `{named}` MAIN's branch, but there is none"),
                     "mend `[project] main` in flower.toml",
                 ));
             };
-            tip.clone_into(&mut main_tip);
+            main_tip = tip;
             if given.is_none() {
-                seen = answers.base(&base);
+                seen = base.answer(&answers);
             }
         }
         let from = given.unwrap_or_else(|| main_branch.clone());
@@ -94,8 +96,8 @@ impl Facts {
             main_tip,
             base: commit,
             from,
-            blocked: answers.get(blocked).is_some(),
-            branch: answers.get(own).map(str::to_owned),
+            blocked: answers.commit(blocked).is_some(),
+            branch: answers.commit(own),
             settings: in_force.settings,
             settings_problem: in_force.problem,
             attributes,
@@ -140,7 +142,7 @@ struct InForce {
 pub(crate) struct SettingsProblem {
     pub(crate) why: String,
     /// The commit whose version is in force; without one there are no checks, and nothing lands unasked.
-    pub(crate) in_force: Option<String>,
+    pub(crate) in_force: Option<CommitId>,
 }
 
 impl SettingsProblem {
@@ -148,8 +150,7 @@ impl SettingsProblem {
         let next = "correct it in a worktree and land that; it waits for your approval";
         match &self.in_force {
             Some(commit) => {
-                let commit = commit.get(..12).unwrap_or(commit);
-                format!("{}; the version of {commit} stays in force; {next}", self.why)
+                format!("{}; the version of {} stays in force; {next}", self.why, commit.short())
             }
             None => format!("{}; no earlier version is valid, so every landing waits for you; {next}", self.why),
         }
@@ -158,23 +159,18 @@ impl SettingsProblem {
 
 impl InForce {
     /// The newest valid version on MAIN's first-parent history.
-    async fn of(repository: &Repository, tip: &str, text: &str) -> Result<InForce, Problem> {
+    async fn of(repo: &Repo, tip: &CommitId, text: &str) -> Result<InForce, Problem> {
         /// Versions that are tried.
-        const MOST_VERSIONS: &str = "--max-count=20";
+        const MOST_VERSIONS: u64 = 20;
         let why = match Settings::parse(text) {
             Ok(settings) => return Ok(InForce { settings, problem: None }),
             Err(problem) => problem.message,
         };
-        let args =
-            ["log", "--first-parent", MOST_VERSIONS, "--format=%H", "--end-of-options", tip, "--", "flower.toml"];
-        let commits = flower_git::in_main(repository).args(args).line().await?;
-        for commit in commits.lines() {
-            let mut questions = Questions::default();
-            let question = questions.content(commit, "flower.toml");
+        for commit in repo.commits_touching(tip, None, &["flower.toml".as_ref()], MOST_VERSIONS).await? {
             // One that deleted the file is no version of it.
-            let Some((_, content)) = questions.ask(repository).await?.0.swap_remove(question) else { continue };
+            let Some(content) = repo.read_file(&commit, "flower.toml").await? else { continue };
             if let Ok(settings) = Settings::parse(&String::from_utf8_lossy(&content)) {
-                let problem = Some(SettingsProblem { why, in_force: Some(commit.to_owned()) });
+                let problem = Some(SettingsProblem { why, in_force: Some(commit) });
                 return Ok(InForce { settings, problem });
             }
         }
@@ -191,85 +187,29 @@ pub(crate) fn head_branch(repository: &Repository) -> Option<String> {
     head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
-/// Questions to one `git cat-file`, which takes them from its standard input, so that no name is taken for an option.
-#[derive(Default)]
-struct Questions {
-    lines: Vec<String>,
-}
-
 /// The questions about a commit to begin at.
 struct Base {
-    commit: usize,
-    attributes: usize,
-    submodules: usize,
+    commit: Question,
+    attributes: Question,
+    submodules: Question,
 }
 
-struct Answers(Vec<Option<(String, Vec<u8>)>>);
-
-impl Questions {
-    fn commit(&mut self, name: &str) -> usize {
-        self.push(format!("info {name}^{{commit}}"))
-    }
-
-    fn content(&mut self, name: &str, path: &str) -> usize {
-        self.push(format!("contents {name}:{path}"))
-    }
-
-    fn base(&mut self, name: &str) -> Base {
+impl Base {
+    fn ask(questions: &mut Questions, name: &str) -> Base {
         Base {
-            commit: self.commit(name),
-            attributes: self.content(name, ".gitattributes"),
-            submodules: self.content(name, ".gitmodules"),
+            commit: questions.commit(name),
+            attributes: questions.file(name, ".gitattributes"),
+            submodules: questions.file(name, ".gitmodules"),
         }
     }
 
-    fn push(&mut self, line: String) -> usize {
-        self.lines.push(line);
-        self.lines.len() - 1
-    }
-
-    async fn ask(self, repository: &Repository) -> Result<Answers, Problem> {
-        let mut input = self.lines.join("\n");
-        input.push('\n');
-        let output = flower_git::in_main(repository).args(["cat-file", "--batch-command"]).input(input).run().await?;
-        let mut rest = output.stdout.as_slice();
-        let mut answers = Vec::new();
-        for line in &self.lines {
-            let end = rest.iter().position(|&byte| byte == b'\n').ok_or_else(|| Problem::bug("git's answer is cut"))?;
-            let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-            rest = &rest[end + 1..];
-            let words: Vec<&str> = head.rsplitn(3, ' ').collect();
-            let (size, sort, id) = match words.as_slice() {
-                [size, sort, id] if size.bytes().all(|b| b.is_ascii_digit()) => (size, *sort, *id),
-                _ => {
-                    answers.push(None);
-                    continue;
-                }
-            };
-            let mut content = Vec::new();
-            if line.starts_with("contents ") {
-                let size: usize = size.parse().map_err(|_| Problem::bug("git's answer has no size"))?;
-                content = rest.get(..size).ok_or_else(|| Problem::bug("git's answer is cut"))?.to_vec();
-                rest = rest.get(size + 1..).unwrap_or_default();
-            }
-            let is_file = line.starts_with("info ") || sort == "blob";
-            answers.push(is_file.then(|| (id.to_owned(), content)));
-        }
-        Ok(Answers(answers))
+    /// The commit, and the text of both files.
+    fn answer(&self, answers: &Answers) -> Option<(CommitId, String, String)> {
+        Some((answers.commit(self.commit)?, text(answers, self.attributes), text(answers, self.submodules)))
     }
 }
 
-impl Answers {
-    /// The object's id.
-    fn get(&self, question: usize) -> Option<&str> {
-        self.0[question].as_ref().map(|(id, _)| id.as_str())
-    }
-
-    fn base(&self, base: &Base) -> Option<(String, String, String)> {
-        Some((self.get(base.commit)?.to_owned(), self.text(base.attributes), self.text(base.submodules)))
-    }
-
-    fn text(&self, question: usize) -> String {
-        self.0[question].as_ref().map_or_else(String::new, |(_, content)| String::from_utf8_lossy(content).into_owned())
-    }
+/// The text of a file; none if there is no such file.
+fn text(answers: &Answers, question: Question) -> String {
+    answers.file(question).map_or_else(String::new, |content| String::from_utf8_lossy(content).into_owned())
 }

@@ -10,12 +10,13 @@ use crate::App;
 use crate::lock;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, Repo};
 use flower_jail::{Overlay, Spec};
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
@@ -27,7 +28,7 @@ const MAX_GITLINKS: usize = 500;
 /// Trees of commits never change, so their gitlinks are remembered.
 const MAX_REMEMBERED: usize = 64;
 
-static REMEMBERED: LazyLock<Mutex<HashMap<String, Gitlinks>>> = LazyLock::new(Mutex::default);
+static REMEMBERED: LazyLock<Mutex<HashMap<CommitId, Gitlinks>>> = LazyLock::new(Mutex::default);
 
 /// By this line the hook in MAIN's repository knows a worktree of flower's.
 pub(crate) const WORKTREE_CONFIG_SIGN: &str = "# Written by flower:";
@@ -56,11 +57,11 @@ impl App {
         // Not that of the worktree: a mirror can take long, and starting something need not wait for it.
         let turn = self.worktrees.turn(&place.folder.join("gitlinks"));
         let _turn = turn.lock().await;
-        let in_index = match place.admin() {
-            Some(admin) => in_index(place, &admin).await?.into_iter().map(|(path, _)| path).collect(),
+        let in_index = match place.linked() {
+            Some(linked) => linked.gitlinks().await?.into_iter().map(|(path, _)| path).collect(),
             None => Gitlinks::new(),
         };
-        let main = flower_git::in_main(&place.repository).args(["rev-parse", "--verify", "HEAD"]).line().await?;
+        let main = place.repo().head().await?.ok_or_else(|| GitError::Missing("commit in MAIN's checkout".into()))?;
         let in_main = in_commit(&place.repository, &main).await?;
         let mut sealed = Gitlinks::new();
         for path in in_index.union(&in_main) {
@@ -111,45 +112,24 @@ impl App {
 }
 
 /// The gitlinks of a commit of MAIN's repository.
-pub(super) async fn in_commit(repository: &Repository, commit: &str) -> Result<Gitlinks, Problem> {
-    let known = |all: &HashMap<String, Gitlinks>| all.get(commit).cloned();
+pub(super) async fn in_commit(repository: &Repository, commit: &CommitId) -> Result<Gitlinks, Problem> {
+    let known = |all: &HashMap<CommitId, Gitlinks>| all.get(commit).cloned();
     if let Some(found) = known(&REMEMBERED.lock().expect("no panic while held")) {
         return Ok(found);
     }
-    let args = ["ls-tree", "-r", "-z", "--full-tree", commit];
-    let output = flower_git::in_main(repository).args(args).run().await?;
-    let found: Gitlinks = output.items().filter_map(of_tree_line).collect();
+    let files = Repo::main(repository).list_files(commit).await?;
+    let found: Gitlinks = files.entries().filter(|entry| entry.is_gitlink()).map(|entry| entry.path.into()).collect();
     remember(commit, &found);
     Ok(found)
 }
 
 /// For a commit whose tree was just listed.
-pub(super) fn remember(commit: &str, gitlinks: &Gitlinks) {
+pub(super) fn remember(commit: &CommitId, gitlinks: &Gitlinks) {
     let mut all = REMEMBERED.lock().expect("no panic while held");
     if all.len() >= MAX_REMEMBERED {
         all.clear();
     }
-    all.insert(commit.to_owned(), gitlinks.clone());
-}
-
-/// From a line as in `160000 commit 12ab\tpath`, with or without a size before the path.
-pub(super) fn of_tree_line(line: &[u8]) -> Option<PathBuf> {
-    let path = line.strip_prefix(b"160000 ")?;
-    let at = path.iter().position(|&byte| byte == b'\t')?;
-    Some(OsString::from_vec(path[at + 1..].to_vec()).into())
-}
-
-/// The gitlinks of the operator's index, each with whether it is marked `skip-worktree`.
-async fn in_index(place: &Place, admin: &Path) -> Result<Vec<(PathBuf, bool)>, Problem> {
-    let args = ["ls-files", "--stage", "-t", "-z"];
-    let output = flower_git::in_linked(&place.repository, admin, &place.tree).args(args).run().await?;
-    Ok(output.items().filter_map(of_index_line).collect())
-}
-
-/// From a line as in `S 160000 12ab 0\tpath`.
-fn of_index_line(line: &[u8]) -> Option<(PathBuf, bool)> {
-    let (&tag, rest) = line.split_first()?;
-    Some((of_tree_line(rest.strip_prefix(b" ")?)?, tag == b'S'))
+    all.insert(commit.clone(), gitlinks.clone());
 }
 
 /// Makes plain git harmless on the operator's side of a worktree, as far as configuration and index can. To be repeated whenever
@@ -157,17 +137,9 @@ fn of_index_line(line: &[u8]) -> Option<(PathBuf, bool)> {
 pub(super) async fn protect_operator(place: &Place) -> Result<(), Problem> {
     let Some(admin) = place.admin() else { return Ok(()) };
     write_config(place, &admin).await?;
-    let unmarked = in_index(place, &admin).await?.into_iter().filter(|(_, skipped)| !skipped).map(|(path, _)| path);
-    let mut input = Vec::new();
-    for path in unmarked {
-        input.extend_from_slice(path.as_os_str().as_bytes());
-        input.push(0);
-    }
-    if !input.is_empty() {
-        let args = ["update-index", "--skip-worktree", "-z", "--stdin"];
-        flower_git::in_linked(&place.repository, &admin, &place.tree).args(args).input(input).run().await?;
-    }
-    Ok(())
+    let linked = Repo::linked(&place.repository, &admin, &place.tree);
+    let unmarked = linked.gitlinks().await?.into_iter().filter(|(_, skipped)| !skipped).map(|(path, _)| path);
+    Ok(linked.skip_worktree(&unmarked.collect::<Vec<_>>()).await?)
 }
 
 /// git reads `config.worktree` only where the repository says so, as it does for `git sparse-checkout`. A repository whose own
@@ -175,18 +147,17 @@ pub(super) async fn protect_operator(place: &Place) -> Result<(), Problem> {
 async fn write_config(place: &Place, admin: &Path) -> Result<(), Problem> {
     let file = admin.join("config.worktree");
     let io = |error: io::Error| crate::home::problem(&file, &error);
-    let get =
-        |key: &'static str| flower_git::in_main(&place.repository).args(["config", "--local", "--get", key]).output();
+    let repo = place.repo();
     if fs::symlink_metadata(&file).is_err() {
         fs::write(&file, OPERATORS_CONFIG).map_err(io)?;
     }
-    if get("extensions.worktreeConfig").await?.line() == "true" {
+    if repo.local_setting("extensions.worktreeConfig").await?.as_deref() == Some("true") {
         return Ok(());
     }
-    let moves = get("core.worktree").await?.code == 0 || get("core.bare").await?.line() == "true";
+    let moves = repo.local_setting("core.worktree").await?.is_some()
+        || repo.local_setting("core.bare").await?.as_deref() == Some("true");
     if !moves {
-        let args = ["config", "--local", "extensions.worktreeConfig", "true"];
-        flower_git::in_main(&place.repository).args(args).run().await?;
+        repo.set_local("extensions.worktreeConfig", "true").await?;
     }
     Ok(())
 }
@@ -199,14 +170,7 @@ pub(super) async fn forget_config(repository: &Repository) -> Result<(), Problem
     if configs.any(|config| config.exists()) {
         return Ok(());
     }
-    let args = ["config", "--local", "--unset", "extensions.worktreeConfig"];
-    flower_git::in_main(repository).args(args).output().await?;
-    // git leaves the empty section where it was.
-    let left = ["config", "--local", "--get-regexp", r"^extensions\."];
-    if flower_git::in_main(repository).args(left).output().await?.code != 0 {
-        flower_git::in_main(repository).args(["config", "--local", "--remove-section", "extensions"]).output().await?;
-    }
-    Ok(())
+    Ok(Repo::main(repository).unset_local("extensions", "worktreeConfig").await?)
 }
 
 /// Moves a repository away that stands in the place of a gitlink, before the operator's git can see it there. What leads into
@@ -306,16 +270,6 @@ fn note_sealed(place: &Place, sealed: &Gitlinks) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn gitlinks_are_found_in_trees_and_indexes_whatever_their_names_are() {
-        assert_eq!(of_tree_line(b"160000 commit 12ab\tvendor/lib").unwrap(), Path::new("vendor/lib"));
-        assert_eq!(of_tree_line(b"160000 commit 12ab       -\ta\xffb").unwrap().as_os_str().as_bytes(), b"a\xffb");
-        assert_eq!(of_tree_line(b"100644 blob 12ab 7\ta"), None);
-        assert_eq!(of_index_line(b"S 160000 12ab 0\tlib"), Some(("lib".into(), true)));
-        assert_eq!(of_index_line(b"H 160000 12ab 0\tlib"), Some(("lib".into(), false)));
-        assert_eq!(of_index_line(b"H 100644 12ab 0\ta"), None);
-    }
 
     #[test]
     fn paths_become_names_that_differ() {

@@ -6,8 +6,7 @@ use super::place::Place;
 use super::unfit::Unfit;
 use super::{disk, inspect};
 use flower_git::repository::Repository;
-use flower_git::{self, Git, GitError};
-use std::ffi::OsString;
+use flower_git::{CommitId, GitError, Repo};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,39 +22,29 @@ struct Incoming {
 }
 
 /// Brings everything that belongs to the commit `new` into MAIN's repository, if it can be taken. `has` are commits that are
-/// there already, `branch` the one that the operator's branch has; `launcher` leads into the jail of the private repository.
+/// there already, `branch` the one that the operator's branch has; `private` is the private repository, in its jail.
 pub(super) async fn bring(
     place: &Place,
-    launcher: Vec<OsString>,
-    new: &str,
-    has: &[String],
-    branch: Option<&str>,
+    private: &Repo,
+    new: &CommitId,
+    has: &[CommitId],
+    branch: Option<&CommitId>,
 ) -> Result<(), Unfit> {
     let incoming = Incoming::open(place)?;
-    let received = incoming.receive(launcher.clone(), new, has).await;
+    let received = incoming.receive(private, new, has).await;
     // Whoever works inside may have thrown away commits that MAIN has.
     if let Err(Unfit::Fault(_)) = received {
-        let still_there = there_inside(launcher.clone(), has).await.map_err(Unfit::Git)?;
+        let still_there = private.present_commits(has).await?;
         if still_there.len() == has.len() {
             return received;
         }
-        incoming.receive(launcher, new, &still_there).await?;
+        incoming.receive(private, new, &still_there).await?;
     } else {
         received?;
     }
-    inspect::require_fit(&|| incoming.git(), new, branch).await?;
+    inspect::require_fit(&incoming.repo(), new, branch).await?;
     count(place, incoming.size()?, max_brought())?;
     incoming.accept().await
-}
-
-/// Those of `commits` that the private repository has or borrows.
-async fn there_inside(launcher: Vec<OsString>, commits: &[String]) -> Result<Vec<String>, GitError> {
-    let input = commits.join("\n") + "\n";
-    let answer =
-        flower_git::in_jail(launcher).args(["cat-file", "--batch-check=%(objecttype)"]).input(input).run().await?;
-    let text = answer.line();
-    let there = commits.iter().zip(text.lines()).filter(|(_, kind)| *kind == "commit");
-    Ok(there.map(|(commit, _)| commit.clone()).collect())
 }
 
 /// Adds to what the worktree has brought before, unless that would be too much. Noted before anything is taken: a crash in between
@@ -80,29 +69,21 @@ impl Incoming {
         Ok(Incoming { repository: place.repository.clone(), dir })
     }
 
-    /// git that sees what waits here beside what MAIN has.
-    fn git(&self) -> Git {
-        flower_git::in_main(&self.repository).objects_in(&self.dir).memory(MOST_MEMORY).deadline(LONGEST)
+    /// Sees what waits here beside what MAIN has.
+    fn repo(&self) -> Repo {
+        Repo::main(&self.repository).with_objects_in(&self.dir).with_memory(MOST_MEMORY).with_deadline(LONGEST)
     }
 
-    /// Packed inside, unpacked outside: no refs are told and no protocol is spoken, only objects come through.
-    async fn receive(&self, launcher: Vec<OsString>, new: &str, has: &[String]) -> Result<(), Unfit> {
-        let pack = flower_git::in_jail(launcher)
-            .args(["pack-objects", "--quiet", "--revs", "--thin", "--delta-base-offset", "--stdout"])
-            .input(format!("{new}\n--not\n{}\n", has.join("\n")))
-            .deadline(LONGEST);
-        let unpack = self
-            .git()
-            // What is larger is never held in memory as a whole.
-            .args(["-c", "core.bigFileThreshold=64m", "index-pack", "--stdin", "--fix-thin", "--strict"])
-            .args([format!("--max-input-size={MOST_PACKED}")]);
-        match flower_git::piped(pack, unpack).await {
+    async fn receive(&self, private: &Repo, new: &CommitId, has: &[CommitId]) -> Result<(), Unfit> {
+        let private = private.clone().with_deadline(LONGEST);
+        let transfer = self.repo().receive_untrusted(&private, new, has, MOST_PACKED).await;
+        match (transfer.packed, transfer.unpacked) {
             // Cut off at the beginning: the reason is inside.
             (Err(packing), Err(GitError::Failed { stderr, .. })) if stderr.contains("early EOF") => {
                 Err(Unfit::of(packing))
             }
             (_, Err(unpacking)) => Err(Unfit::of(unpacking)),
-            (packing, Ok(_)) => packing.map(|_| ()).map_err(Unfit::of),
+            (packing, Ok(())) => packing.map_err(Unfit::of),
         }
     }
 
@@ -121,7 +102,7 @@ impl Incoming {
             if fs::metadata(&pack)?.len() <= FEW_BYTES {
                 let content = fs::read(&pack)?;
                 if objects(&content) <= FEW_OBJECTS {
-                    flower_git::in_main(&self.repository).args(["unpack-objects", "-q"]).input(content).run().await?;
+                    Repo::main(&self.repository).unpack(content).await?;
                     continue;
                 }
             }

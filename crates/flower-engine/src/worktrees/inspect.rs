@@ -4,7 +4,7 @@ use super::gitlinks::{self, Gitlinks};
 use super::limits::{LARGEST_FILE, MOST_FILES, MOST_UNPACKED};
 use super::unfit::{Unfit, plain};
 use crate::landing::names::fold;
-use flower_git::{self, Git, GitError};
+use flower_git::{CommitId, GitError, Head, ObjectId, Repo, TreeListing, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All files of a commit, as far as it matters whether they can be taken.
@@ -15,33 +15,29 @@ struct Listing {
     /// The first of each pair of paths that are one path where upper and lower case are the same.
     twins: BTreeMap<String, String>,
     /// The object that lists submodules.
-    submodules: Option<String>,
+    submodules: Option<ObjectId>,
     gitlinks: Gitlinks,
 }
 
-/// Whether `commit` can be taken. `git` asks the repository that has all of it, or should have. `branch` is the commit that the
+/// Whether `commit` can be taken. `repo` has all of it, or should have. `branch` is the commit that the
 /// operator's branch has.
-pub(crate) async fn require_fit(
-    git: &(impl Fn() -> Git + Sync),
-    commit: &str,
-    branch: Option<&str>,
-) -> Result<(), Unfit> {
-    require_whole(git, commit).await?;
-    let new = match listing(git, commit).await {
+pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&CommitId>) -> Result<(), Unfit> {
+    require_whole(repo, commit).await?;
+    let new = match listing(repo, commit).await {
         // A few trees that hold one another many times are more files than anybody can count.
         Err(Unfit::Git(GitError::TooMuch { .. })) => return Err(Unfit::Files),
         listing => listing?,
     };
     if let Some(object) = &new.submodules {
-        require_plain_addresses(git, object).await?;
+        require_plain_addresses(repo, object).await?;
     }
-    require_known_gitlinks(git, &new.gitlinks, branch).await?;
+    require_known_gitlinks(repo, &new.gitlinks, branch).await?;
     gitlinks::remember(commit, &new.gitlinks);
     if new.files <= MOST_FILES && new.bytes <= MOST_UNPACKED && new.twins.is_empty() {
         return Ok(());
     }
     // What MAIN has itself was not made inside.
-    let main = listing(git, "HEAD").await?;
+    let main = listing(repo, &Head).await?;
     if new.files > main.files + MOST_FILES {
         return Err(Unfit::Files);
     }
@@ -56,55 +52,45 @@ pub(crate) async fn require_fit(
 
 /// A gitlink is refused unless MAIN or the branch has one at the same path: the operator's git would run what the repository
 /// names that was put there.
-async fn require_known_gitlinks(
-    git: &(impl Fn() -> Git + Sync),
-    new: &Gitlinks,
-    branch: Option<&str>,
-) -> Result<(), Unfit> {
+async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&CommitId>) -> Result<(), Unfit> {
     let mut unknown = new.clone();
-    for known in ["HEAD"].into_iter().chain(branch) {
-        if unknown.is_empty() {
-            return Ok(());
-        }
-        let known = listing(git, known).await?.gitlinks;
+    if !unknown.is_empty() {
+        let known = listing(repo, &Head).await?.gitlinks;
+        unknown.retain(|path| !known.contains(path));
+    }
+    if let (Some(branch), false) = (branch, unknown.is_empty()) {
+        let known = listing(repo, branch).await?.gitlinks;
         unknown.retain(|path| !known.contains(path));
     }
     unknown.first().map_or(Ok(()), |path| Err(Unfit::Gitlink(plain(&path.to_string_lossy()))))
 }
 
 /// Every object that no ref leads to yet is there, and none is too large.
-async fn require_whole(git: &(impl Fn() -> Git + Sync), commit: &str) -> Result<(), Unfit> {
-    let all = git().args(["rev-list", "--objects", "--no-object-names", commit, "--not", "--all"]);
-    let sizes = git().args(["cat-file", "--batch-check=%(objectsize)", "--buffer"]);
-    let (all, sizes) = flower_git::piped(all, sizes).await;
-    all.map_err(Unfit::of)?;
-    let sizes = sizes.map_err(Unfit::of)?.line();
-    let largest = sizes.lines().map(|size| size.parse().unwrap_or(u64::MAX)).max();
+async fn require_whole(repo: &Repo, commit: &CommitId) -> Result<(), Unfit> {
+    let largest = repo.largest_unreached(commit).await.map_err(Unfit::of)?;
     if largest.is_some_and(|size| size > LARGEST_FILE) { Err(Unfit::File) } else { Ok(()) }
 }
 
-async fn listing(git: &(impl Fn() -> Git + Sync), commit: &str) -> Result<Listing, Unfit> {
-    let args = ["ls-tree", "-r", "-l", "-z", "--full-tree", commit];
-    let output = git().args(args).run().await.map_err(Unfit::of)?;
-    Ok(Listing::of(output.items()))
+async fn listing(repo: &Repo, tree: &impl Treeish) -> Result<Listing, Unfit> {
+    let files = repo.list_files_with_sizes(tree).await.map_err(Unfit::of)?;
+    Ok(Listing::of(&files))
 }
 
 impl Listing {
-    /// From lines as in `100644 blob 1234 56\tpath`.
-    fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Listing {
+    fn of(files: &TreeListing) -> Listing {
         let mut listing = Listing::default();
         // By how a path or a folder is written in lower case: how it was written first.
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         let mut folders = BTreeSet::new();
-        for line in lines {
-            listing.gitlinks.extend(gitlinks::of_tree_line(line));
-            let line = String::from_utf8_lossy(line);
-            let Some((facts, path)) = line.split_once('\t') else { continue };
-            let facts: Vec<&str> = facts.split_whitespace().collect();
+        for entry in files.entries() {
+            if entry.is_gitlink() {
+                listing.gitlinks.insert(entry.path.into());
+            }
+            let path = &*entry.path.to_string_lossy();
             listing.files += 1;
-            listing.bytes += facts.get(3).and_then(|size| size.parse::<u64>().ok()).unwrap_or(0);
+            listing.bytes += entry.size.unwrap_or(0);
             if path == ".gitmodules" {
-                listing.submodules = facts.get(2).map(|&object| object.to_owned());
+                listing.submodules = entry.object().ok();
             }
             let above = path.match_indices('/').map(|(at, _)| &path[..at]);
             let fresh = above.filter(|folder| folders.insert((*folder).to_owned()));
@@ -120,17 +106,12 @@ impl Listing {
 }
 
 /// `ext::sh -c …` is an address to git, and runs whatever it says.
-async fn require_plain_addresses(git: &(impl Fn() -> Git + Sync), object: &str) -> Result<(), Unfit> {
-    let args = ["config", "--null", "--blob", object, "--get-regexp", r"^submodule\..*\.url$"];
-    let output = git().args(args).output().await?;
-    for item in output.items() {
-        let item = String::from_utf8_lossy(item);
-        let address = item.split_once('\n').map_or("", |(_, address)| address);
-        if runs_a_program(address) {
-            return Err(Unfit::Submodule(plain(address)));
-        }
+async fn require_plain_addresses(repo: &Repo, object: &ObjectId) -> Result<(), Unfit> {
+    let addresses = repo.submodule_addresses(object).await?;
+    match addresses.iter().find(|address| runs_a_program(address)) {
+        Some(address) => Err(Unfit::Submodule(plain(address))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Whether git would hand an address to a helper of that name.
@@ -144,8 +125,8 @@ mod tests {
     use super::*;
 
     fn twins(paths: &[&str]) -> Vec<(String, String)> {
-        let lines: Vec<String> = paths.iter().map(|path| format!("100644 blob 12ab 7\t{path}")).collect();
-        Listing::of(lines.iter().map(String::as_bytes)).twins.into_iter().collect()
+        let lines: String = paths.iter().map(|path| format!("100644 blob 12ab 7\t{path}\0")).collect();
+        Listing::of(&TreeListing::parse(lines.into_bytes())).twins.into_iter().collect()
     }
 
     #[test]
@@ -160,10 +141,12 @@ mod tests {
 
     #[test]
     fn files_and_bytes_are_counted_and_submodules_noticed() {
+        let id = "5e".repeat(20);
         let lines =
-            ["100644 blob 12ab      7\ta", "160000 commit 34cd       -\tlib", "100644 blob 56ef 9\t.gitmodules"];
-        let listing = Listing::of(lines.iter().map(|line| line.as_bytes()));
-        assert_eq!((listing.files, listing.bytes, listing.submodules.as_deref()), (3, 16, Some("56ef")));
+            format!("100644 blob 12ab      7\ta\0160000 commit 34cd       -\tlib\0100644 blob {id} 9\t.gitmodules\0");
+        let listing = Listing::of(&TreeListing::parse(lines.into_bytes()));
+        let submodules = listing.submodules.as_ref().map(ObjectId::as_str);
+        assert_eq!((listing.files, listing.bytes, submodules), (3, 16, Some(id.as_str())));
         assert_eq!(listing.gitlinks, Gitlinks::from(["lib".into()]));
     }
 

@@ -1,7 +1,6 @@
 //! Giving a repository back as it was before flower. What is kept of its worktrees stays in FLOWER_HOME, and no longer
 //! needs anything that flower had put into the repository.
 
-use super::refs::{refs_below, tip, update_refs};
 use super::remove::{archive, archive_refs, is_in_main};
 use super::setup::forget_exclude;
 use crate::App;
@@ -10,6 +9,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::RemovedProject;
 use flower_core::Worktree;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, OwnRef, RefUpdates, Repo};
 use flower_store::worktrees;
 use std::path::{Path, PathBuf};
 
@@ -22,23 +22,16 @@ impl App {
     /// Copies what the archives need out of the repository.
     pub(crate) async fn pack_archives(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(()) };
-        let exclude = format!("^{}", facts.main_tip);
+        let repo = Repo::main(repository);
         for worktree in self.archived(project).await? {
-            let refs = refs_below(repository, &archive_refs(worktree.number)).await?;
+            let refs = repo.own_refs_below(&archive_refs(worktree.number)).await?.into_iter();
             let file = bundle(&archive(&self.home, worktree.number));
-            let names = refs.iter().map(|(name, _)| name.as_str()).filter(|name| !name.ends_with("/staged"));
-            let wanted: Vec<&str> = names.chain([exclude.as_str()]).collect();
-            let made = flower_git::in_main(repository)
-                .args(["bundle", "create", "--quiet"])
-                .args([file.as_os_str()])
-                .args(&wanted)
-                .output()
-                .await?;
-            // All of it is in MAIN: there is nothing to copy.
-            if made.code != 0 && !made.stderr.contains("empty bundle") {
+            let names = refs.map(|(name, _)| name).filter(|name| !name.as_str().ends_with("/staged"));
+            let wanted: Vec<OwnRef> = names.collect();
+            if let Err(why) = repo.bundle(&wanted, &facts.main_tip, &file).await? {
                 return Err(Problem::new(
                     flower_contract::error::ProblemKind::Refused,
-                    format!("what is kept of `{}` cannot be copied out: {}", worktree.name, made.stderr),
+                    format!("what is kept of `{}` cannot be copied out: {why}", worktree.name),
                     "`flower doctor` looks for what is wrong",
                 ));
             }
@@ -56,10 +49,12 @@ impl App {
         let mut branches_left = Vec::new();
         if let Some(repository) = repository {
             let in_main = self.branches_in_main(project, repository, &archived).await?;
-            let branches = refs_below(repository, "refs/heads/flower/").await?.into_iter();
+            let repo = Repo::main(repository);
+            let branches = repo.own_refs_below("refs/heads/flower/").await?.into_iter();
+            let branches = branches.map(|(name, object)| (name, CommitId::of_object(object)));
             branches_left
                 .extend(branches.filter(|branch| !in_main.contains(branch)).map(|(name, _)| short_name(&name)));
-            branches_left.extend(refs_below(repository, SAVED).await?.into_iter().map(|(name, _)| name));
+            branches_left.extend(repo.refs_below(SAVED).await?.into_iter().map(|(name, _)| String::from(name)));
         }
         Ok(RemovedProject {
             removed: project.to_owned(),
@@ -72,13 +67,14 @@ impl App {
     /// Takes everything of flower's out of the repository, but for branches with work that is not in MAIN and what was
     /// saved of MAIN: an archive in FLOWER_HOME ends after a month, or with FLOWER_HOME.
     pub(crate) async fn leave_repository(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
-        let ours = refs_below(repository, "refs/flower/").await?.into_iter().map(|(name, _)| name);
-        let ours = ours.filter(|name| !name.starts_with(SAVED));
-        let mut lines: Vec<String> = ours.map(|name| format!("delete {name}")).collect();
+        let repo = Repo::main(repository);
+        let ours = repo.own_refs_below("refs/flower/").await?.into_iter().map(|(name, _)| name);
+        let mut updates = RefUpdates::new();
+        ours.filter(|name| !name.as_str().starts_with(SAVED)).for_each(|name| updates.delete(&name));
         let archived = self.archived(project).await?;
         let in_main = self.branches_in_main(project, repository, &archived).await?;
-        lines.extend(in_main.iter().map(|(branch, tip)| format!("delete {branch} {tip}")));
-        update_refs(repository, lines).await?;
+        in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
+        repo.update_refs(updates).await?;
         crate::main_branch::hook::take_down(repository)
             .map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
@@ -94,17 +90,18 @@ impl App {
         project: &str,
         repository: &Repository,
         archived: &[Worktree],
-    ) -> Result<Vec<(String, String)>, Problem> {
+    ) -> Result<Vec<(OwnRef, CommitId)>, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(Vec::new()) };
         let mut found = Vec::new();
         for worktree in archived {
             let Some(kept) = &worktree.archive else { continue };
-            let branch = (format!("refs/heads/{}", worktree.branch), kept.tip.clone());
-            if found.contains(&branch) || tip(repository, &branch.0).await?.as_ref() != Some(&kept.tip) {
+            let (branch, tip) = (OwnRef::branch(&worktree.branch)?, CommitId::parse(&kept.tip)?);
+            let there = Repo::main(repository).tip(&branch).await?;
+            if there.as_ref() != Some(&tip) || found.iter().any(|(known, _)| *known == branch) {
                 continue;
             }
-            if is_in_main(repository, &facts.main_tip, &kept.tip).await? {
-                found.push(branch);
+            if is_in_main(repository, &facts.main_tip, &tip).await? {
+                found.push((branch, tip));
             }
         }
         Ok(found)
@@ -117,6 +114,6 @@ impl App {
     }
 }
 
-fn short_name(branch: &str) -> String {
-    branch.trim_start_matches("refs/heads/").to_owned()
+fn short_name(branch: &OwnRef) -> String {
+    branch.as_str().trim_start_matches("refs/heads/").to_owned()
 }

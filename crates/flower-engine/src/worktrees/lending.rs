@@ -4,13 +4,12 @@
 use super::object_store::{Contents, ObjectStore};
 use super::place::Place;
 use super::private;
-use super::refs::{refs_below, tip};
 use crate::App;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::worktree::{Seal, Stage};
 use flower_git::repository::Repository;
-use flower_git::{self, GitError};
+use flower_git::{CommitId, GitError, ObjectId, RefName, Repo};
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -51,9 +50,9 @@ enum Copying {
 pub(crate) struct Lent {
     contents: Contents,
     /// The tips that MAIN has now; the store may have former ones.
-    tips: BTreeSet<String>,
+    tips: BTreeSet<ObjectId>,
     /// Names below `refs/tags/`, and objects.
-    pub(super) tags: Vec<(String, String)>,
+    pub(super) tags: Vec<(RefName, ObjectId)>,
 }
 
 impl Lending {
@@ -167,14 +166,13 @@ impl App {
 
     /// Brings the store up to date with MAIN's recorded tip, its tags and its remote-tracking branches.
     pub(crate) async fn lend(&self, project: &str, repository: &Repository) -> Result<Lent, Problem> {
-        let (main, tags, remotes) = tokio::join!(
-            self.main_of(project),
-            refs_below(repository, "refs/tags/"),
-            refs_below(repository, "refs/remotes/")
-        );
+        let repo = Repo::main(repository);
+        let (main, tags, remotes) =
+            tokio::join!(self.main_of(project), repo.refs_below("refs/tags/"), repo.refs_below("refs/remotes/"));
         let tags = tags?;
         let objects = tags.iter().chain(&remotes?).map(|(_, object)| object.clone()).collect::<Vec<_>>();
-        let tips: BTreeSet<String> = objects.into_iter().chain([main?.tip]).collect();
+        let main = ObjectId::parse(&main?.tip)?;
+        let tips: BTreeSet<ObjectId> = objects.into_iter().chain([main]).collect();
         let store = ObjectStore::new(&self.home, project, repository);
         let contents = match store.contents() {
             Some(contents) if tips.is_subset(&contents.tips) => contents,
@@ -189,7 +187,7 @@ impl App {
         &self,
         project: &str,
         store: ObjectStore,
-        tips: BTreeSet<String>,
+        tips: BTreeSet<ObjectId>,
     ) -> Result<Contents, Problem> {
         let turn = self.worktrees.turn(&self.home.objects().join(project));
         let (lending, name) = (self.worktrees.lending.clone(), project.to_owned());
@@ -243,7 +241,7 @@ impl App {
 
     /// Makes a private repository that no process has entered yet read the store, and gives it what these commits need beyond
     /// that.
-    pub(crate) async fn lend_to_new(&self, place: &Place, lent: &Lent, commits: &[&str]) -> Result<(), Problem> {
+    pub(crate) async fn lend_to_new(&self, place: &Place, lent: &Lent, commits: &[&CommitId]) -> Result<(), Problem> {
         let store = self.store_of(place);
         store.complete_new(&place.private(), &lent.contents, commits).await?;
         private::write_tags(place, &lent.tags).map_err(|error| self.home.problem(&place.folder, &error))?;
@@ -278,15 +276,8 @@ impl App {
     async fn copy_borrowed(&self, place: &Place, lent: &Lent) -> Result<(), GitError> {
         let io = |error: std::io::Error| GitError::Io { command: "pack-objects".into(), error: error.to_string() };
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        flower_git::in_jail(launcher)
-            .args(["pack-objects", "--quiet", "--delta-base-offset", "--non-empty"])
-            .args(["--revs", "--all", "--reflog", "--indexed-objects"])
-            .args([place.private().join("objects/pack/pack")])
-            .input(lent.tips.iter().map(|object| format!("^{object}\n")).collect::<String>())
-            .deadline(super::limits::LONGEST)
-            .run()
-            .await
-            .map(|_| ())
+        let (lent, packs) = (lent.tips.iter().cloned().collect::<Vec<_>>(), place.private().join("objects/pack/pack"));
+        Repo::jailed(launcher).with_deadline(super::limits::LONGEST).pack_everything(&lent, &packs).await
     }
 
     /// If the store was made anew since, gives a private repository what MAIN keeps for it and the store has not.
@@ -300,21 +291,26 @@ impl App {
             Some(contents) => contents,
             None => self.lend(&place.project, &place.repository).await?.contents,
         };
-        let kept = refs_below(&place.repository, &place.keep()).await?;
-        let branch = tip(&place.repository, &place.full_branch()).await?;
-        let commits: Vec<String> = kept.into_iter().map(|(_, commit)| commit).chain(branch).collect();
-        self.add_inside(place, &contents, &commits.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        let commits = self.kept_commits(place).await?;
+        self.add_inside(place, &contents, &commits.iter().collect::<Vec<_>>()).await?;
         self.mark(place, &contents.generation)
     }
 
+    /// What MAIN's repository keeps for a worktree: commits that were handed in or came out, and its branch.
+    async fn kept_commits(&self, place: &Place) -> Result<Vec<CommitId>, Problem> {
+        let repo = place.repo();
+        let kept = repo.refs_below(&place.keep()).await?.into_iter().map(|(_, object)| CommitId::of_object(object));
+        Ok(kept.chain(repo.tip(&place.full_branch()).await?).collect())
+    }
+
     /// Makes sure that these commits can be read inside.
-    pub(super) async fn provide(&self, place: &Place, commits: &[&str]) -> Result<(), Problem> {
+    pub(super) async fn provide(&self, place: &Place, commits: &[&CommitId]) -> Result<(), Problem> {
         if place.store().is_none() {
             return Ok(());
         }
         self.complete(place).await?;
         let contents = match self.store_of(place).contents() {
-            Some(contents) if commits.iter().all(|commit| contents.tips.contains(*commit)) => return Ok(()),
+            Some(contents) if commits.iter().all(|commit| contents.has(commit)) => return Ok(()),
             // The newest tip may not be in it yet.
             _ => self.lend(&place.project, &place.repository).await?.contents,
         };
@@ -322,15 +318,17 @@ impl App {
     }
 
     /// Packed outside, unpacked inside: nothing is written to a private repository from outside once something ran there.
-    async fn add_inside(&self, place: &Place, contents: &Contents, commits: &[&str]) -> Result<(), Problem> {
-        let Some(pack) = self.store_of(place).pack_beyond(contents, commits).await? else { return Ok(()) };
+    async fn add_inside(&self, place: &Place, contents: &Contents, commits: &[&CommitId]) -> Result<(), Problem> {
+        let store = self.store_of(place);
+        let Some(wanted) = store.beyond(contents, commits).await? else { return Ok(()) };
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        let unpack = flower_git::in_jail(launcher).args(["index-pack", "--stdin"]).deadline(super::limits::LONGEST);
-        match flower_git::piped(pack, unpack).await {
+        let private = Repo::jailed(launcher).with_deadline(super::limits::LONGEST);
+        let transfer = store.repo().send(&wanted, &private).await;
+        match (transfer.packed, transfer.unpacked) {
             (Err(GitError::Failed { stderr, .. }), Err(unpacking)) if stderr.is_empty() => Err(unpacking.into()),
             (Err(packing), _) => Err(packing.into()),
-            (Ok(_), unpacked) => unpacked.map(|_| ()).map_err(Problem::from),
+            (Ok(()), unpacked) => unpacked.map_err(Problem::from),
         }
     }
 

@@ -7,7 +7,6 @@ use super::limits::LONGEST;
 use super::observe::is_dirty;
 use super::place::Place;
 use super::private;
-use super::refs::{refs_below, tip, update_refs};
 use super::special_files::{self, ASK_TIMEOUT};
 use super::unfit::{Unfit, plain};
 use crate::App;
@@ -17,10 +16,9 @@ use flower_contract::view::SyncView;
 use flower_core::event::WorktreeDiverged;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
-use flower_git::{self, GitError};
+use flower_git::{CommitId, GitError, Head, Merge, RefUpdates, Repo};
 use flower_store::worktrees;
 use serde::{Deserialize, Serialize};
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
@@ -93,53 +91,60 @@ impl App {
         special_files::require_plain_repository(place)?;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         self.complete(place).await?;
-        let old = tip(&place.repository, &place.full_branch()).await?;
+        let repo = place.repo();
+        // Nothing before the first time.
+        let mirrored = CommitId::parse(mirrored).ok();
+        let old = repo.tip(&place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        let new = branch_inside(place, launcher.clone()).await?;
-        if old.as_deref() != Some(new.as_str()) && new != mirrored {
-            let kept = refs_below(&place.repository, &place.keep()).await?;
-            let has: Vec<String> = kept.into_iter().map(|(_, commit)| commit).chain(old.clone()).collect();
-            if let Err(unfit) = incoming::bring(place, launcher, &new, &has, old.as_deref()).await {
+        let private = Repo::jailed(launcher);
+        let new = branch_inside(place, &private).await?;
+        let is_new = Some(&new) != mirrored.as_ref();
+        if old.as_ref() != Some(&new) && is_new {
+            let kept = repo.refs_below(&place.keep()).await?.into_iter();
+            let kept = kept.map(|(_, object)| CommitId::of_object(object));
+            let has: Vec<CommitId> = kept.chain(old.clone()).collect();
+            if let Err(unfit) = incoming::bring(place, &private, &new, &has, old.as_ref()).await {
                 return Err(remember(place, now, unfit));
             }
         }
         let branch = place.full_branch();
-        let mut lines = Vec::new();
+        let mut updates = RefUpdates::new();
         // What the operator committed here stays, as long as nothing was committed inside meanwhile.
-        let operators_turn = old.as_deref().is_some_and(|old| old != mirrored) && new == mirrored;
-        let moves = old.as_deref() != Some(new.as_str()) && !operators_turn;
+        let operators_turn = old.is_some() && old != mirrored && !is_new;
+        let moves = old.as_ref() != Some(&new) && !operators_turn;
         // An earlier daemon may have ended behind that.
-        let moved = moves || (old.as_deref() == Some(new.as_str()) && new != mirrored);
+        let moved = moves || (old.as_ref() == Some(&new) && is_new);
         if moved {
             self.require_sealed(place, &gitlinks::in_commit(&place.repository, &new).await?)?;
         }
         if moves {
             // Only if it still is where it was: the operator may be committing at this moment.
-            lines.push(match &old {
-                Some(old) => format!("update {branch} {new} {old}"),
-                None => format!("create {branch} {new}"),
-            });
+            match &old {
+                Some(old) => updates.swap(&branch, &new, old),
+                None => updates.create(&branch, &new),
+            }
         }
         if let (true, Some(old)) = (moves, &old)
-            && !is_ancestor(place, old, &new).await?
+            && !repo.is_ancestor(old, &new).await?
         {
             // The private repository may have dropped its own copy of whatever MAIN's once had, so that stays.
-            let kept_at = format!("{}{old}", place.keep());
-            lines.push(format!("update {kept_at} {old}"));
+            let kept_at = place.keeper(old);
+            updates.set(&kept_at, old);
             // Before it happens, so that a crash cannot make a secret of it.
-            if old != mirrored && !mirrored.is_empty() {
+            if mirrored.as_ref().is_some_and(|mirrored| mirrored != old) {
+                let (operators, inside) = (old.to_string(), new.to_string());
                 let diverged =
-                    WorktreeDiverged { number: place.number, operators: old.clone(), inside: new.clone(), kept_at };
+                    WorktreeDiverged { number: place.number, operators, inside, kept_at: kept_at.to_string() };
                 self.submit(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
                 // It can be merged inside, which is what people are told to do.
                 self.provide(place, &[old]).await?;
             }
         }
-        update_refs(&place.repository, lines).await?;
+        repo.update_refs(updates).await?;
         if moved {
             self.move_operators_index(place, &new).await?;
-            let before = if moves { old.as_deref() } else { Some(mirrored).filter(|commit| !commit.is_empty()) };
-            self.note_commits(place, before, &new).await;
+            let before = if moves { old } else { mirrored };
+            self.note_commits(place, before.as_ref(), &new).await;
         }
         fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
         super::disk::delete(&place.refused()).map_err(io)
@@ -150,12 +155,12 @@ impl App {
         let number = place.number;
         let known = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
         let mut notes = Vec::new();
+        let repo = place.repo();
         for commit in known.map(|worktree| worktree.displaced).unwrap_or_default() {
-            let kept_at = format!("{}{commit}", place.keep());
+            let commit = CommitId::parse(&commit)?;
+            let kept_at = place.keeper(&commit);
             // Let go, or brought in.
-            if tip(&place.repository, &kept_at).await?.is_none()
-                || is_ancestor(place, &commit, &place.full_branch()).await?
-            {
+            if repo.tip(&kept_at).await?.is_none() || repo.is_ancestor(&commit, &place.full_branch()).await? {
                 continue;
             }
             notes.push(format!(
@@ -169,42 +174,37 @@ impl App {
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
-    async fn move_operators_index(&self, place: &Place, commit: &str) -> Result<(), Problem> {
-        let Some(admin) = place.admin() else { return Ok(()) };
+    async fn move_operators_index(&self, place: &Place, commit: &CommitId) -> Result<(), Problem> {
+        let Some(linked) = place.linked() else { return Ok(()) };
         for path in gitlinks::in_commit(&place.repository, commit).await? {
             gitlinks::set_aside_repository(place, &path).map_err(|error| self.home.problem(&place.tree, &error))?;
         }
-        let git = || flower_git::in_linked(&place.repository, &admin, &place.tree);
-        git().args(["read-tree", "--reset", "HEAD"]).run().await?;
-        // Once here, or every look at the worktree would read all that was committed again. It says by its exit code that something
-        // differs, which is no failure.
-        match git().args(["update-index", "-q", "--refresh"]).deadline(REFRESH_TIMEOUT).output().await {
+        linked.reset_index(&Head).await?;
+        // Once here, or every look at the worktree would read all that was committed again.
+        match linked.with_deadline(REFRESH_TIMEOUT).refresh_index().await {
             // Then the next look takes longer; a FIFO in place of attributes must not keep commits from coming out.
             Err(GitError::Deadline { .. }) => {}
-            refreshed => drop(refreshed?),
+            refreshed => refreshed?,
         }
         gitlinks::protect_operator(place).await
     }
 
     /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
-    pub(crate) async fn hand_in(&self, place: &Place, main: &str, commit: &str) -> Result<(), Problem> {
+    pub(crate) async fn hand_in(&self, place: &Place, main: &str, commit: &CommitId) -> Result<(), Problem> {
         let turn = self.worktrees.turn(&place.folder);
         let _turn = turn.lock().await;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         // MAIN could be rewound; what was handed in once stays.
-        let keep = format!("{}{commit}", place.keep());
-        flower_git::in_main(&place.repository).args(["update-ref", &keep, commit]).run().await?;
+        place.repo().set_ref(&place.keeper(commit), commit).await?;
         self.provide(place, &[commit]).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         special_files::require_plain_repository(place)?;
-        let update = ["update-ref", &format!("refs/remotes/origin/{main}"), commit];
-        flower_git::in_jail(launcher).args(update).deadline(ASK_TIMEOUT).run().await?;
-        Ok(())
+        Ok(Repo::jailed(launcher).with_deadline(ASK_TIMEOUT).set_origin(main, commit).await?)
     }
 
     /// Merges MAIN's tip where nobody is at work. Gives the reason if it did not.
-    async fn bring_up_to_date(&self, place: &Place, main: &str, commit: &str) -> Result<Option<String>, Problem> {
-        if is_ancestor(place, commit, &place.full_branch()).await? {
+    async fn bring_up_to_date(&self, place: &Place, main: &str, commit: &CommitId) -> Result<Option<String>, Problem> {
+        if place.repo().is_ancestor(commit, &place.full_branch()).await? {
             return Ok(None);
         }
         if let Some(who) = super::remove::at_work(place) {
@@ -213,7 +213,7 @@ impl App {
         if is_dirty(place).await? {
             return Ok(Some(format!("it has changes that are not committed; `origin/{main}` is there to be merged")));
         }
-        let (merge, abort) = match place.seal {
+        let checkout = match place.seal {
             Seal::Sealed => {
                 let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
                 let settings = crate::settings::WorktreeSettings::default();
@@ -221,25 +221,23 @@ impl App {
                 self.seal_gitlinks(place, &mut spec).await?;
                 spec.network = flower_jail::Network::Closed;
                 let launcher = private::launcher(place, &spec, "merge").map_err(io)?;
-                (flower_git::in_jail(launcher.clone()), flower_git::in_jail(launcher))
+                Repo::jailed(launcher)
             }
             Seal::Linked => {
-                let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
-                let linked = || flower_git::in_linked(&place.repository, &admin, &place.tree).with_operators_settings();
-                (linked(), linked())
+                let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
+                linked.with_operators_settings()
             }
         };
-        let merged = merge.args(["merge", "--no-edit", "--quiet", commit]).deadline(LONGEST).output().await?;
-        if merged.code == 0 {
+        let Merge::Conflict(conflicts) = checkout.clone().with_deadline(LONGEST).merge(commit).await? else {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
             }
             return Ok(None);
-        }
-        abort.args(["merge", "--abort"]).output().await?;
+        };
+        checkout.abort_merge().await?;
         Err(Problem::new(
             ProblemKind::Conflict,
-            format!("MAIN's tip does not merge into `{}`: {}", place.name, conflicts(&merged)),
+            format!("MAIN's tip does not merge into `{}`: {conflicts}", place.name),
             format!(
                 "merge it inside and settle them: `flower worktree shell {} -- git merge origin/{main}`",
                 place.name
@@ -256,24 +254,16 @@ pub(super) fn still_under_way(place: &Place) -> Problem {
     )
 }
 
-/// Whether all of `old` is part of `new`.
-async fn is_ancestor(place: &Place, old: &str, new: &str) -> Result<bool, Problem> {
-    Ok(flower_git::in_main(&place.repository).args(["merge-base", "--is-ancestor", old, new]).succeeds().await?)
-}
-
 /// Where the branch stands inside. Whoever works there can rename or delete it; then there is nothing to mirror.
-async fn branch_inside(place: &Place, launcher: Vec<OsString>) -> Result<String, Problem> {
-    let branch = place.full_branch();
-    let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &branch];
-    let output = match flower_git::in_jail(launcher).args(args).deadline(ASK_TIMEOUT).output().await {
+async fn branch_inside(place: &Place, private: &Repo) -> Result<CommitId, Problem> {
+    let private = private.clone().with_deadline(ASK_TIMEOUT);
+    let stderr = match private.tip_or_reason(&place.full_branch()).await {
         Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
-        output => output?,
+        Err(error) => return Err(error.into()),
+        Ok(Ok(commit)) => return Ok(commit),
+        Ok(Err(stderr)) => stderr,
     };
-    let name = output.line();
-    if output.code == 0 && name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Ok(name);
-    }
-    let why = if output.stderr.is_empty() { String::new() } else { format!(": {}", plain(&output.stderr)) };
+    let why = if stderr.is_empty() { String::new() } else { format!(": {}", plain(&stderr)) };
     Err(Problem::new(
         ProblemKind::Refused,
         format!("inside there is no branch `{}` any more{why}", place.branch),
@@ -303,22 +293,16 @@ fn remember(place: &Place, stamp: String, unfit: Unfit) -> Problem {
 }
 
 /// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
-pub(super) fn note_mirrored(place: &Place, commit: &str) -> std::io::Result<()> {
+pub(super) fn note_mirrored(place: &Place, commit: &CommitId) -> std::io::Result<()> {
     fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
-}
-
-/// The lines in which git names what does not merge.
-fn conflicts(output: &flower_git::Output) -> String {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("CONFLICT")).take(10).collect();
-    if lines.is_empty() { output.stderr.clone() } else { lines.join("; ") }
 }
 
 /// What the private repository's branches look like from outside. Whoever is inside can lie about it, and only delays its
 /// own mirror.
 fn stamp(place: &Place) -> String {
     let private = place.private();
-    let files = ["HEAD", "packed-refs", "logs/HEAD", "reftable", &place.full_branch()];
+    let branch = place.full_branch();
+    let files = ["HEAD", "packed-refs", "logs/HEAD", "reftable", branch.as_str()];
     let seen = files.map(|file| {
         fs::symlink_metadata(private.join(file))
             .map_or_else(|_| "-".to_owned(), |f| format!("{}.{}.{}.{}", f.ino(), f.size(), f.mtime(), f.mtime_nsec()))

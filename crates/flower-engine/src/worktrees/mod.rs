@@ -19,7 +19,6 @@ pub(crate) mod observe;
 pub(crate) mod place;
 pub(crate) mod private;
 mod reconcile;
-pub(crate) mod refs;
 pub(crate) mod remove;
 mod restore;
 pub(crate) mod setup;

@@ -9,10 +9,9 @@ use super::private::borrowed_by_main;
 use crate::home::{Home, random_hex, write_private};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::repository::Repository;
-use flower_git::{self, Git};
+use flower_git::{CommitId, GitError, ObjectId, Repo, Revisions};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -38,11 +37,25 @@ pub(super) struct Contents {
     /// Changes each time the store is made from nothing: private repositories then have to be completed again.
     pub(super) generation: String,
     /// Objects that are there with everything reachable from them.
-    pub(super) tips: BTreeSet<String>,
+    pub(super) tips: BTreeSet<ObjectId>,
     /// MAIN's `shallow` file when it was made: with another one, other commits are reachable from the same tips.
     shallow: String,
     /// Files of packs and their sizes, by which a damaged store is noticed.
     files: BTreeMap<String, u64>,
+}
+
+/// What is packed into the store.
+enum Packing<'a> {
+    Reachable(&'a Revisions),
+    /// All that these packs of the store have.
+    Packs(&'a [&'a str]),
+}
+
+impl Contents {
+    /// Whether a commit is there with everything that it reaches, because it is one of the tips.
+    pub(super) fn has(&self, commit: &CommitId) -> bool {
+        self.tips.contains(&ObjectId::from(commit.clone()))
+    }
 }
 
 impl ObjectStore {
@@ -77,7 +90,7 @@ impl ObjectStore {
     }
 
     /// Adds what is reachable from `tips` and not there yet. Only one at a time may do so.
-    pub(super) async fn update(&self, tips: &BTreeSet<String>) -> Result<Contents, Problem> {
+    pub(super) async fn update(&self, tips: &BTreeSet<ObjectId>) -> Result<Contents, Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         self.prepare().map_err(io)?;
         let known = self.contents();
@@ -89,8 +102,8 @@ impl ObjectStore {
         });
         let wanted = self.present(tips.difference(&contents.tips)).await?;
         if !wanted.is_empty() {
-            let args = ["--revs", "--non-empty"];
-            let packs = self.write_pack(&args, lines(&wanted, &contents.tips), self.lenders()).await?;
+            let revisions = Revisions::new(&wanted, &contents.tips);
+            let packs = self.write_pack(&Packing::Reachable(&revisions), self.lenders()).await?;
             contents.files.extend(packs);
             contents.tips = self.still_needed(&contents.tips, tips).await;
             contents.tips.extend(wanted);
@@ -107,12 +120,7 @@ impl ObjectStore {
     pub(super) async fn verify(&self, contents: &Contents) -> Result<(), Problem> {
         let packs = self.objects().join("pack");
         let indexes = contents.files.keys().filter(|name| name.ends_with(".idx")).map(|name| packs.join(name));
-        let args: Vec<OsString> = indexes.map(PathBuf::into_os_string).collect();
-        if args.is_empty() {
-            return Ok(());
-        }
-        self.git().args(["verify-pack"]).args(args).deadline(COPY_DEADLINE).run().await?;
-        Ok(())
+        Ok(self.repo().verify_packs(&indexes.collect::<Vec<_>>()).await?)
     }
 
     /// The next update begins from nothing.
@@ -130,13 +138,11 @@ impl ObjectStore {
         borrowed_by_main(&self.repository).iter().map(|dir| disk::size(dir, u64::MAX).0).sum()
     }
 
-    /// git on MAIN's repository that also sees what only the store still has.
-    fn git(&self) -> Git {
-        flower_git::in_main(&self.repository)
-            .borrowing(&[self.objects()])
-            // Parents that are only claimed locally are not those that are read inside, and lead to what is not lent.
-            .env("GIT_GRAFT_FILE", "/dev/null")
-            .deadline(COPY_DEADLINE)
+    /// MAIN's repository, with what only the store still has.
+    pub(super) fn repo(&self) -> Repo {
+        // Parents that are only claimed locally are not those that are read inside, and lead to what is not lent.
+        let repo = Repo::main(&self.repository).without_grafts();
+        repo.borrowing(&[self.objects()]).with_deadline(COPY_DEADLINE)
     }
 
     /// Packs what is reachable from `commits` beyond the store into a private repository that no process has entered yet.
@@ -144,35 +150,27 @@ impl ObjectStore {
         &self,
         private: &Path,
         contents: &Contents,
-        commits: &[&str],
+        commits: &[&CommitId],
     ) -> Result<(), Problem> {
         let wanted = beyond(contents, commits);
         if wanted.is_empty() {
             return Ok(());
         }
         let objects = private.join("objects");
-        self.git()
-            .borrowing(&self.lenders())
-            .objects_in(&objects)
-            .args(["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--non-empty"])
-            .args([objects.join("pack/pack")])
-            .input(lines(&wanted, &contents.tips))
-            .run()
-            .await?;
-        Ok(())
+        let repo = self.repo().borrowing(&self.lenders()).with_objects_in(&objects);
+        Ok(repo.pack(&wanted, &objects.join("pack/pack")).await?)
     }
 
-    /// A git that writes the same to its standard output, if there is anything to write: for a private repository that may
-    /// only be written to from inside.
-    pub(super) async fn pack_beyond(&self, contents: &Contents, commits: &[&str]) -> Result<Option<Git>, Problem> {
+    /// What is reachable from `commits` beyond the store, if there is anything: for a private repository that may only be written
+    /// to from inside.
+    pub(super) async fn beyond(
+        &self,
+        contents: &Contents,
+        commits: &[&CommitId],
+    ) -> Result<Option<Revisions>, Problem> {
         let wanted = beyond(contents, commits);
-        if wanted.is_empty() {
-            return Ok(None);
-        }
-        let input = lines(&wanted, &contents.tips);
-        let found = self.git().args(["rev-list", "--max-count=1", "--stdin"]).input(input.clone()).line().await?;
-        let pack = ["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--stdout"];
-        Ok((!found.is_empty()).then(|| self.git().args(pack).input(input)))
+        let is_any = !wanted.is_empty() && self.repo().has_any(&wanted).await?;
+        Ok(is_any.then_some(wanted))
     }
 
     fn list(&self) -> PathBuf {
@@ -206,31 +204,23 @@ impl ObjectStore {
     }
 
     /// Those that MAIN's repository has: a ref may name an object that is lost.
-    async fn present(&self, objects: impl Iterator<Item = &String>) -> Result<BTreeSet<String>, Problem> {
-        let asked: Vec<&str> = objects.map(String::as_str).collect();
-        if asked.is_empty() {
-            return Ok(BTreeSet::new());
-        }
-        let input = asked.join("\n") + "\n";
-        let answer = self.git().args(["cat-file", "--batch-check"]).input(input).line().await?;
-        let there = answer.lines().filter(|line| !line.ends_with(" missing"));
-        Ok(there.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect())
+    async fn present(&self, objects: impl Iterator<Item = &ObjectId>) -> Result<BTreeSet<ObjectId>, Problem> {
+        let asked: Vec<ObjectId> = objects.cloned().collect();
+        Ok(self.repo().present(&asked).await?.into_iter().collect())
     }
 
     /// Former tips that no current one reaches, so that the list does not grow with every landing. If git does not say, all.
-    async fn still_needed(&self, former: &BTreeSet<String>, current: &BTreeSet<String>) -> BTreeSet<String> {
-        let gone: BTreeSet<String> = former.difference(current).cloned().collect();
-        let mut kept: BTreeSet<String> = former.intersection(current).cloned().collect();
+    async fn still_needed(&self, former: &BTreeSet<ObjectId>, current: &BTreeSet<ObjectId>) -> BTreeSet<ObjectId> {
+        let gone: BTreeSet<ObjectId> = former.difference(current).cloned().collect();
+        let mut kept: BTreeSet<ObjectId> = former.intersection(current).cloned().collect();
         if gone.is_empty() {
             return kept;
         }
         let current = self.present(current.iter()).await.unwrap_or_default();
-        let input = lines(&gone, &current);
-        let listed = self.git().args(["rev-list", "--stdin"]).input(input).answer_at_most(MAX_FORMER).line().await;
-        match listed {
-            Ok(text) => {
-                let unreached: BTreeSet<&str> = text.lines().collect();
-                kept.extend(gone.into_iter().filter(|tip| unreached.contains(tip.as_str())));
+        match self.repo().commits_of(&Revisions::new(&gone, &current), MAX_FORMER).await {
+            Ok(commits) => {
+                let unreached: BTreeSet<ObjectId> = commits.into_iter().map(ObjectId::from).collect();
+                kept.extend(gone.into_iter().filter(|tip| unreached.contains(tip)));
             }
             Err(_) => kept.extend(gone),
         }
@@ -238,29 +228,19 @@ impl ObjectStore {
     }
 
     /// Has git write packs beside the store, and moves them in. Gives their files.
-    async fn write_pack(
-        &self,
-        args: &[&str],
-        input: String,
-        lenders: Vec<PathBuf>,
-    ) -> Result<BTreeMap<String, u64>, Problem> {
+    async fn write_pack(&self, what: &Packing<'_>, lenders: Vec<PathBuf>) -> Result<BTreeMap<String, u64>, Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         let draft = self.folder.join(format!("draft-{}", &random_hex()[..16]));
         let packs = draft.join("pack");
         fs::create_dir_all(&packs).map_err(io)?;
-        let written = self
-            .git()
-            .objects_in(&draft)
-            .borrowing(&lenders)
+        let repo = self.repo().with_objects_in(&draft).borrowing(&lenders);
+        let written = match what {
             // Differences that MAIN's packs have are taken over. To look for more takes minutes where large files are new.
-            .args(["pack-objects", "--quiet", "--delta-base-offset", "--window=0"])
-            .args(args)
-            .args([packs.join("pack")])
-            .input(input)
-            .run()
-            .await;
+            Packing::Reachable(revisions) => repo.pack_fast(revisions, &packs.join("pack")).await,
+            Packing::Packs(names) => repo.merge_packs(names, &packs.join("pack")).await,
+        };
         let moved = match written {
-            Ok(_) => self.move_in(&packs).map_err(io),
+            Ok(()) => self.move_in(&packs).map_err(io),
             Err(error) => Err(too_long(error)),
         };
         if let Err(error) = disk::delete(&draft) {
@@ -306,8 +286,8 @@ impl ObjectStore {
             packs.pop();
         }
         let merged: BTreeSet<String> = packs.iter().map(|(_, name)| stem(name).to_owned()).collect();
-        let input: String = packs.iter().map(|(_, name)| format!("{name}\n")).collect();
-        let written = self.write_pack(&["--stdin-packs"], input, vec![self.objects()]).await?;
+        let names: Vec<&str> = packs.iter().map(|(_, name)| *name).collect();
+        let written = self.write_pack(&Packing::Packs(&names), vec![self.objects()]).await?;
         contents.files.retain(|name, _| !merged.contains(stem(name)));
         contents.files.extend(written);
         self.save(contents).map_err(|error| crate::home::problem(&self.folder, &error))
@@ -334,20 +314,13 @@ fn stem(name: &str) -> &str {
     name.split('.').next().unwrap_or(name)
 }
 
-fn beyond(contents: &Contents, commits: &[&str]) -> BTreeSet<String> {
-    commits.iter().filter(|commit| !contents.tips.contains(**commit)).map(|commit| (*commit).to_owned()).collect()
+fn beyond(contents: &Contents, commits: &[&CommitId]) -> Revisions {
+    Revisions::new(commits.iter().copied().filter(|commit| !contents.has(commit)), &contents.tips)
 }
 
-/// As git reads them: what is wanted, and what is there.
-fn lines(wanted: &BTreeSet<String>, there: &BTreeSet<String>) -> String {
-    let wanted = wanted.iter().map(|object| format!("{object}\n"));
-    let there = there.iter().map(|object| format!("^{object}\n"));
-    wanted.chain(there).collect()
-}
-
-fn too_long(error: flower_git::GitError) -> Problem {
+fn too_long(error: GitError) -> Problem {
     match error {
-        flower_git::GitError::Deadline { seconds, .. } => Problem::new(
+        GitError::Deadline { seconds, .. } => Problem::new(
             ProblemKind::Timeout,
             format!("copying what worktrees may read of MAIN took longer than {} minutes", seconds / 60),
             "lend all of MAIN's objects instead: set `objects = \"all\"` below `[worktree]` in flower.toml",

@@ -10,7 +10,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::Worktree;
 use flower_core::worktree::{Seal, Stage};
-use flower_git::{self, GitError};
+use flower_git::{CommitId, GitError};
 use flower_store::dispatches;
 use futures_util::{StreamExt, TryStreamExt};
 use std::collections::HashMap;
@@ -85,7 +85,7 @@ impl App {
 
     /// One that was made this moment: nothing has changed in it yet.
     pub(super) async fn observe_new(&self, worktree: Worktree, facts: &Facts) -> Result<WorktreeView, Problem> {
-        if worktree.base == facts.main_tip && facts.settings.worktree.setup.is_empty() {
+        if worktree.base == facts.main_tip.as_str() && facts.settings.worktree.setup.is_empty() {
             let place = self.place(&worktree).await?;
             let mut view = self.view(&worktree, &place).await;
             view.notes.extend(reads_everything(&place, Some(facts)));
@@ -215,14 +215,8 @@ fn in_one_line(problem: Problem) -> String {
 }
 
 /// How many commits MAIN's branch has that this one has not, and the other way round.
-async fn counts(place: &Place, main_tip: &str) -> Result<(u64, u64), Problem> {
-    let range = format!("{main_tip}...{}", place.full_branch());
-    let line = flower_git::in_main(&place.repository)
-        .args(["rev-list", "--left-right", "--count", &range, "--"])
-        .line()
-        .await?;
-    let mut numbers = line.split_whitespace().map(|word| word.parse().unwrap_or(0));
-    Ok((numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)))
+async fn counts(place: &Place, main_tip: &CommitId) -> Result<(u64, u64), Problem> {
+    Ok(place.repo().count_apart(main_tip, &place.full_branch()).await?)
 }
 
 /// Whether anything in it is not committed. Runs nothing that is configured inside.
@@ -232,15 +226,11 @@ pub(crate) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
 
 /// What in it is not committed.
 pub(crate) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
-    let admin = place.admin().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
+    let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     special_files::require_plain_files(place)?;
-    let asked = flower_git::in_linked(&place.repository, &admin, &place.tree)
-        .args(flower_git::UNCOMMITTED)
-        .deadline(ASK_TIMEOUT);
-    let output = match asked.run().await {
+    let paths = match linked.with_deadline(ASK_TIMEOUT).uncommitted().await {
         Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
-        output => output?,
+        paths => paths?,
     };
-    let path = |item: &[u8]| String::from_utf8_lossy(item.get(3..).unwrap_or_default()).into_owned();
-    Ok(output.items().map(path).collect())
+    Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
 }

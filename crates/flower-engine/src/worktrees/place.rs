@@ -5,6 +5,7 @@ use flower_contract::error::Problem;
 use flower_core::Worktree;
 use flower_core::worktree::Seal;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, OwnRef, Repo};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -138,8 +139,23 @@ impl Place {
         }
     }
 
-    pub(crate) fn full_branch(&self) -> String {
-        format!("refs/heads/{}", self.branch)
+    /// MAIN's repository.
+    pub(crate) fn repo(&self) -> Repo {
+        Repo::main(&self.repository)
+    }
+
+    /// The operator's side of it, if git knows it.
+    pub(super) fn linked(&self) -> Option<Repo> {
+        Some(Repo::linked(&self.repository, &self.admin()?, &self.tree))
+    }
+
+    pub(crate) fn full_branch(&self) -> OwnRef {
+        OwnRef::branch(&self.branch).expect("branches of worktrees lie below `flower/`")
+    }
+
+    /// The ref that keeps one commit there.
+    pub(super) fn keeper(&self, commit: &CommitId) -> OwnRef {
+        OwnRef::parse(&format!("{}{commit}", self.keep())).expect("a worktree's name is plain")
     }
 
     /// Commits below this stay in MAIN's repository as long as the private one may borrow them.

@@ -8,21 +8,15 @@ use super::place::{Place, gitfile_text};
 use crate::home::Home;
 use crate::settings::WorktreeSettings;
 use flower_git::repository::Repository;
+use flower_git::{CommitId, Identity, ObjectId, RefName};
 use flower_jail::{self, Bind, Network, Overlay, Spec};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Who commits are by.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Identity {
-    pub(crate) name: Option<String>,
-    pub(crate) email: Option<String>,
-}
-
 /// Writes the private repository as `git clone --shared --no-checkout --separate-git-dir` would, without starting git
 /// for it: a handful of small files against some thirty milliseconds. The index comes with [`take_index`].
-pub(crate) fn write(place: &Place, facts: &Facts, base: &str, identity: &Identity) -> io::Result<()> {
+pub(crate) fn write(place: &Place, facts: &Facts, base: &CommitId, identity: &Identity) -> io::Result<()> {
     let private = place.private();
     for dir in ["objects/info", "objects/pack", "refs/heads/flower", "refs/tags", "refs/remotes/origin", "info"] {
         fs::create_dir_all(private.join(dir))?;
@@ -30,7 +24,7 @@ pub(crate) fn write(place: &Place, facts: &Facts, base: &str, identity: &Identit
     let git = |path: &str, text: &str| fs::write(private.join(path), text);
     git("objects/info/alternates", &format!("{}\n", place.repository.git_dir.join("objects").display()))?;
     git("HEAD", &format!("ref: {}\n", place.full_branch()))?;
-    git(&place.full_branch(), &format!("{base}\n"))?;
+    git(place.full_branch().as_str(), &format!("{base}\n"))?;
     let origin = format!("refs/remotes/origin/{}", facts.main_branch);
     if let Some(above) = private.join(&origin).parent() {
         fs::create_dir_all(above)?;
@@ -64,9 +58,10 @@ fn write_hooks(private: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn config(base: &str, identity: &Identity) -> String {
+fn config(base: &CommitId, identity: &Identity) -> String {
     // SHA-256 repositories name their commits with 64 digits.
-    let (version, format) = if base.len() == 64 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
+    let (version, format) =
+        if base.as_str().len() == 64 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
     let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = format!(
         "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{format}"
@@ -88,7 +83,7 @@ pub(super) fn take_index(place: &Place, admin: &Path) -> io::Result<()> {
 }
 
 /// Lets commands such as `git describe` see MAIN's tags, as they were when the worktree was made.
-pub(super) fn write_tags(place: &Place, tags: &[(String, String)]) -> io::Result<()> {
+pub(super) fn write_tags(place: &Place, tags: &[(RefName, ObjectId)]) -> io::Result<()> {
     if tags.is_empty() {
         return Ok(());
     }

@@ -4,6 +4,7 @@ use super::{disk, gitlinks, remove, setup};
 use crate::App;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Worktree};
+use flower_git::Repo;
 use flower_store::worktrees;
 use std::time::Duration;
 
@@ -86,9 +87,7 @@ impl App {
             let Ok(repository) = self.repository(&project.name).await else { continue };
             let turn = self.worktrees.turn(&repository.root);
             let _turn = turn.lock().await;
-            // The default of git, which our other calls switch off.
-            let args = ["-c", "gc.auto=6700", "gc", "--auto", "--quiet", "--no-detach"];
-            if let Err(error) = flower_git::in_main(&repository).args(args).deadline(TIDYING).run().await {
+            if let Err(error) = Repo::main(&repository).with_deadline(TIDYING).tidy().await {
                 tracing::warn!("{}: {error}", repository.root.display());
             }
         }

@@ -6,7 +6,6 @@
 
 use super::disk;
 use super::place::{Place, keep};
-use super::refs::{refs_below, tip, update_refs};
 use crate::App;
 use crate::home::Home;
 use crate::lock;
@@ -17,6 +16,7 @@ use flower_core::event::WorktreeRemoved;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Worktree};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, OwnRef, RefUpdates, Repo};
 use flower_store::dispatches;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -185,8 +185,8 @@ impl App {
             disk::move_over(&tree.join(".git"), &place.displaced()).map_err(io)?;
         }
         disk::move_over(&place.folder, &archive.join("folder")).map_err(io)?;
-        let branch = tip(&place.repository, &place.full_branch()).await?;
-        let tip = branch.clone().unwrap_or_else(|| worktree.base.clone());
+        let branch = place.repo().tip(&place.full_branch()).await?;
+        let tip = branch.clone().map_or_else(|| CommitId::parse(&worktree.base), Ok)?;
         keep_in_archive(&place, number, &tip).await?;
         if let Some(admin) = place.admin() {
             disk::move_over(&admin, &archive.join("admin")).map_err(io)?;
@@ -198,7 +198,7 @@ impl App {
         let until = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(KEPT_HOURS);
         let gone = WorktreeRemoved {
             number,
-            tip,
+            tip: tip.into(),
             branch_kept,
             files: plan.files,
             bytes: plan.bytes,
@@ -211,14 +211,11 @@ impl App {
     }
 
     /// A branch goes only when all that is on it is proved to be in MAIN.
-    async fn delete_if_in_main(&self, place: &Place, project: &str, branch: &str) -> Result<bool, Problem> {
+    async fn delete_if_in_main(&self, place: &Place, project: &str, branch: &CommitId) -> Result<bool, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(false) };
         let in_main = is_in_main(&place.repository, &facts.main_tip, branch).await?;
         if in_main {
-            flower_git::in_main(&place.repository)
-                .args(["update-ref", "-d", &place.full_branch(), branch])
-                .run()
-                .await?;
+            place.repo().delete_ref(&place.full_branch(), branch).await?;
         }
         Ok(in_main)
     }
@@ -230,8 +227,10 @@ impl App {
         if let Some(worktree) = worktree
             && let Ok(repository) = self.repository(&worktree.project).await
         {
-            let refs = refs_below(&repository, &archive_refs(number)).await?;
-            update_refs(&repository, refs.into_iter().map(|(name, _)| format!("delete {name}")).collect()).await?;
+            let repo = Repo::main(&repository);
+            let mut updates = RefUpdates::new();
+            repo.own_refs_below(&archive_refs(number)).await?.iter().for_each(|(name, _)| updates.delete(name));
+            repo.update_refs(updates).await?;
         }
         super::reclaim(&self.home, &archive(&self.home, number));
         Ok(())
@@ -239,19 +238,9 @@ impl App {
 }
 
 /// Whether MAIN has all of a branch, as commits or as what they change.
-pub(super) async fn is_in_main(repository: &Repository, main: &str, branch: &str) -> Result<bool, Problem> {
-    let is_ancestor = ["merge-base", "--is-ancestor", branch, main];
-    Ok(flower_git::in_main(repository).args(is_ancestor).succeeds().await?
-        || changes_nothing(repository, main, branch).await?)
-}
-
-/// Merging the branch would leave MAIN as it is.
-async fn changes_nothing(repository: &Repository, main: &str, branch: &str) -> Result<bool, Problem> {
-    let merged = flower_git::in_main(repository).args(["merge-tree", "--write-tree", main, branch]).output().await?;
-    let tree = format!("{main}^{{tree}}");
-    let main_tree =
-        flower_git::in_main(repository).args(["rev-parse", "--verify", "--end-of-options", &tree]).line().await?;
-    Ok(merged.code == 0 && merged.line() == main_tree)
+pub(super) async fn is_in_main(repository: &Repository, main: &CommitId, branch: &CommitId) -> Result<bool, Problem> {
+    let repo = Repo::main(repository);
+    Ok(repo.is_ancestor(branch, main).await? || repo.merge_changes_nothing(main, branch).await?)
 }
 
 pub(super) fn trash(home: &Home, number: u64) -> PathBuf {
@@ -357,18 +346,13 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
         .await
         .unwrap_or_else(|error| Err(std::io::Error::other(error)))
         .map_err(|error| crate::home::problem(tree, &error))?;
-    let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignored=traditional", "--no-renames"];
-    let output = flower_git::in_linked(&place.repository, &admin, tree)
-        .args(args)
-        .args(["--ignore-submodules=all"])
-        .run()
-        .await?;
+    let linked = Repo::linked(&place.repository, &admin, tree);
     let mut plan = Plan::default();
     let mut ignored = Vec::new();
-    for item in output.items() {
-        let Some((state, path)) = item.split_at_checked(3) else { continue };
+    for status in linked.uncommitted_and_ignored().await? {
+        let path = status.path.as_bytes();
         let path: &Path = Path::new(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)));
-        if &state[..2] == b"!!" {
+        if status.is_ignored {
             ignored.push(path.to_owned());
         } else if disk::beneath(tree, path).is_some() {
             plan.moved.push(path.into());
@@ -377,7 +361,7 @@ async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
         }
     }
     plan = measured(tree, plan);
-    ignored.extend(filled_submodules(place, &admin, tree).await?);
+    ignored.extend(filled_submodules(&linked, tree).await?);
     // The smallest first: settings and secrets are small, build output is not.
     let mut sized: Vec<(u64, u64, PathBuf)> = ignored
         .into_iter()
@@ -433,13 +417,10 @@ fn empty_directories(tree: &Path, plan: &Plan) -> Vec<(OsString, u32)> {
 }
 
 /// What was changed in the files of a submodule is nowhere else, and git does not look into it.
-async fn filled_submodules(place: &Place, admin: &Path, tree: &Path) -> Result<Vec<PathBuf>, Problem> {
-    let args = ["ls-files", "--stage", "--full-name", "-z", "--", ":/"];
-    let output = flower_git::in_linked(&place.repository, admin, tree).args(args).run().await?;
-    let links = output.items().filter(|item| item.starts_with(b"160000 "));
-    let paths = links.filter_map(|item| item.splitn(2, |&byte| byte == b'\t').nth(1)).map(OsStr::from_bytes);
+async fn filled_submodules(linked: &Repo, tree: &Path) -> Result<Vec<PathBuf>, Problem> {
+    let paths = linked.gitlinks().await?.into_iter().map(|(path, _)| path);
     let is_filled = |path: &Path| fs::read_dir(tree.join(path)).is_ok_and(|mut entries| entries.next().is_some());
-    Ok(paths.map(PathBuf::from).filter(|path| is_filled(path)).collect())
+    Ok(paths.filter(|path| is_filled(path)).collect())
 }
 
 fn measured(tree: &Path, mut plan: Plan) -> Plan {
@@ -452,24 +433,21 @@ fn measured(tree: &Path, mut plan: Plan) -> Plan {
 }
 
 /// Whatever the private repository borrows from MAIN's stays there as long as the archive does.
-async fn keep_in_archive(place: &Place, number: u64, tip: &str) -> Result<(), Problem> {
+async fn keep_in_archive(place: &Place, number: u64, tip: &CommitId) -> Result<(), Problem> {
     let archive = archive_refs(number);
-    let mut lines = vec![format!("update {archive}{tip} {tip}")];
-    for (name, commit) in refs_below(&place.repository, &keep(&place.name)).await? {
-        lines.push(format!("update {archive}{commit} {commit}"));
-        lines.push(format!("delete {name}"));
+    let repo = place.repo();
+    let mut updates = RefUpdates::new();
+    updates.set(&OwnRef::parse(&format!("{archive}{tip}"))?, tip);
+    for (name, commit) in repo.own_refs_below(&keep(&place.name)).await? {
+        updates.set(&OwnRef::parse(&format!("{archive}{commit}"))?, &commit);
+        updates.delete(&name);
     }
     // What was staged is in no commit; its tree is kept.
     if place.seal == Seal::Linked
-        && let Some(admin) = place.admin()
+        && let Some(linked) = place.linked()
+        && let Some(staged) = linked.staged_tree().await?
     {
-        let staged =
-            flower_git::in_linked(&place.repository, &admin, &place.tree).args(["write-tree"]).output().await?;
-        if staged.code == 0 {
-            lines.push(format!("update {archive}staged {}", staged.line()));
-        }
+        updates.set(&OwnRef::parse(&format!("{archive}staged"))?, &staged);
     }
-    lines.sort();
-    lines.dedup();
-    update_refs(&place.repository, lines).await
+    Ok(repo.update_refs(updates).await?)
 }

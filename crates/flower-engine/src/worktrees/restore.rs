@@ -4,7 +4,6 @@ use super::checkout::{check_out, write_admin};
 use super::disk;
 use super::gitlinks;
 use super::place::{Found, Place, gitfile_text};
-use super::refs::{refs_below, tip, update_refs};
 use super::remove::{archive, archive_refs, load_plan};
 use crate::App;
 use crate::projects::ProjectChoice;
@@ -12,6 +11,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
+use flower_git::{CommitId, Head, RefName, RefUpdates, Repo, TreeId};
 use flower_store::worktrees;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -88,8 +88,8 @@ impl App {
                 "move it away, then try again",
             ));
         }
-        match tip(&place.repository, &place.full_branch()).await? {
-            Some(branch) if branch != kept.tip => Err(Problem::new(
+        match place.repo().tip(&place.full_branch()).await? {
+            Some(branch) if branch.as_str() != kept.tip => Err(Problem::new(
                 ProblemKind::Conflict,
                 format!("the branch `{}` has moved since", place.branch),
                 format!("rename it first: `git branch -m {} NAME`; then restore again", place.branch),
@@ -112,14 +112,12 @@ impl App {
         let number = worktree.number;
         let kept = archive(&self.home, number);
         let io = |error: std::io::Error| self.home.problem(&kept, &error);
-        let tip = worktree.archive.as_ref().map_or_else(|| worktree.base.clone(), |kept| kept.tip.clone());
+        let base = CommitId::parse(&worktree.base)?;
+        let tip = worktree.archive.as_ref().map_or_else(|| Ok(base.clone()), |kept| CommitId::parse(&kept.tip))?;
+        let repo = place.repo();
         let bundle = super::leave::bundle(&kept);
         if bundle.exists() {
-            flower_git::in_main(&place.repository)
-                .args(["bundle", "unbundle"])
-                .args([bundle.as_os_str()])
-                .run()
-                .await?;
+            repo.unbundle(&bundle).await?;
         }
         let staged = self.bring_branch(&place, number, &tip).await?;
         disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
@@ -144,24 +142,19 @@ impl App {
         let settings = self.facts_of(&worktree.project).await?.settings;
         let linked = super::setup::playbooks(&self.home, &place, &settings.worktree).map_err(io)?;
         super::setup::exclude_in_main(&place, &linked).map_err(io)?;
-        if let (Seal::Linked, Some(tree), Some(admin)) = (place.seal, staged, place.admin()) {
-            flower_git::in_linked(&place.repository, &admin, &place.tree)
-                .args(["read-tree", "--reset", &tree])
-                .run()
-                .await?;
+        if let (Seal::Linked, Some(tree), Some(linked)) = (place.seal, staged, place.linked()) {
+            linked.reset_index(&tree).await?;
         }
-        let refs = refs_below(&place.repository, &archive_refs(number)).await?;
-        let kept_here = |commit: &str| format!("update {}{commit} {commit}", place.keep());
-        let mut lines = vec![kept_here(&tip), kept_here(&worktree.base)];
-        for (name, commit) in refs {
-            if !name.ends_with("/staged") {
-                lines.push(kept_here(&commit));
-            }
-            lines.push(format!("delete {name}"));
+        let mut updates = RefUpdates::new();
+        let mut keep_here = |commit: &CommitId| updates.set(&place.keeper(commit), commit);
+        keep_here(&tip);
+        keep_here(&base);
+        let archived = repo.own_refs_below(&archive_refs(number)).await?;
+        for (_, object) in archived.iter().filter(|(name, _)| !name.as_str().ends_with("/staged")) {
+            keep_here(&CommitId::of_object(object.clone()));
         }
-        lines.sort();
-        lines.dedup();
-        update_refs(&place.repository, lines).await?;
+        archived.iter().for_each(|(name, _)| updates.delete(name));
+        repo.update_refs(updates).await?;
         let path = place.tree.to_string_lossy().into_owned();
         self.submit(&Caller::system(), Command::FinishWorktree { number, path }).await?;
         self.worktrees.watch.add(&place, number);
@@ -170,10 +163,11 @@ impl App {
     }
 
     /// The branch and its directory, as far as they are not there yet. Gives the tree that was staged.
-    async fn bring_branch(&self, place: &Place, number: u64, commit: &str) -> Result<Option<String>, Problem> {
-        let staged = tip(&place.repository, &format!("{}staged", archive_refs(number))).await?;
-        if tip(&place.repository, &place.full_branch()).await?.is_none() {
-            flower_git::in_main(&place.repository).args(["update-ref", &place.full_branch(), commit]).run().await?;
+    async fn bring_branch(&self, place: &Place, number: u64, commit: &CommitId) -> Result<Option<TreeId>, Problem> {
+        let repo = place.repo();
+        let staged = repo.tree_at(&RefName::parse(&format!("{}staged", archive_refs(number)))?).await?;
+        if repo.tip(&place.full_branch()).await?.is_none() {
+            repo.set_ref(&place.full_branch(), commit).await?;
         }
         if place.look() == Found::There {
             return Ok(staged);
@@ -228,8 +222,7 @@ impl App {
                 disk::delete(&place.tree.join(".git")).map_err(io)?;
                 fs::write(place.tree.join(".git"), gitfile_text(&admin)).map_err(io)?;
                 if known.is_none() {
-                    let index = ["read-tree", "--reset", "HEAD"];
-                    flower_git::in_linked(&place.repository, &admin, &place.tree).args(index).run().await?;
+                    Repo::linked(&place.repository, &admin, &place.tree).reset_index(&Head).await?;
                 }
                 protect(place).await
             }

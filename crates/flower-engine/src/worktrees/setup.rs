@@ -13,6 +13,7 @@ use flower_core::policy::{self, Right};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command};
 use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, Repo, TreeEntry};
 use flower_store::worktrees;
 use std::fs;
 use std::io;
@@ -334,20 +335,20 @@ pub(crate) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Probl
         if !git_dir.join("HEAD").is_file() || !fs::symlink_metadata(&tree).is_ok_and(|found| found.is_dir()) {
             continue;
         }
-        let args = ["ls-tree", "--full-tree", "-z", &facts.base, "--", &path];
-        let entry = flower_git::in_main(&place.repository).args(args).run().await?;
-        let line = entry.line();
-        let Some(commit) = line.strip_prefix("160000 commit ").and_then(|rest| rest.split('\t').next()) else {
-            continue;
-        };
-        let module = Repository { root: tree, git_dir };
+        let listed = place.repo().list_path(&facts.base, &path).await?;
+        let Some(gitlink) = listed.entries().next().filter(TreeEntry::is_gitlink) else { continue };
+        let commit = CommitId::parse(gitlink.id)?;
         let index = place.folder.join("submodule.index");
-        for args in [vec!["read-tree", commit], vec!["checkout-index", "--all", "--force", "--quiet"]] {
-            let filled = flower_git::in_main(&module).args(args).env("GIT_INDEX_FILE", index.clone()).output().await?;
-            if filled.code != 0 {
-                tracing::warn!("submodule {path} of {} stays empty: {}", place.name, filled.stderr);
-                break;
+        let module = Repo::main(&Repository { root: tree, git_dir }).with_index(&index);
+        let filled = match module.read_index(&commit).await {
+            Ok(()) => module.write_all_files().await,
+            Err(error) => Err(error),
+        };
+        match filled {
+            Err(GitError::Failed { stderr, .. }) => {
+                tracing::warn!("submodule {path} of {} stays empty: {stderr}", place.name);
             }
+            filled => filled?,
         }
         let _ = fs::remove_file(&index);
     }

@@ -15,25 +15,31 @@ fn nothing_but_the_log_writes_events() {
     assert_eq!(writers, [store.join("log.rs")]);
 }
 
-/// Refs move by `update-ref`; MAIN's branch is named only where it may move, and a proof can be made only where it is due.
+/// `flower_git::Repo` writes refs of flower's own and no others, so MAIN's branch moves through `MainBranch` alone. That is made
+/// only where the proofs are asked for, and a proof only where it is due.
 #[test]
 fn only_one_function_moves_main() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../flower-engine/src");
-    let holding = |sign: &str| -> Vec<PathBuf> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let holding_in = |folder: &str, sign: &str| -> Vec<PathBuf> {
+        let source = crates.join(folder).join("src");
         let holds = |file: &PathBuf| fs::read_to_string(file).expect("readable").contains(sign);
         let files = rust_files(&source).into_iter().filter(holds);
         files.map(|file| file.strip_prefix(&source).expect("below src").to_owned()).collect()
     };
-    assert_eq!(holding("\"update-ref\", \"-m\", \"flower: landing\""), [Path::new("main_branch/moving.rs")]);
+    let holding = |sign: &str| holding_in("flower-engine", sign);
+    assert_eq!(holding("MainBranch"), [Path::new("main_branch/moving.rs")]);
+    for other in ["flower", "flower-store", "flower-jail", "flower-contract", "flower-core"] {
+        assert_eq!(holding_in(other, "MainBranch::"), [""; 0].map(PathBuf::from), "{other}");
+    }
+    // The only refs that `Repo` can name when it writes.
+    assert_eq!(holding_in("flower-git", "\"update-ref\""), ["main_branch.rs", "refs.rs"].map(PathBuf::from));
+    assert_eq!(holding_in("flower-git", "[\"refs/flower/\", \"refs/heads/flower/\"]"), [Path::new("ids.rs")]);
     assert_eq!(holding("VerifiedCommit { commit"), [Path::new("landing/checks.rs")], "only the checks make one");
     assert_eq!(holding("MainTurn { project"), [Path::new("main_branch/moving.rs")], "only who has the lock");
-    // A branch that is gone is made again where it was; nothing else names MAIN's branch and moves refs.
-    let mut both = holding("refs/heads/{}\", main.branch");
-    both.retain(|file| holding("update-ref").contains(file));
-    both.sort();
-    assert_eq!(both, ["main_branch/moving.rs", "main_branch/put_right.rs"].map(PathBuf::from));
     for sign in ["reset --hard", "\"merge\", \"--ff", "\"branch\", \"-f\"", "\"checkout\", \"-B\""] {
-        assert_eq!(holding(sign), [""; 0].map(PathBuf::from), "{sign}");
+        for folder in ["flower-engine", "flower-git"] {
+            assert_eq!(holding_in(folder, sign), [""; 0].map(PathBuf::from), "{sign}");
+        }
     }
 }
 
