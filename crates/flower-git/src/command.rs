@@ -12,20 +12,9 @@ use std::time::Duration;
 /// Long enough for anything that does not grow with the repository.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Lists what is not committed, and writes nothing on the way.
-pub const UNCOMMITTED: [&str; 7] = [
-    "--no-optional-locks",
-    "status",
-    "--porcelain=v1",
-    "-z",
-    "--untracked-files=normal",
-    "--no-renames",
-    "--ignore-submodules=all",
-];
-
 /// A git command in the making.
 #[derive(Debug)]
-pub struct Git {
+pub(crate) struct Git {
     run: Run,
     /// Whose configuration must be disarmed, and the folder in which git reads it.
     guarded: Option<(Repository, PathBuf)>,
@@ -41,7 +30,7 @@ pub(crate) enum Reach {
 }
 
 /// git on MAIN's repository, with MAIN's files as its work tree.
-pub fn in_main(repository: &Repository) -> Git {
+pub(crate) fn in_main(repository: &Repository) -> Git {
     let mut git = pinned(repository, &repository.git_dir, &repository.root);
     // From inside of `.git`, paths would be taken, and given, as if they began there.
     git.run.dir = Some(repository.root.clone());
@@ -49,12 +38,12 @@ pub fn in_main(repository: &Repository) -> Git {
 }
 
 /// git on the operator's side of a worktree: `admin` is its folder inside MAIN's repository.
-pub fn in_linked(repository: &Repository, admin: &Path, tree: &Path) -> Git {
+pub(crate) fn in_linked(repository: &Repository, admin: &Path, tree: &Path) -> Git {
     pinned(repository, admin, tree)
 }
 
 /// git inside of a jail; `launcher` is the command that enters it.
-pub fn in_jail(launcher: Vec<OsString>) -> Git {
+pub(crate) fn in_jail(launcher: Vec<OsString>) -> Git {
     let mut launcher = launcher.into_iter();
     let mut run = Run::new(launcher.next().unwrap_or_default(), DEADLINE);
     run.args.extend(launcher);
@@ -64,7 +53,7 @@ pub fn in_jail(launcher: Vec<OsString>) -> Git {
 
 /// git on MAIN's repository that speaks with its remotes as the operator would. What the repository's own configuration names
 /// does not run all the same.
-pub fn with_remotes(repository: &Repository) -> Git {
+pub(crate) fn with_remotes(repository: &Repository) -> Git {
     let mut git = in_main(repository).with_operators_settings().env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
     for name in ["SSH_AUTH_SOCK", "SSH_AGENT_PID", "http_proxy", "https_proxy", "HTTPS_PROXY", "NO_PROXY", "no_proxy"] {
         if let Some(value) = std::env::var_os(name) {
@@ -96,51 +85,51 @@ fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
 }
 
 impl Git {
-    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Git {
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Git {
         self.run.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
-    pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Git {
+    pub(crate) fn env(mut self, name: &str, value: impl Into<OsString>) -> Git {
         self.run.env.retain(|(known, _)| known != name);
         self.run.env.push((name.into(), value.into()));
         self
     }
 
-    pub fn input(mut self, input: impl Into<Vec<u8>>) -> Git {
+    pub(crate) fn input(mut self, input: impl Into<Vec<u8>>) -> Git {
         self.run.input = Some(input.into());
         self
     }
 
     /// With a place of its own for objects, which may borrow from the repository's.
-    pub fn objects_in(self, dir: &Path) -> Git {
+    pub(crate) fn objects_in(self, dir: &Path) -> Git {
         self.env("GIT_OBJECT_DIRECTORY", dir)
     }
 
     /// With these folders of objects beside the repository's own.
-    pub fn borrowing(self, folders: &[PathBuf]) -> Git {
+    pub(crate) fn borrowing(self, folders: &[PathBuf]) -> Git {
         self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(folders))
     }
 
     /// For what is not to be trusted: it could be made to grow without end.
-    pub fn memory(mut self, most: u64) -> Git {
+    pub(crate) fn memory(mut self, most: u64) -> Git {
         self.run.memory = Some(most);
         self
     }
 
     /// Ends it as soon as its answer is longer.
-    pub fn answer_at_most(mut self, most: usize) -> Git {
+    pub(crate) fn answer_at_most(mut self, most: usize) -> Git {
         self.run.most = most;
         self
     }
 
-    pub fn deadline(mut self, deadline: Duration) -> Git {
+    pub(crate) fn deadline(mut self, deadline: Duration) -> Git {
         self.run.deadline = deadline;
         self
     }
 
     /// With the operator's own settings beside the repository's: for reading who they are, nothing else.
-    pub fn with_operators_settings(mut self) -> Git {
+    pub(crate) fn with_operators_settings(mut self) -> Git {
         self.run.env.retain(|(name, _)| name != "GIT_CONFIG_GLOBAL" && name != "GIT_CONFIG_NOSYSTEM" && name != "HOME");
         self.run.env.extend(std::env::var_os("HOME").map(|home| ("HOME".into(), home)));
         self.run.env.extend(std::env::var_os("XDG_CONFIG_HOME").map(|dir| ("XDG_CONFIG_HOME".into(), dir)));
@@ -148,7 +137,7 @@ impl Git {
     }
 
     /// Runs it, whatever its exit code.
-    pub async fn output(self) -> Result<Output, GitError> {
+    pub(crate) async fn output(self) -> Result<Output, GitError> {
         self.disarmed().await?.output().await
     }
 
@@ -160,17 +149,17 @@ impl Git {
     }
 
     /// Runs it; anything but success is an error.
-    pub async fn run(self) -> Result<Output, GitError> {
+    pub(crate) async fn run(self) -> Result<Output, GitError> {
         self.output().await?.require_success()
     }
 
     /// Its answer as one line.
-    pub async fn line(self) -> Result<String, GitError> {
+    pub(crate) async fn line(self) -> Result<String, GitError> {
         Ok(self.run().await?.line())
     }
 
     /// Whether it succeeds; for questions that git answers by its exit code.
-    pub async fn succeeds(self) -> Result<bool, GitError> {
+    pub(crate) async fn succeeds(self) -> Result<bool, GitError> {
         let output = self.output().await?;
         match output.code {
             0 => Ok(true),
@@ -198,7 +187,7 @@ fn quoted(folders: &[PathBuf]) -> OsString {
 }
 
 /// Runs two at once, the answer of the first being the input of the second. Gives how each of them ended.
-pub async fn piped(from: Git, to: Git) -> (Result<Output, GitError>, Result<Output, GitError>) {
+pub(crate) async fn piped(from: Git, to: Git) -> (Result<Output, GitError>, Result<Output, GitError>) {
     let (mut from, mut to) = match (from.disarmed().await, to.disarmed().await) {
         (Ok(from), Ok(to)) => (from, to),
         (Err(error), _) | (_, Err(error)) => return (Err(error.clone()), Err(error)),

@@ -29,7 +29,6 @@ pub mod repository;
 mod trees;
 
 pub use checkout::{Merge, Status};
-pub use command::{Git, UNCOMMITTED, in_jail, in_linked, in_main, piped, with_remotes};
 pub use config::Identity;
 pub use error::GitError;
 pub use guard::programs;
@@ -39,7 +38,6 @@ pub use main_branch::MainBranch;
 pub use named_paths::{NamedPath, named_paths};
 pub use objects::{Answers, NewObjects, Object, Objects, Question, Questions};
 pub use packs::{Revisions, Transfer};
-pub use process::Output;
 pub use refs::RefUpdates;
 pub use remotes::Push;
 pub use repo::Repo;

@@ -35,10 +35,10 @@ pub(super) struct Run {
 }
 
 #[derive(Clone, Debug)]
-pub struct Output {
-    pub code: i32,
-    pub stdout: Vec<u8>,
-    pub stderr: String,
+pub(crate) struct Output {
+    pub(crate) code: i32,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
     /// What was run, for the error.
     command: String,
 }
@@ -137,12 +137,12 @@ impl Output {
     }
 
     /// The answer without its last line break.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 
     /// The answer of a command that ends each item with NUL.
-    pub fn items(&self) -> impl Iterator<Item = &[u8]> {
+    pub(crate) fn items(&self) -> impl Iterator<Item = &[u8]> {
         self.stdout.split(|&byte| byte == 0).filter(|item| !item.is_empty())
     }
 }
