@@ -81,7 +81,7 @@ test("title, kind and status are changed where they stand, and a refusal says wh
   await page.getByRole("menuitem", { name: "Park" }).click();
   await page.getByRole("textbox", { name: "Why" }).fill("not this week");
   await page.getByRole("button", { name: "Park it" }).click();
-  await expect(page.getByRole("list", { name: "Trace" })).toContainText("draft → parked · not this week");
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("draft → parked: not this week");
   await page.getByRole("button", { name: /Status: parked/ }).click();
   await page.getByRole("menuitem", { name: "Resume" }).click();
   await expect(page.getByRole("button", { name: /Status: draft/ })).toBeVisible();
@@ -106,7 +106,7 @@ test("a result is sent back with a reason, or is done where it changed no code",
   await page.getByRole("textbox", { name: "Why" }).fill("the sums are wrong");
   await page.getByRole("button", { name: "Send it back" }).click();
   const trace = page.getByRole("list", { name: "Trace" });
-  await expect(trace).toContainText("in review → in progress · the sums are wrong");
+  await expect(trace).toContainText("in review → in progress: the sums are wrong");
   await expect(page.getByRole("dialog")).toBeHidden();
   // A brief is taken up where it was.
   for (const [keys, sure] of [["sp", "Park it"], ["su", "Resume it"], ["sr"], ["sd", "Mark it as done"]] as [
@@ -177,7 +177,7 @@ test("a dispatch for whoever claims it has a packet, shown once, and can be canc
   await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on");
   await expect(page.getByRole("switch", { name: /Auto-dispatch/ })).toBeChecked();
   await page.getByRole("switch", { name: /Design-loop/ }).click();
-  await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on · design-loop on");
+  await expect(page.getByRole("list", { name: "Trace" })).toContainText("auto-dispatch on, design-loop on");
   expect(flower.json<{ design_loop: boolean }>("brief", "show", String(number)).design_loop).toBe(true);
 });
 

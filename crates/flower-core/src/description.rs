@@ -201,7 +201,7 @@ impl Event {
             )
             .news(WhenAsked)
             .recalled(),
-            Event::MainRecorded(e) => of(format!("{} at {}", e.branch, short(&e.tip)), &[Main, Commands]),
+            Event::MainRecorded(e) => of(format!("{} at {}", e.branch, short(&e.tip)), &[Main, Inbox, Commands]),
             Event::MainAlarm(e) => of(&e.text, &[Main, Inbox]),
             Event::MainSettled(e) => of(format!("{}, at {}", e.how, short(&e.tip)), &[Main, Inbox, Commands]),
             Event::QueueFrozen(e) => of(format!("{}: {}", e.project, e.why), &[Landings, Main]),
@@ -282,7 +282,7 @@ impl Event {
                     )
                 });
                 let spent: Vec<String> = tokens.into_iter().chain(cost).collect();
-                of(format!("agent {}: {}", e.number, spent.join(", ")), &[Spending])
+                of(format!("agent {}: {}", e.number, spent.join(", ")), &[Agents, Spending])
             }
             Event::AgentStopped(e) => {
                 of(format!("agent {} is {}: {}", e.number, e.how, e.why), &[Agents, Worktrees, Leases, Spending, Inbox])
