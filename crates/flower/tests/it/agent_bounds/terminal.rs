@@ -125,6 +125,23 @@ fn a_person_sees_and_types_and_it_goes_on_without_them() {
 }
 
 #[test]
+fn an_operator_works_in_a_shell_leaves_it_and_comes_back() {
+    let stage = Stage::new(&(play("play", &[], "") + &shell("term", "pty", "PS1='ready> ' exec bash --norc -i", "")));
+    let name = stage.standing("term", "one");
+    shows(&stage, &name, "ready> ");
+    let mut person = Person::attaches(&stage, &name);
+    person.types("stty size; echo $((6*7)); printf '\\033[6n\\033]52;c;eA==\\007'; echo done\r");
+    person.sees("25 91\r\n42\r\ndone\r\n");
+    person.types("\x1d");
+    assert_eq!(person.ends(), Some(0));
+    let mut person = Person::attaches(&stage, &name);
+    person.sees("25 91\r\n42\r\ndone\r\n");
+    person.types("exit 7\r");
+    person.sees(&format!("{name} has ended with exit code 7"));
+    assert_eq!(person.ends(), Some(0));
+}
+
+#[test]
 fn whoever_ignores_every_signal_is_stopped_all_the_same() {
     let stubborn = "trap '' TERM HUP INT QUIT; echo here; while :; do sleep 1; done";
     let stage = Stage::new(&(play("play", &[], "") + &shell("term", "pty", stubborn, "")));
