@@ -105,9 +105,8 @@ impl Follower {
         Follower { live, bell, seen, topics, settle }
     }
 
-    /// Returns once an event has changed one of the topics; an error means that the store is closed. A call that is
-    /// dropped before it returns loses nothing.
-    pub async fn changed(&mut self) -> Result<(), Closed> {
+    /// Returns once an event has changed one of the topics. A call that is dropped before it returns loses nothing.
+    pub async fn changed(&mut self) {
         loop {
             let head = *self.bell.borrow_and_update();
             if head > self.seen {
@@ -118,18 +117,15 @@ impl Follower {
                 if changed {
                     tokio::time::sleep(self.settle).await;
                     self.seen = *self.bell.borrow_and_update();
-                    return Ok(());
+                    return;
                 }
                 self.seen = head;
             }
-            self.bell.changed().await.map_err(|_| Closed)?;
+            // The follower itself keeps the sender alive.
+            self.bell.changed().await.expect("the live events are there");
         }
     }
 }
-
-/// The store is closed; nothing follows any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Closed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {

@@ -67,7 +67,7 @@ impl App {
                 tracing::warn!("agents: {}", problem.message);
             }
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
+                () = changes.changed() => {}
                 () = self.agents.bell.notified() => {}
                 () = tokio::time::sleep(EVERY) => {}
             }

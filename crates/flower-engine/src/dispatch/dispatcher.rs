@@ -36,9 +36,7 @@ impl App {
         loop {
             self.look_around().await;
             // Whatever happens while it looks is reported by the next call.
-            if let Ok(Err(_)) = tokio::time::timeout(EVERY, changes.changed()).await {
-                return;
-            }
+            let _ = tokio::time::timeout(EVERY, changes.changed()).await;
         }
     }
 

@@ -3,9 +3,10 @@
 use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::Ledger;
-use flower_core::Recorded;
-use flower_store::Live;
+use flower_core::{Recorded, Topic};
+use flower_store::{Follower, Live};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Fails when `live` does not hold exactly what follows `after`.
 pub fn check_live(live: &Live, after: u64, expected: &[Recorded]) {
@@ -116,4 +117,39 @@ fn two_that_push_the_same_events_add_each_once() {
         pusher.join().unwrap();
     }
     check_live(&live, 0, &numbered(1..=LAST, 1));
+}
+
+/// One event that changes briefs and nothing else.
+fn noted(seq: u64) -> Vec<Recorded> {
+    let mut events = numbered(seq..=seq, 0);
+    events[0].kind = "note_added".into();
+    events[0].body = r#"{"text":"hi","images":[]}"#.into();
+    events
+}
+
+/// Whether the follower has something to report by now.
+async fn reports(follower: &mut Follower) -> bool {
+    tokio::time::timeout(Duration::from_secs(3_600), follower.changed()).await.is_ok()
+}
+
+/// The clock stands still until nothing else can happen, so that an hour without a report takes no time.
+#[tokio::test(start_paused = true)]
+async fn a_follower_reports_what_changes_its_topics_and_nothing_else() {
+    let live = Arc::new(Live::new(0));
+    let settle = Duration::from_millis(30);
+    let mut briefs = Follower::new(live.clone(), &[Topic::Briefs], settle);
+    let mut agents = Follower::new(live.clone(), &[Topic::Agents], settle);
+    live.push(noted(1)).expect("in order");
+    assert!(!reports(&mut agents).await, "a note changes no agent");
+    // A call that is dropped while the follower waits for more to come loses nothing.
+    assert!(tokio::time::timeout(settle / 2, briefs.changed()).await.is_err());
+    live.push(noted(2)).expect("in order");
+    assert!(reports(&mut briefs).await);
+    assert!(!reports(&mut briefs).await, "both were reported together");
+    live.push(numbered(3..=3, 0)).expect("in order");
+    assert!(reports(&mut agents).await && reports(&mut briefs).await, "an unknown kind may change anything");
+    for seq in 4..=5_000 {
+        live.push(noted(seq)).expect("in order");
+    }
+    assert!(reports(&mut agents).await, "more than is remembered may hold anything");
 }
