@@ -13,7 +13,7 @@ pub use worktrees::*;
 use crate::schema;
 use flower_core::landing::State;
 use flower_core::readiness::Readiness;
-use flower_core::{Actor, BriefKind, Participant, Recorded, Role, Status, Topic};
+use flower_core::{Actor, BriefKind, Description, Participant, Recorded, Role, Status, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -204,6 +204,11 @@ impl From<&Recorded> for EventView {
 }
 
 impl EventView {
+    /// What it says to its readers.
+    pub fn description(&self) -> Description {
+        Description::of_stored(&self.kind, self.schema, self.body.get())
+    }
+
     /// With what happened in words, and what it changes.
     pub fn told(event: &Recorded) -> EventView {
         let described = event.description();

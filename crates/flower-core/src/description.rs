@@ -60,6 +60,12 @@ pub struct Description {
 }
 
 impl Description {
+    /// Of an event as it is stored. A damaged one is shown as the text that is there.
+    pub fn of_stored(kind: &str, schema: u64, body: &str) -> Description {
+        let damaged = |_| Event::Unknown { kind: kind.to_owned(), body: body.to_owned() };
+        Event::decode(kind, schema, body).unwrap_or_else(damaged).description()
+    }
+
     fn text(mut self, text: impl Into<String>) -> Description {
         self.text = Some(text.into());
         self
@@ -77,11 +83,6 @@ impl Description {
 }
 
 impl Event {
-    /// What happened, in one line.
-    pub fn summary(&self) -> String {
-        self.description().summary
-    }
-
     pub fn description(&self) -> Description {
         use News::{BeforeNextTurn, WhenAsked};
         use Topic::{

@@ -439,9 +439,8 @@ impl Recorded {
         Event::decode(&self.kind, self.schema, &self.body)
     }
 
-    /// What it says to its readers. A damaged event is shown as the text that is there.
+    /// What it says to its readers.
     pub fn description(&self) -> Description {
-        let damaged = |_| Event::Unknown { kind: self.kind.clone(), body: self.body.clone() };
-        self.event().unwrap_or_else(damaged).description()
+        Description::of_stored(&self.kind, self.schema, &self.body)
     }
 }

@@ -16,10 +16,10 @@ use crate::acp::schema::{
 use crate::acp::{AcpError, Connection, Incoming};
 use agent_client_protocol_schema::ProtocolVersion;
 use flower_contract::error::Problem;
-use flower_contract::view::{EntryKind, EventView};
+use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, Command, Dispatch, News, Recorded};
+use flower_core::{Agent, Command, Dispatch, News};
 use flower_store::tables;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -294,7 +294,8 @@ impl App {
     /// What it should hear of before it goes on, if there is anything.
     async fn news_for(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
         let heard = self.hear(caller, false).await?;
-        if heard.messages.is_empty() && !heard.news.iter().any(is_urgent) {
+        if heard.messages.is_empty() && !heard.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
+        {
             return Ok(None);
         }
         Ok(Some(self.call_tool(caller, "check_inbox", Map::new()).await?.text))
@@ -449,9 +450,4 @@ pub(super) fn ended_with(code: i32) -> String {
         code if code > 128 => format!("its process was ended by signal {}", code - 128),
         code => format!("its process ended with exit code {code}"),
     }
-}
-
-/// Whether an agent is told of it before its next turn.
-fn is_urgent(event: &EventView) -> bool {
-    Recorded::from(event.clone()).description().news == News::BeforeNextTurn
 }

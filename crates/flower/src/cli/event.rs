@@ -2,7 +2,6 @@
 
 use super::output::{Style, ago, first_line, plain};
 use flower_contract::view::EventView;
-use flower_core::Recorded;
 
 /// Of what happened.
 const WIDTH: usize = 72;
@@ -14,8 +13,7 @@ pub fn line(event: &EventView, style: Style, now: jiff::Timestamp, with_brief: b
         _ => String::new(),
     };
     let who = format!("{} · {}", event.actor.sort, event.actor.name);
-    let summary = Recorded::from(event.clone()).description().summary;
-    let said = first_line(&summary, WIDTH);
+    let said = first_line(&event.description().summary, WIDTH);
     let said = if said.is_empty() { said } else { format!("  {said}") };
     format!(
         "{}  {}{}{}  {}\n",
