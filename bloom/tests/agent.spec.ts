@@ -102,7 +102,7 @@ test("the end is followed until somebody scrolls up", async ({ page, flower }) =
   );
   await flower.open(page, "/agents/play-1");
   const log = page.getByRole("log", { name: "Transcript of play-1" });
-  // Until then there is something new below for whoever scrolls up.
+  // The agent is silent from here on: entries below would change the label of the button.
   await expect(log.getByText("All is said.")).toBeInViewport();
   await expect(page.getByText("waiting", { exact: true }).first()).toBeVisible();
   await expect(log.getByText("A line of talk.").last()).toBeInViewport();

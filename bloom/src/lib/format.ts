@@ -25,7 +25,7 @@ export function duration(seconds: number): string {
   return unit ? `${Math.floor(seconds / unit[0])}${unit[1]}` : `${Math.floor(seconds)}s`;
 }
 
-/** From here on it is said louder that something is about to be decided. */
+/** With less time than this left, a countdown is shown as urgent. */
 const URGENT_SECONDS = 120;
 
 /** `denied in 9m 05s`. */

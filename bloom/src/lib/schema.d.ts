@@ -2533,7 +2533,7 @@ export interface components {
             /** @description Markdown, to be pasted. */
             text: string;
         };
-        /** @description Whoever acted on a brief. */
+        /** @description A person or an agent that acted on a brief. */
         Participant: {
             name: string;
             type: components["schemas"]["ActorType"];
@@ -2662,7 +2662,7 @@ export interface components {
             base?: number | null;
             why?: string | null;
         };
-        /** @description A place in the changes of a worktree, and what is said about it. */
+        /** @description A comment on one line of the changes in a worktree. */
         Remark: {
             project: string;
             worktree: string;

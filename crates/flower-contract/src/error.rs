@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 pub enum ProblemKind {
     /// The call's words are wrong.
     Usage,
-    /// The input itself is wrong, whatever the state.
+    /// The input is wrong in every state of flower.
     Invalid,
     /// Not now, or not like this; the message says why.
     Refused,

@@ -70,7 +70,7 @@ pub struct Actor {
     pub name: String,
 }
 
-/// Whoever acted on a brief.
+/// A person or an agent that acted on a brief.
 #[derive(ToSchema)]
 pub struct Participant {
     pub name: String,
@@ -131,7 +131,7 @@ pub struct Check {
     pub log: String,
 }
 
-/// A place in the changes of a worktree, and what is said about it.
+/// A comment on one line of the changes in a worktree.
 #[derive(ToSchema)]
 pub struct Remark {
     pub project: String,

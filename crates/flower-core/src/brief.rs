@@ -55,7 +55,7 @@ impl Status {
     }
 }
 
-/// Whoever acted on a brief.
+/// A person or an agent that acted on a brief.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant {
     pub name: String,

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// What sort of no it is; the doors turn it into an exit code or an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The input itself is wrong, whatever the state.
+    /// The input is wrong in every state of flower.
     Invalid,
     /// The input is fine, but not now.
     Refused,

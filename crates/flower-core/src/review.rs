@@ -15,7 +15,7 @@ words! {
     Side ("side") { Old = "old", New = "new" }
 }
 
-/// A place in the changes of a worktree, and what is said about it.
+/// A comment on one line of the changes in a worktree.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Remark {
     pub project: String,
