@@ -175,6 +175,11 @@ pub fn project(event: &Event) -> Option<&str> {
 }
 
 impl Main {
+    /// MAIN before its first record in the log.
+    pub fn unrecorded(branch: String, tip: String, since: String) -> Main {
+        Main { branch, began: tip.clone(), tip, frozen: None, alarm: None, push: None, since }
+    }
+
     /// The one that the first record of it makes.
     pub fn recorded(event: &Event, at: &str) -> Option<Main> {
         let Event::MainRecorded(new) = event else { return None };

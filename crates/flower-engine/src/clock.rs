@@ -1,6 +1,5 @@
 //! The clock that leases are measured on: it counts while the machine runs, sleeping included, and nobody can set it.
 
-use super::App;
 use flower_contract::error::Problem;
 use flower_core::{Beat, Moment};
 use flower_store::beside;
@@ -35,12 +34,10 @@ impl BootClock {
     pub fn moment(&self) -> Moment {
         Moment { boot: self.boot.clone(), now: uptime(), since: self.since }
     }
-}
 
-impl App {
     /// When a lease will be over, in the time that people use.
-    pub(crate) fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
-        let left = self.clock.moment().left(beat, seconds).min(i64::MAX as u64);
+    pub fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
+        let left = self.moment().left(beat, seconds).min(i64::MAX as u64);
         let span = jiff::SignedDuration::from_millis(i64::try_from(left).unwrap_or(i64::MAX));
         jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), super::stamp)
     }

@@ -1,13 +1,18 @@
 //! Path leases: who may change what in a worktree that several share, and whose turn it is to commit.
 
-use super::App;
 use super::projects::ProjectChoice;
+use crate::Setup;
+use crate::clock::BootClock;
+use crate::{Access, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::LeaseView;
 use flower_core::moment::in_words;
 use flower_core::policy::Read;
 use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
+use flower_store::Store;
 use flower_store::dispatches;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 pub const LEASE: Duration = Duration::from_secs(60 * 60);
@@ -16,7 +21,33 @@ const COMMIT: Duration = Duration::from_secs(8);
 /// How long the next one waits for it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-impl App {
+pub struct Leases {
+    store: Store,
+    clock: BootClock,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    worktrees: Arc<Worktrees>,
+    /// By project and worktree: the agent that commits there now, and until when that counts.
+    committing: Mutex<HashMap<(String, String), (String, Instant)>>,
+}
+
+impl Leases {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        worktrees: &Arc<Worktrees>,
+    ) -> Leases {
+        Leases {
+            store: setup.store.clone(),
+            clock: setup.clock.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            worktrees: worktrees.clone(),
+            committing: Mutex::default(),
+        }
+    }
+
     /// Those in force, of one worktree or of the whole project.
     pub async fn leases(
         &self,
@@ -24,8 +55,8 @@ impl App {
         choice: &ProjectChoice,
         worktree: Option<&str>,
     ) -> Result<Vec<LeaseView>, Problem> {
-        let reader = self.reader(caller).await?;
-        let project = self.find_project(choice).await?;
+        let reader = self.access.reader(caller).await?;
+        let project = self.projects.find_project(choice).await?;
         let moment = self.clock.moment();
         let all = self.store.read(|conn| dispatches::leases(conn, None)).await?;
         let wanted = |lease: &Lease| {
@@ -47,7 +78,7 @@ impl App {
         holder: Option<String>,
     ) -> Result<LeaseView, Problem> {
         let name = self.own_worktree(caller, choice, worktree).await?;
-        let worktree = self.worktree(choice, &name).await?;
+        let worktree = self.worktrees.worktree(choice, &name).await?;
         let request = lease::Request {
             project: worktree.project,
             worktree: worktree.name,
@@ -56,7 +87,7 @@ impl App {
             seconds: time.unwrap_or(LEASE).as_secs(),
             moment: self.clock.moment(),
         };
-        let events = self.submit(caller, Command::TakeLease(request)).await?;
+        let events = self.store.execute(caller, Command::TakeLease(request)).await?;
         let taken =
             events.iter().find_map(|recorded| Lease::taken(&recorded.event().ok()?, recorded.brief, &recorded.at));
         let lease = taken.ok_or_else(|| Problem::bug("a lease was taken and no event says so"))?;
@@ -78,7 +109,7 @@ impl App {
             }
             None => {
                 let name = self.own_worktree(caller, choice, worktree).await?;
-                let worktree = self.worktree(choice, &name).await?;
+                let worktree = self.worktrees.worktree(choice, &name).await?;
                 let of = (worktree.project, worktree.name);
                 let mut all = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
                 all.retain(|lease| lease.holder == caller.actor.name);
@@ -88,7 +119,7 @@ impl App {
         let mut released = Vec::new();
         for lease in doomed {
             let why = format!("given back by {}", caller.actor.name);
-            self.submit(caller, Command::ReleaseLease { number: lease.number, why, over: None }).await?;
+            self.store.execute(caller, Command::ReleaseLease { number: lease.number, why, over: None }).await?;
             released.push(self.view_lease(lease));
         }
         Ok(released)
@@ -102,7 +133,7 @@ impl App {
         named: Option<&str>,
     ) -> Result<String, Problem> {
         match named.or(caller.worktree.as_deref()) {
-            Some(name) => self.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
+            Some(name) => self.access.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
             None => Err(Problem::usage(
                 "in which worktree?",
                 "say so: `--worktree NAME`; an agent's token knows its own once it has claimed something",
@@ -119,7 +150,7 @@ impl App {
         name: &str,
         paths: &[String],
     ) -> Result<(), Problem> {
-        let worktree = self.worktree(choice, name).await?;
+        let worktree = self.worktrees.worktree(choice, name).await?;
         let of = (worktree.project.clone(), worktree.name.clone());
         let leases = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
         let moment = self.clock.moment();
@@ -138,7 +169,7 @@ impl App {
         let asked = Instant::now();
         loop {
             let holder = {
-                let mut all = self.dispatching.committing.lock().expect("no panic while held");
+                let mut all = self.committing.lock().expect("no panic while held");
                 all.retain(|_, (_, until)| *until > Instant::now());
                 match all.get(&key).filter(|(holder, _)| *holder != caller.actor.name) {
                     Some((holder, _)) => holder.clone(),
@@ -167,11 +198,11 @@ impl App {
         name: &str,
         commit: &str,
     ) -> Result<(), Problem> {
-        let worktree = self.worktree(choice, name).await?;
+        let worktree = self.worktrees.worktree(choice, name).await?;
         let commit = flower_core::link::target(flower_core::LinkKind::Commit, commit)?;
         let made = format!("{} {}", super::now(), caller.actor.name);
         self.store.remember(format!("made/{commit}"), Some(made)).await?;
-        let mut all = self.dispatching.committing.lock().expect("no panic while held");
+        let mut all = self.committing.lock().expect("no panic while held");
         let key = (worktree.project, worktree.name);
         if all.get(&key).is_some_and(|(holder, _)| *holder == caller.actor.name) {
             all.remove(&key);
@@ -191,7 +222,7 @@ impl App {
     fn view_lease(&self, lease: Lease) -> LeaseView {
         LeaseView {
             id: lease.number,
-            expires_at: self.expires_at(&lease.beat, lease.seconds),
+            expires_at: self.clock.expires_at(&lease.beat, lease.seconds),
             project: lease.project,
             worktree: lease.worktree,
             holder: lease.holder,

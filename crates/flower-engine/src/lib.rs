@@ -1,86 +1,146 @@
-//! The use cases, one file each. Doors call these; nothing here knows HTTP or the command line.
+//! The services: each is one struct with private state, its dependencies as fields and its use cases as methods. Doors call
+//! these; nothing here knows HTTP or the command line. [`App`] wires the services together.
 
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod acp;
+mod agent_text;
 pub mod agents;
 pub mod briefs;
 pub mod clock;
+mod dir_watcher;
 pub mod dispatch;
-pub mod doctor;
-mod ear;
 pub mod failpoint;
 pub mod home;
-pub mod identity;
-pub mod images;
-pub mod inbox;
-pub mod landing;
+mod keyed_locks;
 pub mod leases;
 pub mod lock;
 pub mod log;
-pub mod main_branch;
+pub mod merge_queue;
 pub mod messages;
+pub mod notify;
+pub mod overview;
+mod own_refs;
+mod path_policy;
+pub mod profiles;
 pub mod projects;
+pub mod registration;
 pub mod review;
-pub mod rights;
-pub mod scratchpads;
-pub mod search;
-pub mod sessions;
 pub mod settings;
-pub mod status;
-pub mod stirs;
 pub mod terminal;
-pub mod tokens;
 pub mod tools;
-pub mod trace;
 pub mod worktrees;
 
-use crate::home::Home;
-use agents::Agents;
-use agents::terminals::Terminals;
+pub use access::Access;
+pub use agents::Agents;
+pub use briefs::Briefs;
+pub use dispatch::Dispatcher;
+pub use leases::Leases;
+pub use log::EventLog;
+pub use merge_queue::MergeQueue;
+pub use messages::Messages;
+pub use overview::Overview;
+pub use profiles::Profiles;
+pub use projects::Projects;
+pub use registration::Registration;
+pub use review::Review;
+pub use tools::Tools;
+pub use worktrees::Worktrees;
+
 use clock::BootClock;
-use dispatch::Dispatching;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_core::{Caller, Command, Recorded, Role};
+use flower_core::{Caller, Role};
 use flower_store::Store;
-use identity::{Failures, Refused};
-use landing::Landings;
-use projects::RepositoryLocks;
-use sessions::Sessions;
-use stirs::Stirs;
-use worktrees::Worktrees;
+use home::Home;
+use notify::ChangeHints;
+use std::sync::Arc;
 
 /// The longest page that any list gives at once.
 pub const PAGE: u64 = 500;
 
-/// What every use case needs. One per daemon.
-pub struct App {
+/// What a daemon knows when it starts.
+#[derive(Clone)]
+pub struct Setup {
     pub store: Store,
     pub home: Home,
-    /// What the operator is called in the trace.
+    /// The name of the operator in the trace.
     pub operator: String,
     pub operator_token: String,
-    pub sessions: Sessions,
-    pub failures: Failures,
-    pub refused: Refused,
-    pub repositories: RepositoryLocks,
-    pub worktrees: Worktrees,
-    pub landings: Landings,
-    pub dispatching: Dispatching,
-    pub agents: Agents,
-    pub terminals: Terminals,
-    pub stirs: Stirs,
     pub clock: BootClock,
-    /// Where browsers find this daemon.
+    /// The address of this daemon for browsers.
     pub url: String,
-    pub started_at: String,
+    /// The database, as `flower status` shows it.
     pub database: String,
+    pub started_at: String,
+    /// Where services announce changes of state that are not in the log.
+    pub hints: ChangeHints,
+}
+
+/// The services of one daemon. A service depends only on services above it in this list.
+pub struct App {
+    pub hints: ChangeHints,
+    pub access: Arc<Access>,
+    pub projects: Arc<Projects>,
+    pub briefs: Arc<Briefs>,
+    pub log: Arc<EventLog>,
+    pub messages: Arc<Messages>,
+    pub worktrees: Arc<Worktrees>,
+    pub leases: Arc<Leases>,
+    pub profiles: Arc<Profiles>,
+    pub merge_queue: Arc<MergeQueue>,
+    pub review: Arc<Review>,
+    pub dispatcher: Arc<Dispatcher>,
+    pub agents: Arc<Agents>,
+    pub registration: Arc<Registration>,
+    pub overview: Arc<Overview>,
+    pub tools: Arc<Tools>,
 }
 
 impl App {
-    /// Decides and records one command.
-    pub async fn submit(&self, caller: &Caller, command: Command) -> Result<Vec<Recorded>, Problem> {
-        Ok(self.store.submit(caller.clone(), command).await?)
+    pub fn new(setup: &Setup) -> App {
+        let access = Arc::new(Access::new(setup));
+        let projects = Arc::new(Projects::new(setup));
+        let briefs = Arc::new(Briefs::new(setup, &access));
+        let log = Arc::new(EventLog::new(setup, &access, &projects, &briefs));
+        let messages = Arc::new(Messages::new(setup));
+        let worktrees = Arc::new(Worktrees::new(setup, &access, &projects));
+        let leases = Arc::new(Leases::new(setup, &access, &projects, &worktrees));
+        let profiles = Arc::new(Profiles::new(setup, &worktrees));
+        let merge_queue = Arc::new(MergeQueue::new(setup, &access, &projects, &worktrees, &profiles));
+        let review = Arc::new(Review::new(setup, &worktrees, &merge_queue));
+        let dispatcher = Arc::new(Dispatcher::new(setup, &access, &projects, &worktrees, &profiles, &merge_queue));
+        let agents = Arc::new(Agents::new(
+            setup,
+            &access,
+            &projects,
+            &messages,
+            &worktrees,
+            &profiles,
+            &merge_queue,
+            &dispatcher,
+        ));
+        let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
+        let overview = Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents));
+        let tools = Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &dispatcher, &overview));
+        App {
+            hints: setup.hints.clone(),
+            access,
+            projects,
+            briefs,
+            log,
+            messages,
+            worktrees,
+            leases,
+            profiles,
+            merge_queue,
+            review,
+            dispatcher,
+            agents,
+            registration,
+            overview,
+            tools,
+        }
     }
 }
 

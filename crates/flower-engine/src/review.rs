@@ -1,8 +1,10 @@
 //! What the operator reads of a worktree's work, of one commit or of a landing, and what they say to whoever can mend it.
 
-use super::App;
 use super::projects::ProjectChoice;
-use super::worktrees::place::Place;
+use super::worktrees::paths::WorktreePaths;
+use crate::Setup;
+use crate::clock::BootClock;
+use crate::{MergeQueue, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CommentView, CommitView};
 use flower_core::pattern::Pattern;
@@ -10,7 +12,9 @@ use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Worktree};
 use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
+use flower_store::Store;
 use flower_store::{agents, beside, dispatches, tables};
+use std::sync::Arc;
 
 /// Commits and comments that are shown at once; the newest.
 const MOST: u64 = 500;
@@ -31,7 +35,7 @@ pub struct Saying {
 /// A worktree's branch beside MAIN.
 struct Work {
     worktree: Worktree,
-    place: Place,
+    place: WorktreePaths,
     main: CommitId,
 }
 
@@ -46,7 +50,23 @@ struct Sides {
     listing: String,
 }
 
-impl App {
+pub struct Review {
+    store: Store,
+    clock: BootClock,
+    worktrees: Arc<Worktrees>,
+    merge_queue: Arc<MergeQueue>,
+}
+
+impl Review {
+    pub(crate) fn new(setup: &Setup, worktrees: &Arc<Worktrees>, merge_queue: &Arc<MergeQueue>) -> Review {
+        Review {
+            store: setup.store.clone(),
+            clock: setup.clock.clone(),
+            worktrees: worktrees.clone(),
+            merge_queue: merge_queue.clone(),
+        }
+    }
+
     /// Its changes against MAIN, or those of one of its commits.
     pub async fn diff_worktree(
         &self,
@@ -70,8 +90,8 @@ impl App {
     }
 
     async fn sides_of_landing(&self, number: u64) -> Result<Sides, Problem> {
-        let landing = self.landing(number).await?;
-        let repo = Repo::main(&self.repository(&landing.project).await?);
+        let landing = self.merge_queue.landing(number).await?;
+        let repo = Repo::main(&self.worktrees.repository(&landing.project).await?);
         let whose = format!("landing {number}");
         let listing = format!("`flower queue diff {number} --stat` lists the changed files");
         let parse = |commit: &Option<String>| commit.as_deref().map(CommitId::parse).transpose();
@@ -89,7 +109,7 @@ impl App {
         }
         let onto = match onto {
             Some(onto) => onto,
-            None => CommitId::parse(&self.main_of(&landing.project).await?.tip)?,
+            None => CommitId::parse(&self.worktrees.main_of(&landing.project).await?.tip)?,
         };
         let old = repo.merge_base(&onto, &new).await?;
         Ok(Sides { repo, old, new, whose, listing })
@@ -145,7 +165,7 @@ impl App {
         let to = self.who_can_mend(&work.worktree, &file).await?;
         let quote = quote.unwrap_or_default();
         let remark = Remark { project: project.clone(), worktree, file, line, side, commit, quote, text };
-        let events = self.submit(caller, Command::Remark(Request { remark, to })).await?;
+        let events = self.store.execute(caller, Command::Remark(Request { remark, to })).await?;
         let made = events.iter().find_map(|recorded| match recorded.event() {
             Ok(Event::MessageSent(sent)) => Some(sent.number),
             _ => None,
@@ -156,7 +176,7 @@ impl App {
 
     /// What was said about its lines, oldest first.
     pub async fn comments(&self, choice: &ProjectChoice, name: &str) -> Result<Vec<CommentView>, Problem> {
-        let worktree = self.worktree(choice, name).await?;
+        let worktree = self.worktrees.worktree(choice, name).await?;
         self.comments_of(&worktree.project, name).await
     }
 
@@ -191,12 +211,12 @@ impl App {
     }
 
     async fn work(&self, choice: &ProjectChoice, name: &str) -> Result<Work, Problem> {
-        let worktree = self.worktree(choice, name).await?;
-        let place = self.require_ready(&worktree).await?;
+        let worktree = self.worktrees.worktree(choice, name).await?;
+        let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
-            self.mirror(&place).await?;
+            self.worktrees.mirror(&place).await?;
         }
-        let main = CommitId::parse(&self.main_of(&worktree.project).await?.tip)?;
+        let main = CommitId::parse(&self.worktrees.main_of(&worktree.project).await?.tip)?;
         Ok(Work { worktree, place, main })
     }
 

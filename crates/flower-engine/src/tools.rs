@@ -3,15 +3,14 @@
 
 mod arguments;
 mod briefs;
-mod page;
 mod resources;
 mod scratchpads;
 mod work;
 
 pub use resources::{MAIN, is_resource, touched};
 
-use super::App;
 use super::projects::ProjectChoice;
+use crate::{Access, Briefs, Dispatcher, Leases, Messages, Overview, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ToolAnswer;
 use flower_core::Caller;
@@ -36,7 +35,38 @@ pub const TOOLS: [&str; 13] = [
     "hand_back",
 ];
 
-impl App {
+/// The tools of agents over MCP.
+pub struct Tools {
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    briefs: Arc<Briefs>,
+    messages: Arc<Messages>,
+    leases: Arc<Leases>,
+    dispatcher: Arc<Dispatcher>,
+    overview: Arc<Overview>,
+}
+
+impl Tools {
+    pub(crate) fn new(
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        briefs: &Arc<Briefs>,
+        messages: &Arc<Messages>,
+        leases: &Arc<Leases>,
+        dispatcher: &Arc<Dispatcher>,
+        overview: &Arc<Overview>,
+    ) -> Tools {
+        Tools {
+            access: access.clone(),
+            projects: projects.clone(),
+            briefs: briefs.clone(),
+            messages: messages.clone(),
+            leases: leases.clone(),
+            dispatcher: dispatcher.clone(),
+            overview: overview.clone(),
+        }
+    }
+
     /// Runs a tool for whoever called it.
     pub async fn call_tool(
         self: &Arc<Self>,
@@ -50,7 +80,7 @@ impl App {
             Ok(answer) => Ok(ToolAnswer { notice: self.notice(caller).await, ..answer }),
             Err(problem) => {
                 if problem.kind == ProblemKind::Forbidden {
-                    self.note_refused(caller, tool, &problem.message).await;
+                    self.access.note_refused(caller, tool, &problem.message).await;
                 }
                 Err(problem)
             }
@@ -59,7 +89,7 @@ impl App {
 
     /// What waits for the caller is announced in every answer.
     async fn notice(&self, caller: &Caller) -> Option<String> {
-        let heard = self.hear(caller, false).await.ok()?;
+        let heard = self.messages.hear(caller, false).await.ok()?;
         let count = heard.messages.len() + heard.news.len();
         let more = if heard.more { " or more" } else { "" };
         (count > 0).then(|| format!("[{count}{more} new in your inbox: `check_inbox`]"))
@@ -95,7 +125,7 @@ impl App {
     }
 
     async fn choice_of(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
-        self.choice(caller, ProjectChoice { name: self.project_of(caller).await?, dir: None }).await
+        self.access.choice(caller, ProjectChoice { name: self.access.project_of(caller).await?, dir: None }).await
     }
 }
 

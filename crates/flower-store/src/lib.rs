@@ -35,6 +35,7 @@ pub use verify::Verdict;
 pub use writer::Now;
 
 use blobs::Blobs;
+use flower_contract::error::Problem;
 use flower_core::{Caller, Command, Recorded, Topic};
 use head::{HeadFile, Proof};
 use known::Known;
@@ -135,6 +136,11 @@ impl Store {
         let recorded = self.job(|reply| Job::Submit { caller, command, reply }).await?;
         recorded.iter().for_each(log_change);
         Ok(recorded)
+    }
+
+    /// Decides and records one command. A refusal or failure is a problem for the door that sent the command.
+    pub async fn execute(&self, caller: &Caller, command: Command) -> Result<Vec<Recorded>, Problem> {
+        Ok(self.submit(caller.clone(), command).await?)
     }
 
     /// Keeps something beside the log; `None` forgets it.

@@ -2,7 +2,7 @@
 //! home an earlier agent may have planted: no link in it is followed, and nothing in it is waited for.
 
 use super::folder::{self, Folder};
-use super::profiles::Profile;
+use crate::profiles::config::Profile;
 use flower_core::chain::sha256;
 use rustix::fs::{FlockOperation, flock};
 use serde_json::Value;
@@ -223,8 +223,8 @@ fn says_who(key: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::folder::MOST_BYTES;
-    use super::super::profiles::Config;
     use super::*;
+    use crate::profiles::config::Config;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     const BELOW: &str = ".claude/.credentials.json";

@@ -3,88 +3,124 @@
 //! The log says which agents there are to be; `supervisor.rs` sees to it that they are there, `runner.rs` is the life of
 //! one of them, `drive.rs` and `session.rs` speak ACP with it, `show.rs` gives it a terminal instead.
 
+mod acp_driver;
+mod agent_handle;
 mod calls;
 pub mod credentials;
-mod drive;
-mod equip;
 mod files;
 mod folder;
-pub mod keys;
-mod known;
-pub mod mask;
-mod node;
+mod launch_spec;
 mod permissions;
 mod process;
-pub mod profiles;
-pub mod program;
 mod prompt;
-mod raw;
+mod pty_driver;
 mod runner;
-mod running;
 mod session;
-mod show;
 mod spend;
 mod supervisor;
 pub mod terminals;
 pub mod transcript;
 
-pub use running::{Running, State};
+pub use agent_handle::{Running, State};
 
 use super::projects::ProjectChoice;
-use super::settings::AgentSettings;
-use super::{App, require_steering};
+use crate::Setup;
+use crate::clock::BootClock;
+use crate::home::Home;
+use crate::notify::ChangeHints;
+use crate::profiles::config::Config;
+use crate::profiles::mask::Mask;
+use crate::require_steering;
+use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktrees};
+use agent_handle::{Body, Order};
 use credentials::{Lent, Taken};
-use equip::user_home;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{AgentView, EndView, FillView, ProfileView, TranscriptView};
+use flower_contract::view::{AgentView, EndView, FillView, TranscriptView};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
+use flower_core::main_branch;
 use flower_core::policy::Read;
-use flower_core::{Agent, Caller, Command, Refusal, Role, Worktree, dispatch};
+use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
+use flower_store::Store;
 use flower_store::agents as table;
 use flower_store::agents::SpentOn;
-use keys::Keys;
-use mask::Mask;
-use profiles::{Config, Profile};
-use program::{Missing, Program};
-use running::{Body, Order};
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use terminals::Terminals;
 use tokio::sync::Notify;
 
 /// A stop that stops.
 const STOP: Duration = Duration::from_secs(5);
-/// So long a program that was found counts as found.
-const FOUND: Duration = Duration::from_secs(20);
 /// Of a transcript, at once.
 const PAGE: u64 = 256 << 10;
 
-/// What was looked for, when, and what was found.
-type Found = (Instant, Profile, Result<Program, Missing>);
-
-/// What the daemon remembers about agents beside the log.
-#[derive(Default)]
 pub struct Agents {
+    store: Store,
+    home: Home,
+    clock: BootClock,
+    hints: ChangeHints,
+    url: String,
+    started_at: String,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    messages: Arc<Messages>,
+    worktrees: Arc<Worktrees>,
+    profiles: Arc<Profiles>,
+    merge_queue: Arc<MergeQueue>,
+    dispatcher: Arc<Dispatcher>,
+    terminals: Terminals,
     running: Mutex<BTreeMap<u64, Arc<Running>>>,
-    pub keys: Keys,
-    /// The supervisor is to look around.
+    /// Wakes the supervisor.
     bell: Notify,
-    /// Held by whoever finds an agent for what waits, so that nobody else does meanwhile.
+    /// Held while an agent is chosen for a waiting dispatch.
     serving: tokio::sync::Mutex<()>,
-    /// What was lent to whom.
+    /// By agent: the login that was lent to it.
     lent: Mutex<HashMap<u64, Lent>>,
-    /// By profile: its program as it was last found, and when. Looking for it may start another program.
-    found: Mutex<HashMap<String, Found>>,
-    /// The daemon ends: none begins any more.
+    /// The daemon ends: no agent starts any more.
     ending: AtomicBool,
-    /// Ended, and not recorded yet.
+    /// Agents that have ended and are not recorded as ended yet.
     to_end: Mutex<HashMap<u64, (Ending, String)>>,
 }
 
 impl Agents {
+    #[expect(clippy::too_many_arguments, reason = "each is a service that agents depend on")]
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        messages: &Arc<Messages>,
+        worktrees: &Arc<Worktrees>,
+        profiles: &Arc<Profiles>,
+        merge_queue: &Arc<MergeQueue>,
+        dispatcher: &Arc<Dispatcher>,
+    ) -> Agents {
+        Agents {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            clock: setup.clock.clone(),
+            hints: setup.hints.clone(),
+            url: setup.url.clone(),
+            started_at: setup.started_at.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            messages: messages.clone(),
+            worktrees: worktrees.clone(),
+            profiles: profiles.clone(),
+            merge_queue: merge_queue.clone(),
+            dispatcher: dispatcher.clone(),
+            terminals: Terminals::default(),
+            running: Mutex::default(),
+            bell: Notify::default(),
+            serving: tokio::sync::Mutex::default(),
+            lent: Mutex::default(),
+            ending: AtomicBool::new(false),
+            to_end: Mutex::default(),
+        }
+    }
+
     fn get(&self, number: u64) -> Option<Arc<Running>> {
         self.running.lock().expect("no panic while held").get(&number).cloned()
     }
@@ -133,7 +169,7 @@ pub struct Spawn {
     pub role: Role,
 }
 
-impl App {
+impl Agents {
     pub(crate) async fn agent(&self, number: u64) -> Result<Agent, Problem> {
         let found = self.store.read(move |conn| table::agent(conn, number)).await?;
         found.ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() }.into())
@@ -156,8 +192,8 @@ impl App {
         all: bool,
         limit: u64,
     ) -> Result<Vec<AgentView>, Problem> {
-        let reader = self.reader(caller).await?;
-        let project = self.find_project(choice).await?;
+        let reader = self.access.reader(caller).await?;
+        let project = self.projects.find_project(choice).await?;
         let found = self.store.read(move |conn| match all {
             true => table::all(conn, project.as_deref(), limit),
             false => table::live(conn, project.as_deref()),
@@ -172,13 +208,6 @@ impl App {
         Ok(views)
     }
 
-    /// Names of those that run in a worktree.
-    pub(crate) async fn agents_in(&self, worktree: &Worktree) -> Vec<String> {
-        let project = worktree.project.clone();
-        let live = self.store.read(move |conn| table::live(conn, Some(&project))).await.unwrap_or_default();
-        live.into_iter().filter(|agent| agent.worktree == worktree.name).map(|agent| agent.name).collect()
-    }
-
     pub async fn show_agent(&self, name: &str) -> Result<AgentView, Problem> {
         let agent = self.agent_named(name).await?;
         self.view_agent(agent).await
@@ -187,7 +216,7 @@ impl App {
     async fn view_agent(&self, agent: Agent) -> Result<AgentView, Problem> {
         let number = agent.number;
         let spent = self.store.read(move |conn| table::spent(conn, SpentOn::Agent(number))).await?;
-        let running = self.agents.get(number);
+        let running = self.get(number);
         let observed = running.as_ref().map(|running| running.observed());
         let (state, evidence, since) = match (&agent.ended, &observed) {
             (Some(end), _) => {
@@ -219,7 +248,7 @@ impl App {
                 .and_then(|seen| seen.context)
                 .filter(|_| live)
                 .map(|(used, size)| FillView { used, size }),
-            cost: spent.cost.map(spend::amount),
+            cost: spent.cost.map(crate::profiles::amount),
             currency: spent.currency,
             tokens: spent.tokens,
             pid: running.as_ref().and_then(|running| running.body()).map(|body| body.pid()),
@@ -233,71 +262,13 @@ impl App {
         })
     }
 
-    pub async fn agent_profiles(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {
-        let config = Config::load(&self.home)?;
-        let app = self.clone();
-        let looking = tokio::task::spawn_blocking(move || {
-            let home = user_home();
-            let all = config.profiles.values();
-            all.map(|profile| program::readiness(profile, &app.agents.keys, &home)).collect()
-        });
-        looking.await.map_err(|error| Problem::bug(error.to_string()))
-    }
-
-    /// The program of a profile, looked for again after a while.
-    async fn find_program(&self, profile: &Profile) -> Result<Program, Missing> {
-        {
-            let found = self.agents.found.lock().expect("no panic while held");
-            if let Some((at, of, program)) = found.get(&profile.name)
-                && at.elapsed() < FOUND
-                && of == profile
-            {
-                return program.clone();
-            }
-        }
-        let wanted = profile.clone();
-        let found = tokio::task::spawn_blocking(move || program::find(&wanted)).await;
-        let found = found.unwrap_or_else(|error| Err(Missing { what: error.to_string(), how: "try again".to_owned() }));
-        let new = (Instant::now(), profile.clone(), found.clone());
-        self.agents.found.lock().expect("no panic while held").insert(profile.name.clone(), new);
-        found
-    }
-
-    /// Which variables profiles name.
-    pub fn wanted_keys(&self) -> Result<Vec<String>, Problem> {
-        Ok(keys::wanted(&Config::load(&self.home)?))
-    }
-
-    /// Whatever agents may be lent: none of it lands.
-    pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
-        let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
-        let home = user_home();
-        let mut secrets = Vec::new();
-        for profile in profiles.values() {
-            secrets.extend(self.agents.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
-            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
-            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
-            secrets.extend(texts.flat_map(|text| known::in_credentials(&text)));
-        }
-        secrets.retain(|secret| secret.len() >= mask::LEAST);
-        secrets.into_iter().map(String::into_bytes).collect()
-    }
-
     /// Values of the operator's environment, for agents; in memory only.
     pub fn give_keys(&self, caller: &Caller, values: BTreeMap<String, String>) -> Result<(), Problem> {
         super::require_operator(caller, "give keys to agents")?;
-        self.agents.keys.give(&Config::load(&self.home)?, values)?;
-        self.agents.wake_all();
-        self.agents.look();
+        self.profiles.keys.give(&Config::load(&self.home)?, values)?;
+        self.wake_all();
+        self.look();
         Ok(())
-    }
-
-    /// A profile that must name its model does.
-    pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        // A dispatch waits for a profile that is not there, and for a file that cannot be read.
-        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
-        let missing = config.profile(name).ok().and_then(Profile::missing_model);
-        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
     }
 
     /// Starts an agent: for a brief, which is dispatched to it, or to stay in a worktree.
@@ -310,7 +281,7 @@ impl App {
         require_steering(caller, "start agents")?;
         let config = Config::load(&self.home)?;
         let profile = config.profile(&spawn.profile)?;
-        self.find_program(profile).await.map_err(|missing| {
+        self.profiles.find_program(profile).await.map_err(|missing| {
             Problem::new(
                 ProblemKind::Refused,
                 format!("`{}` cannot run here: {}", profile.name, missing.what),
@@ -321,17 +292,17 @@ impl App {
             && let Some(brief) = self.store.read(move |conn| flower_store::briefs::state(conn, number)).await?
             && let Some(project) = brief.projects.first()
         {
-            self.network_for(profile, project).await?;
+            self.profiles.network_for(profile, project).await?;
         }
-        self.require_jail().await?;
-        let _alone = self.agents.serving.lock().await;
+        self.worktrees.require_jail().await?;
+        let _alone = self.serving.lock().await;
         let dispatch = match spawn.brief {
             Some(brief) => Some(self.dispatch_for(caller, brief, &spawn).await?),
             None => None,
         };
         let project = match &dispatch {
             Some(dispatch) => dispatch.project.clone(),
-            None => self.find_project(choice).await?,
+            None => self.projects.find_project(choice).await?,
         };
         let project = project.ok_or_else(|| {
             Problem::usage("which project is it for?", "run it in the project's folder, or say `--project NAME`")
@@ -343,8 +314,8 @@ impl App {
                 "say `--worktree NAME` or `--brief N`",
             ));
         };
-        self.network_for(profile, &project).await?;
-        let most = self.agent_settings(&project).await.max;
+        self.profiles.network_for(profile, &project).await?;
+        let most = self.profiles.agent_settings(&project).await.max;
         let request = Request {
             name: spawn.name,
             profile: spawn.profile,
@@ -374,8 +345,8 @@ impl App {
             agents: 1,
             ..dispatch::Request::default()
         };
-        let id = self.request_dispatch(caller, request).await?.id;
-        self.dispatch(id).await
+        let id = self.dispatcher.request_dispatch(caller, request).await?.id;
+        self.dispatcher.dispatch(id).await
     }
 
     /// Stops it and everything it started. Its claim is free again.
@@ -385,6 +356,24 @@ impl App {
         let why = why.unwrap_or_else(|| format!("stopped by {}", caller.actor.name));
         self.end_agent(caller, agent.number, Ending::Stopped, why).await?;
         self.show_agent(name).await
+    }
+
+    /// Everything stopped: no landing moves MAIN in any project, and running checks end.
+    pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<Vec<String>, Problem> {
+        let why = why.unwrap_or_else(|| "halted".to_owned());
+        let mut halted = Vec::new();
+        for project in self.projects.projects().await? {
+            let step = main_branch::Step::Freeze { why: Some(why.clone()) };
+            match self.store.execute(caller, Command::Main { project: project.name.clone(), step }).await {
+                Ok(_) => halted.push(project.name),
+                // Nothing can land where there is no MAIN.
+                Err(problem) if problem.kind == flower_contract::error::ProblemKind::Refused => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        self.merge_queue.stop_all();
+        self.halt_agents(caller, &why).await?;
+        Ok(halted)
     }
 
     /// Every agent at once; what they work on goes on once that is over.
@@ -397,16 +386,17 @@ impl App {
 
     /// Nothing of it runs afterwards, whether or not that could be recorded.
     async fn end_agent(&self, caller: &Caller, number: u64, how: Ending, why: String) -> Result<(), Problem> {
-        self.agents.to_end.lock().expect("no panic while held").insert(number, (how, why.clone()));
-        let recording = self.submit(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
+        self.to_end.lock().expect("no panic while held").insert(number, (how, why.clone()));
+        let recording =
+            self.store.execute(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
         let ending = async {
-            let Some(running) = self.agents.get(number) else { return Ok(()) };
+            let Some(running) = self.get(number) else { return Ok(()) };
             running.order.send_replace(Some(Order::Leave));
             running.until_over(STOP).await
         };
         let (recorded, ended) = tokio::join!(recording, ending);
         if recorded.is_ok() {
-            self.agents.to_end.lock().expect("no panic while held").remove(&number);
+            self.to_end.lock().expect("no panic while held").remove(&number);
         }
         recorded?;
         ended
@@ -414,8 +404,8 @@ impl App {
 
     /// The daemon ends: nothing is recorded, and they go on after the next start.
     pub async fn leave_agents(&self) {
-        self.agents.ending.store(true, Ordering::Relaxed);
-        let all = self.agents.all();
+        self.ending.store(true, Ordering::Relaxed);
+        let all = self.all();
         for running in &all {
             running.order.send_replace(Some(Order::Leave));
         }
@@ -426,7 +416,7 @@ impl App {
     pub async fn refresh_agent(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
         require_steering(caller, "refresh agents")?;
         let agent = self.agent_named(name).await?;
-        match self.agents.get(agent.number) {
+        match self.get(agent.number) {
             Some(running) if agent.is_live() => running.want_refresh(),
             _ => return Err(Refusal::AgentEnded { name: name.to_owned() }.into()),
         }
@@ -438,7 +428,7 @@ impl App {
         let agent = self.agent_named(name).await?;
         let file = self.transcript_file(agent.number);
         let io = |error: std::io::Error| self.home.problem(&file, &error);
-        match self.agents.get(agent.number) {
+        match self.get(agent.number) {
             Some(running) => {
                 let transcript = &running.transcript;
                 let after = after.unwrap_or_else(|| transcript.near_the_end(PAGE));
@@ -454,7 +444,7 @@ impl App {
     /// Waits until there is more after a position, or for a while; none once it has ended.
     pub async fn agent_log_grows(&self, name: &str, after: u64) -> Result<bool, Problem> {
         let agent = self.agent_named(name).await?;
-        let Some(running) = self.agents.get(agent.number) else { return Ok(agent.is_live()) };
+        let Some(running) = self.get(agent.number) else { return Ok(agent.is_live()) };
         let mut end = running.transcript.watch();
         let mut over = running.over.subscribe();
         tokio::select! {
@@ -469,13 +459,8 @@ impl App {
         self.home.agent(number).join("transcript")
     }
 
-    /// `[agents]` of a project; what cannot be read is as if it said nothing.
-    pub(crate) async fn agent_settings(&self, project: &str) -> AgentSettings {
-        self.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
-    }
-
     async fn take_login_back(&self, running: &Running) {
-        let lent = self.agents.lent.lock().expect("no panic while held").remove(&running.number);
+        let lent = self.lent.lock().expect("no panic while held").remove(&running.number);
         let Some(lent) = lent else { return };
         let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;
         match taken {

@@ -1,12 +1,12 @@
 //! Permissions: what an agent may do by itself, what a person is asked for, and what is denied.
 
-use super::profiles::Permissions;
-use super::running::Running;
-use crate::App;
+use super::agent_handle::Running;
+use crate::Agents;
 use crate::acp::schema::{
     PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
     SelectedPermissionOutcome, ToolCallContent, ToolKind,
 };
+use crate::profiles::config::Permissions;
 use crate::tools::TOOLS;
 use flower_contract::error::Problem;
 use flower_contract::view::PermissionView;
@@ -86,7 +86,7 @@ pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> Request
     })
 }
 
-impl App {
+impl Agents {
     pub(super) async fn ask_permission(
         &self,
         running: &Running,
@@ -105,7 +105,7 @@ impl App {
             paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
             seconds,
         };
-        let events = self.submit(&Caller::system(), Command::AskPermission(asked)).await?;
+        let events = self.store.execute(&Caller::system(), Command::AskPermission(asked)).await?;
         let number = events.iter().find_map(|event| Some(Permission::asked(&event.event().ok()?, None, "")?.number));
         number.ok_or_else(|| Problem::bug("a permission was asked for and no event says so"))
     }
@@ -127,8 +127,8 @@ impl App {
         allow: bool,
         why: Option<String>,
     ) -> Result<PermissionView, Problem> {
-        self.submit(caller, Command::DecidePermission { number, allow, why }).await?;
-        self.agents.wake_all();
+        self.store.execute(caller, Command::DecidePermission { number, allow, why }).await?;
+        self.wake_all();
         let decided = self.store.read(move |conn| agents::permission(conn, number)).await?;
         decided.map(PermissionView::from).ok_or_else(|| Refusal::NoPermission { number }.into())
     }
@@ -139,7 +139,7 @@ impl App {
         for permission in open.into_iter().filter(|permission| agent.is_none_or(|agent| permission.agent == agent)) {
             let (number, why) = (permission.number, Some(why.to_owned()));
             let decided = Command::DecidePermission { number, allow: false, why };
-            if let Err(problem) = self.submit(&Caller::system(), decided).await {
+            if let Err(problem) = self.store.execute(&Caller::system(), decided).await {
                 tracing::debug!("permission {number}: {}", problem.message);
             }
         }

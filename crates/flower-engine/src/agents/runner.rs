@@ -1,12 +1,12 @@
 //! The life of one agent: its processes, one after the other, until its work is done or somebody ends it.
 
-use super::equip::user_home;
-use super::keys;
-use super::profiles::{Config, Protocol};
-use super::running::{Order, Running, State, Work};
-use crate::App;
+use super::agent_handle::{Order, Running, State, Work};
+use crate::Agents;
 use crate::dispatch::ClaimWish;
 use crate::home::write_private;
+use crate::profiles::config::{Config, Protocol};
+use crate::profiles::keys;
+use crate::profiles::user_home;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::{Ending, Step};
 use flower_core::dispatch::DispatchState;
@@ -58,7 +58,7 @@ pub(super) struct Run {
     pub(super) dispatch: Option<Dispatch>,
 }
 
-impl App {
+impl Agents {
     /// Until it has ended, or is told to.
     #[tracing::instrument(name = "agent", skip_all, fields(number = running.number, name = running.name))]
     pub(super) async fn run_agent(self: Arc<Self>, running: Arc<Running>) {
@@ -86,17 +86,17 @@ impl App {
             let file = self.home.agent(running.number).join("run.json");
             let kept: Option<Kept> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
             if let Some(kept) = kept
-                && let Ok(caller) = self.identify(&kept.token, Door::Daemon).await
+                && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
                 && let Some(id) = caller.token
-                && let Err(problem) = self.submit(&Caller::system(), Command::RevokeToken { id }).await
+                && let Err(problem) = self.store.execute(&Caller::system(), Command::RevokeToken { id }).await
             {
                 tracing::debug!("agent {}: {}", running.name, problem.message);
             }
             let _ = std::fs::remove_file(&file);
         }
-        self.agents.forget(running);
+        self.forget(running);
         running.over.send_replace(true);
-        self.agents.look();
+        self.look();
     }
 
     async fn live(self: &Arc<Self>, running: &Arc<Running>) {
@@ -160,7 +160,7 @@ impl App {
     /// Until it is recorded: a full disk is no reason to forget it.
     pub(super) async fn insist(&self, command: Command) {
         loop {
-            match self.submit(&Caller::system(), command.clone()).await {
+            match self.store.execute(&Caller::system(), command.clone()).await {
                 Ok(_) => return,
                 Err(problem) if matches!(problem.kind, ProblemKind::NoSpace | ProblemKind::Unreachable) => {
                     tracing::warn!("agents: {}; trying again", problem.message);
@@ -180,10 +180,10 @@ impl App {
             Ok(profile) => profile.clone(),
             Err(problem) => return Ok(Over::Failed(problem.message)),
         };
-        if let Some(why) = keys::missing(&profile, &self.agents.keys, &user_home()) {
+        if let Some(why) = keys::missing(&profile, &self.profiles.keys, &user_home()) {
             return Ok(Over::Wait(why));
         }
-        let program = match self.find_program(&profile).await {
+        let program = match self.profiles.find_program(&profile).await {
             Ok(program) => program,
             Err(missing) => return Ok(Over::Failed(missing.to_string())),
         };
@@ -192,7 +192,7 @@ impl App {
             Ok(run) => run,
             Err(over) => return Ok(over),
         };
-        let place = self.require_ready(&run.worktree).await?;
+        let place = self.worktrees.require_ready(&run.worktree).await?;
         let equipment = match self.equip(&run.agent, &profile, &program, &place, &run.kept.token).await {
             Err(problem) if problem.kind == ProblemKind::Refused => return Ok(Over::Failed(problem.message)),
             equipment => equipment?,
@@ -211,11 +211,11 @@ impl App {
         let done = |why: &str| Ok(Err(Over::Retire(why.to_owned())));
         let Some(number) = agent.dispatch else {
             let (kept, caller) = self.identity(&agent).await?;
-            let worktree = self.ensure_worktree(&agent.project, &agent.worktree, None).await?;
+            let worktree = self.worktrees.ensure_worktree(&agent.project, &agent.worktree, None).await?;
             running.set_work(None);
             return Ok(Ok(Run { agent, caller, kept, worktree, dispatch: None }));
         };
-        let dispatch = self.dispatch(number).await?;
+        let dispatch = self.dispatcher.dispatch(number).await?;
         let others = dispatch.claim.as_ref().is_some_and(|claim| claim.holder != agent.name && agent.member == 0);
         if agent.standing && (!dispatch.is_open() || others) {
             // It waits for the next.
@@ -239,25 +239,25 @@ impl App {
                     (kept, caller) = self.new_identity(&agent).await?;
                 }
                 let wish = ClaimWish { wait: true, ..ClaimWish::default() };
-                match self.claim(&caller, number, wish).await {
+                match self.dispatcher.claim(&caller, number, wish).await {
                     Err(problem) if problem.kind == ProblemKind::Conflict && !self.is_ours(number, &caller).await => {
                         return done("somebody else has claimed its work");
                     }
                     claimed => claimed.map(drop)?,
                 }
             } else if dispatch.state == DispatchState::Claimed {
-                self.prepare(number).await?;
+                self.dispatcher.prepare(number).await?;
             }
         }
-        let worktree = self.ensure_worktree(&agent.project, &agent.worktree, agent.brief).await?;
-        let dispatch = self.dispatch(number).await?;
+        let worktree = self.worktrees.ensure_worktree(&agent.project, &agent.worktree, agent.brief).await?;
+        let dispatch = self.dispatcher.dispatch(number).await?;
         let (fence, lead) = (dispatch.fence, agent.member == 0);
         running.set_work(Some(Work { dispatch: number, fence, lead, token: caller.token.clone().unwrap_or_default() }));
         Ok(Ok(Run { agent, caller, kept, worktree, dispatch: Some(dispatch) }))
     }
 
     async fn is_ours(&self, number: u64, caller: &Caller) -> bool {
-        let dispatch = self.dispatch(number).await;
+        let dispatch = self.dispatcher.dispatch(number).await;
         dispatch.is_ok_and(|dispatch| caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token)))
     }
 
@@ -266,7 +266,7 @@ impl App {
         let file = self.home.agent(agent.number).join("run.json");
         let kept: Option<Kept> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(kept) = kept.filter(|kept| kept.dispatch == agent.dispatch)
-            && let Ok(caller) = self.identify(&kept.token, Door::Daemon).await
+            && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
         {
             return Ok((kept, caller));
         }
@@ -276,11 +276,13 @@ impl App {
     async fn new_identity(&self, agent: &Agent) -> Result<(Kept, Caller), Problem> {
         let run = agent.dispatch.map(|dispatch| Binding { dispatch, member: agent.member > 0 });
         let worktree = Some(agent.worktree.clone());
-        let new =
-            self.issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run).await?;
+        let new = self
+            .access
+            .issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run)
+            .await?;
         let kept = Kept { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
         self.keep(agent.number, &kept)?;
-        let caller = self.identify(&kept.token, Door::Daemon).await?;
+        let caller = self.access.identify(&kept.token, Door::Daemon).await?;
         Ok((kept, caller))
     }
 
@@ -297,7 +299,7 @@ impl App {
             return;
         }
         let beat = Command::Beat { dispatch: work.dispatch, fence: work.fence, moment: self.clock.moment() };
-        if let Err(problem) = self.submit(&Caller::system(), beat).await {
+        if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
             tracing::debug!("agent {}: {}", running.name, problem.message);
         }
     }
@@ -305,7 +307,7 @@ impl App {
     /// Whether what it works on has ended, or is somebody else's.
     pub(super) async fn is_work_gone(&self, running: &Running) -> bool {
         let Some(work) = running.work() else { return false };
-        match self.dispatch(work.dispatch).await {
+        match self.dispatcher.dispatch(work.dispatch).await {
             Ok(dispatch) if work.lead => {
                 // Handed back by itself, it may still say a last word.
                 let by_itself = dispatch.state == DispatchState::HandedBack && dispatch.is_run_by(&work.token);

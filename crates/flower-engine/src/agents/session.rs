@@ -1,17 +1,17 @@
 //! One session with an agent: turns with deadlines, what it says meanwhile, what it asks for, and how full its context is.
 
+use super::agent_handle::{Running, State};
 use super::calls::{Calls, words};
 use super::files;
 use super::permissions::{self, Verdict};
-use super::profiles::Profile;
-use super::running::{Running, State};
 use super::transcript::new_entry;
-use crate::App;
+use crate::Agents;
 use crate::acp::schema::{
     CancelNotification, ContentBlock, ContentChunk, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
     SessionUpdate, StopReason, TextContent,
 };
 use crate::acp::{AcpError, Connection, Incoming};
+use crate::profiles::config::Profile;
 use flower_contract::view::{Entry, EntryKind};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -62,7 +62,7 @@ struct Asked {
 }
 
 pub(super) struct Session {
-    pub(super) app: Arc<App>,
+    pub(super) app: Arc<Agents>,
     pub(super) running: Arc<Running>,
     pub(super) connection: Arc<Connection>,
     pub(super) incoming: mpsc::Receiver<Incoming>,
@@ -96,7 +96,7 @@ pub(super) struct Spent {
 impl Session {
     #[expect(clippy::too_many_arguments, reason = "it is all that a session has")]
     pub(super) fn new(
-        app: Arc<App>,
+        app: Arc<Agents>,
         running: Arc<Running>,
         connection: Arc<Connection>,
         incoming: mpsc::Receiver<Incoming>,

@@ -1,23 +1,11 @@
 //! What agents have used, as far as they say, and where that ends.
 
-use super::profiles::{Config, Spend};
-use super::running::Running;
-use crate::App;
-use flower_contract::error::Problem;
-use flower_contract::view::{SpendView, SpentView};
+use super::agent_handle::Running;
+use crate::Agents;
 use flower_core::Command;
 use flower_core::agent::Step;
-use flower_store::agents::{self, Spent, SpentOn};
 
-/// Days and briefs that are listed.
-const LISTED: u64 = 31;
-
-/// Millionths as an amount.
-pub(super) fn amount(millionths: u64) -> f64 {
-    millionths as f64 / 1e6
-}
-
-impl App {
+impl Agents {
     pub(super) async fn record_spending(
         &self,
         running: &Running,
@@ -30,64 +18,9 @@ impl App {
         }
         let step = Step::Spend { tokens, cost, currency };
         if let Err(problem) =
-            self.submit(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await
+            self.store.execute(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await
         {
             tracing::warn!("agent {}: {}", running.name, problem.message);
         }
-    }
-
-    /// Why no further run begins, if a limit is reached.
-    pub(super) async fn spend_limit(&self, spend: &Spend, brief: u64) -> Result<Option<String>, Problem> {
-        if *spend == Spend::default() {
-            return Ok(None);
-        }
-        let today = crate::now()[..10].to_owned();
-        let read = self.store.read(move |conn| {
-            Ok((agents::spent(conn, SpentOn::Day(&today))?, agents::spent(conn, SpentOn::Brief(brief))?))
-        });
-        let (day, of_brief) = read.await?;
-        let over =
-            |spent: &Spent, most: Option<f64>| most.filter(|most| spent.cost.is_some_and(|cost| amount(cost) >= *most));
-        let currency = |spent: &Spent| spent.currency.clone().unwrap_or_default();
-        let raise = "raise it below `[spend]` in config.toml";
-        if let Some(most) = over(&day, spend.per_day) {
-            return Ok(Some(format!("today's limit of {most} {} is reached; {raise}", currency(&day))));
-        }
-        if let Some(most) = over(&of_brief, spend.per_brief) {
-            return Ok(Some(format!(
-                "the limit of {most} {} for brief {brief} is reached; {raise}",
-                currency(&of_brief)
-            )));
-        }
-        if let Some(most) = spend.tokens_per_day.filter(|most| day.tokens.is_some_and(|tokens| tokens >= *most)) {
-            return Ok(Some(format!("today's limit of {most} tokens is reached; {raise}")));
-        }
-        Ok(None)
-    }
-
-    /// By day, and by brief: the dearest, or only the one that is asked for.
-    pub async fn spending(&self, brief: Option<u64>) -> Result<SpendView, Problem> {
-        let limits = Config::load(&self.home)?.spend;
-        let read = self.store.read(move |conn| {
-            let briefs = match brief {
-                Some(brief) => vec![(brief, agents::spent(conn, SpentOn::Brief(brief))?)],
-                None => agents::spent_by_brief(conn, LISTED)?,
-            };
-            Ok((agents::spent_by_day(conn, LISTED)?, briefs))
-        });
-        let (days, briefs) = read.await?;
-        let view = |of: String, spent: Spent| SpentView {
-            of,
-            tokens: spent.tokens,
-            cost: spent.cost.map(amount),
-            currency: spent.currency,
-        };
-        Ok(SpendView {
-            days: days.into_iter().map(|(day, spent)| view(day, spent)).collect(),
-            briefs: briefs.into_iter().map(|(brief, spent)| view(brief.to_string(), spent)).collect(),
-            per_day: limits.per_day,
-            per_brief: limits.per_brief,
-            tokens_per_day: limits.tokens_per_day,
-        })
     }
 }

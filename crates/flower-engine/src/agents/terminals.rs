@@ -1,7 +1,7 @@
 //! The terminals of agents that have one.
 
 use crate::terminal::{Output, Size, Terminal};
-use crate::{App, require_steering};
+use crate::{Agents, require_steering};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Caller;
 use flower_core::policy::Read;
@@ -36,7 +36,7 @@ pub struct Watching {
     pub output: Output,
 }
 
-impl App {
+impl Agents {
     pub fn terminal(&self, name: &str) -> Result<Arc<Terminal>, Problem> {
         self.terminals.get(name).ok_or_else(|| {
             Problem::new(
@@ -49,7 +49,7 @@ impl App {
 
     /// From a position on, or from what is on its screen.
     pub async fn watch_terminal(&self, caller: &Caller, name: &str, after: Option<u64>) -> Result<Watching, Problem> {
-        self.reader(caller).await?.require(Read::Terminal)?;
+        self.access.reader(caller).await?.require(Read::Terminal)?;
         let terminal = self.terminal(name)?;
         let after = match after {
             Some(after) => after,

@@ -1,7 +1,7 @@
 //! What an agent said and did, and what it was told: on disk, masked, bounded, for people and for whoever goes on.
 
-use super::mask::Mask;
-use crate::stirs::Stirs;
+use crate::notify::ChangeHints;
+use crate::profiles::mask::Mask;
 use crate::terminal::Scrollback;
 use flower_contract::view::{Entry, EntryKind, TranscriptView};
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub struct Transcript {
     inner: Mutex<Inner>,
     end: watch::Sender<u64>,
     /// Whom to tell that there is more, and under which name.
-    stirs: Stirs,
+    hints: ChangeHints,
     topic: String,
 }
 
@@ -44,13 +44,13 @@ struct Inner {
 }
 
 impl Transcript {
-    pub fn open(file: &Path, stirs: Stirs, agent: &str) -> io::Result<Transcript> {
+    pub fn open(file: &Path, hints: ChangeHints, agent: &str) -> io::Result<Transcript> {
         let tape = Scrollback::open(file)?;
         let end = watch::Sender::new(tape.place().end);
         let (said, done) = (VecDeque::new(), VecDeque::new());
         let mask = Arc::new(Mask::new(Vec::new()));
         let inner = Mutex::new(Inner { tape, mask, open: None, said, done, plan: None, lost: 0 });
-        Ok(Transcript { inner, end, stirs, topic: format!("agent:{agent}") })
+        Ok(Transcript { inner, end, hints, topic: format!("agent:{agent}") })
     }
 
     /// From now on these secrets are masked.
@@ -111,7 +111,7 @@ impl Transcript {
             inner.tape.place().end
         };
         if self.end.send_if_modified(|known| std::mem::replace(known, end) != end) {
-            self.stirs.stir(&self.topic);
+            self.hints.publish(&self.topic);
         }
     }
 
@@ -279,7 +279,7 @@ mod tests {
     fn what_is_said_in_pieces_is_read_in_paragraphs_and_masked() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("transcript");
-        let transcript = Transcript::open(&file, Stirs::default(), "play-1").unwrap();
+        let transcript = Transcript::open(&file, ChangeHints::default(), "play-1").unwrap();
         transcript.mask(Arc::new(Mask::new(vec!["sk-secret-123456".to_owned()])));
         for piece in ["The key is sk-sec", "ret-1234", "56, keep", " it.\n"] {
             transcript.piece(EntryKind::Said, piece);

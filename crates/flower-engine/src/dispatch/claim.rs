@@ -1,17 +1,15 @@
 //! Claiming, and what follows: the worktree is made, and the claim is kept alive.
 
 use super::{Marked, is_claimed};
-use crate::App;
+use crate::Dispatcher;
 use crate::projects::ProjectChoice;
-use crate::worktrees::NewWorktree;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::DispatchView;
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::policy::{self, Right};
-use flower_core::worktree::{Seal, Stage, WorktreeKind};
-use flower_core::{Binding, Caller, Command, Worktree};
-use flower_store::{dispatches, tables, worktrees};
+use flower_core::{Binding, Caller, Command};
+use flower_store::{dispatches, tables};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
@@ -40,7 +38,7 @@ pub struct ClaimWish {
     pub wait: bool,
 }
 
-impl App {
+impl Dispatcher {
     pub async fn claim(
         self: &Arc<Self>,
         caller: &Caller,
@@ -60,7 +58,7 @@ impl App {
         };
         let seconds = wish.lease.unwrap_or(LEASE).as_secs();
         let step = Step::Claim { holder: wish.holder, packet, seconds, moment: self.clock.moment() };
-        self.submit(caller, Command::Dispatch { number, step }).await.map(drop)
+        self.store.execute(caller, Command::Dispatch { number, step }).await.map(drop)
     }
 
     /// What follows a claim: its worktree.
@@ -97,7 +95,7 @@ impl App {
             return self.claim(caller, number, wish).await;
         }
         policy::require_role(caller, Right::Run(0))?;
-        let project = self.find_project(choice).await?;
+        let project = self.projects.find_project(choice).await?;
         let mut passed = Vec::new();
         loop {
             let of = project.clone();
@@ -110,7 +108,7 @@ impl App {
                     "`flower dispatch list` shows what is under way; `flower dispatch BRIEF` asks for work",
                 ));
             }
-            let Some(offer) = Marked::first(&self.dispatching.offered, &waiting) else {
+            let Some(offer) = Marked::first(&self.offered, &waiting) else {
                 // Others are about to get all of them, or to leave one.
                 tokio::time::sleep(A_MOMENT).await;
                 continue;
@@ -143,7 +141,7 @@ impl App {
 
     /// Renews a claim. Written down now and then only: it is no history.
     pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
-        self.submit(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
+        self.store.execute(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
         self.dispatch_view(number).await
     }
 
@@ -151,7 +149,7 @@ impl App {
     pub async fn heard_of(&self, caller: &Caller) {
         let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return };
         {
-            let mut beats = self.dispatching.beats.lock().expect("no panic while held");
+            let mut beats = self.beats.lock().expect("no panic while held");
             beats.retain(|_, due| *due > Instant::now());
             if beats.contains_key(token) {
                 return;
@@ -160,9 +158,9 @@ impl App {
         let Ok(dispatch) = self.dispatch(run.dispatch).await else { return };
         let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
         let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
-        self.dispatching.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
+        self.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
         let beat = Command::Beat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
-        if let Err(problem) = self.submit(&Caller::system(), beat).await {
+        if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
             tracing::debug!("dispatch {}: {}", run.dispatch, problem.message);
         }
     }
@@ -170,10 +168,10 @@ impl App {
     /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
     #[tracing::instrument(name = "dispatch", skip(self))]
     pub(crate) async fn prepare(&self, number: u64) -> Result<(), Problem> {
-        let under_way = Marked::first(&self.dispatching.preparing, &[number]);
+        let under_way = Marked::first(&self.preparing, &[number]);
         let made = self.try_prepare(number).await;
         drop(under_way);
-        let mut again = self.dispatching.again.lock().expect("no panic while held");
+        let mut again = self.again.lock().expect("no panic while held");
         match &made {
             Ok(()) => again.remove(&number),
             Err(problem) => {
@@ -186,10 +184,10 @@ impl App {
 
     /// Not while somebody is at it, nor soon after it went wrong.
     pub(super) fn may_prepare(&self, number: u64) -> bool {
-        if self.dispatching.preparing.lock().expect("no panic while held").contains(&number) {
+        if self.preparing.lock().expect("no panic while held").contains(&number) {
             return false;
         }
-        let again = self.dispatching.again.lock().expect("no panic while held");
+        let again = self.again.lock().expect("no panic while held");
         again.get(&number).is_none_or(|at| *at <= Instant::now())
     }
 
@@ -200,71 +198,20 @@ impl App {
         }
         let base = match (&dispatch.project, &dispatch.worktree) {
             (Some(project), Some(name)) => {
-                let worktree = self.ensure_worktree(project, name, Some(dispatch.brief)).await?;
+                let worktree = self.worktrees.ensure_worktree(project, name, Some(dispatch.brief)).await?;
                 // What follows a landing may be at it still; the work begins after that.
-                let turn = self.dispatching.place(project, name);
+                let turn = self.worktrees.work_lock(project, name);
                 let _one_at_a_time = turn.lock().await;
-                let place = self.require_ready(&worktree).await?;
+                let place = self.worktrees.require_ready(&worktree).await?;
                 place.repo().tip(&place.full_branch()).await?.map(String::from)
             }
             _ => None,
         };
         let step = Step::Execute { fence: dispatch.fence, base };
-        match self.submit(&Caller::system(), Command::Dispatch { number, step }).await {
+        match self.store.execute(&Caller::system(), Command::Dispatch { number, step }).await {
             // Claimed by somebody else meanwhile, or handed back: theirs to prepare.
             Err(problem) if problem.kind == ProblemKind::Refused => Ok(()),
             done => done.map(drop),
         }
-    }
-
-    /// The live worktree of this name; made, or brought back, if there is none. Without a brief it is made to stay.
-    pub(crate) async fn ensure_worktree(
-        &self,
-        project: &str,
-        name: &str,
-        brief: Option<u64>,
-    ) -> Result<Worktree, Problem> {
-        let turn = self.dispatching.place(project, name);
-        let _one_at_a_time = turn.lock().await;
-        let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
-        let (of, called) = (project.to_owned(), name.to_owned());
-        if let Some(live) = self.store.read(move |conn| worktrees::named(conn, &of, &called)).await? {
-            let live = self.until_ready(live).await?;
-            if live.is_live() {
-                return Ok(live);
-            }
-        }
-        let of = project.to_owned();
-        let removed = self.store.read(move |conn| worktrees::removed(conn, Some(&of))).await?;
-        let last = removed.into_iter().find(|worktree| worktree.name == name);
-        let kept = last.and_then(|worktree| worktree.archive).filter(|archive| archive.branch_kept);
-        if kept.is_some() {
-            self.restore_worktree(&Caller::system(), &choice, name, None).await?;
-        } else {
-            let new = NewWorktree {
-                name: name.to_owned(),
-                kind: if brief.is_some() { WorktreeKind::Ephemeral } else { WorktreeKind::Lane },
-                seal: Seal::Sealed,
-                from: None,
-                brief,
-                no_setup: false,
-                lfs_pointers: false,
-            };
-            self.create_worktree(&Caller::system(), &choice, new).await?;
-        }
-        self.worktree(&choice, name).await
-    }
-
-    /// Somebody else may be making it, or it may be on its way out.
-    async fn until_ready(&self, mut worktree: Worktree) -> Result<Worktree, Problem> {
-        let begun = Instant::now();
-        let under_way = [Stage::Creating, Stage::Restoring, Stage::Removing];
-        while under_way.contains(&worktree.stage) && begun.elapsed() < PATIENCE {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            let number = worktree.number;
-            let found = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
-            worktree = found.unwrap_or(worktree);
-        }
-        Ok(worktree)
     }
 }

@@ -2,7 +2,7 @@
 //! remembers, so a crash costs it nothing.
 
 use super::is_claimed;
-use crate::App;
+use crate::Dispatcher;
 use flower_contract::error::Problem;
 use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
@@ -27,7 +27,7 @@ const TAIL: usize = 3 * 1024;
 /// What may make a brief dispatchable, or end a dispatch.
 const TOPICS: &[Topic] = &[Topic::Briefs, Topic::Dispatches, Topic::Landings, Topic::Specs];
 
-impl App {
+impl Dispatcher {
     pub async fn run_dispatcher(self: Arc<Self>) {
         let mut changes = self.store.follow(TOPICS, SETTLE);
         if let Err(problem) = self.queue_handed_back().await {
@@ -52,7 +52,7 @@ impl App {
 
     /// One that is refused, because somebody else was faster, keeps no other from its turn.
     async fn follow_up_with(&self, command: Command) {
-        if let Err(problem) = self.submit(&Caller::system(), command).await {
+        if let Err(problem) = self.store.execute(&Caller::system(), command).await {
             tracing::debug!("dispatcher: {}", problem.message);
         }
     }
@@ -202,7 +202,7 @@ impl App {
             "Landing {landing} went wrong after {fixes} attempts to mend this brief. Should it be tried again \
              (`flower dispatch {brief} --kind fix`), planned anew, or cancelled?"
         );
-        self.submit(&Caller::system(), Command::Ask { brief, text }).await?;
+        self.store.execute(&Caller::system(), Command::Ask { brief, text }).await?;
         Ok(self.store.remember(key, Some(String::new())).await?)
     }
 
@@ -232,8 +232,8 @@ impl App {
             text.push_str(&format!("Paths: {}\n", landing.paths.join(", ")));
         }
         for check in landing.checks.iter().filter(|check| !check.ok) {
-            let log = self.landing_folder(number).join(&check.log);
-            let tail = crate::landing::log_tail(&log, TAIL as u64);
+            let log = self.merge_queue.landing_folder(number).join(&check.log);
+            let tail = crate::merge_queue::log_tail(&log, TAIL as u64);
             text.push_str(&format!("\nCheck `{}` ended with {}:\n{}\n", check.name, check.code, tail.trim_end()));
         }
         text

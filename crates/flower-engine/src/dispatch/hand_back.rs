@@ -1,8 +1,8 @@
 //! Handing back: what was promised is looked at, and said at once if it does not hold.
 
 use super::late;
-use crate::App;
-use crate::landing::{LandWish, conflicts_with};
+use crate::Dispatcher;
+use crate::merge_queue::{LandWish, conflicts_with};
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::observe::uncommitted;
@@ -32,7 +32,7 @@ struct Work {
     commits: Vec<(String, String)>,
 }
 
-impl App {
+impl Dispatcher {
     #[tracing::instrument(name = "dispatch", skip(self, caller, back))]
     pub async fn hand_back(&self, caller: &Caller, number: u64, back: Back) -> Result<HandBackView, Problem> {
         let dispatch = self.dispatch(number).await?;
@@ -50,7 +50,7 @@ impl App {
             tip: work.tip.clone(),
             commits: work.commits.iter().map(|(commit, _)| commit.clone()).collect(),
         };
-        let events = self.submit(caller, Command::Dispatch { number, step: Step::HandBack(handed) }).await?;
+        let events = self.store.execute(caller, Command::Dispatch { number, step: Step::HandBack(handed) }).await?;
         if events.iter().any(|event| matches!(event.event(), Ok(Event::DispatchLate(_)))) {
             return Err(late(&dispatch, fence));
         }
@@ -58,7 +58,7 @@ impl App {
         let mut landing = None;
         if !work.commits.is_empty() {
             let step = Step::Commits(work.commits);
-            self.submit(&Caller::system(), Command::Dispatch { number, step }).await?;
+            self.store.execute(&Caller::system(), Command::Dispatch { number, step }).await?;
             match self.queue_work(&dispatch).await {
                 Ok(Some(queued)) => landing = Some(queued),
                 Ok(None) => notes.push("it waits for the operator, who lands it: `flower land`".to_owned()),
@@ -75,10 +75,10 @@ impl App {
     async fn look_at_work(&self, dispatch: &Dispatch) -> Result<Work, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(Work::default()) };
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
-        let worktree = self.worktree(&choice, name).await?;
-        let place = self.require_ready(&worktree).await?;
+        let worktree = self.worktrees.worktree(&choice, name).await?;
+        let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
-            self.mirror(&place).await?;
+            self.worktrees.mirror(&place).await?;
         }
         let files = uncommitted(&place).await?;
         if !files.is_empty() {
@@ -89,12 +89,12 @@ impl App {
             ));
         }
         let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(Work::default()) };
-        let main = self.main_of(project).await?;
+        let main = self.worktrees.main_of(project).await?;
         let main_tip = CommitId::parse(&main.tip)?;
         let conflicts = conflicts_with(&place.repository, &main_tip, &tip).await?;
         if !conflicts.is_empty() {
             if place.seal == Seal::Sealed {
-                self.hand_in(&place, &main.branch, &main_tip).await?;
+                self.worktrees.hand_in(&place, &main.branch, &main_tip).await?;
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,
@@ -102,20 +102,20 @@ impl App {
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
             ));
         }
-        let commits = super::collect::commits(&place.repository, &[&main_tip], &tip).await?;
+        let commits = crate::worktrees::commits::commits(&place.repository, &[&main_tip], &tip).await?;
         Ok(Work { tip: Some(tip.into()), commits })
     }
 
     /// The landing that it is on its way with, unless the operator wants to say so each time.
     pub(super) async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<u64>, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(None) };
-        if self.facts_of(project).await?.settings.land.queue == Queue::Operator {
+        if self.worktrees.facts_of(project).await?.settings.land.queue == Queue::Operator {
             return Ok(None);
         }
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
-        let title = Some(self.title_of(dispatch.brief).await?);
+        let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
         let wish = LandWish { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
-        Ok(Some(self.land_worktree(&Caller::system(), &choice, name, wish).await?.id))
+        Ok(Some(self.merge_queue.land_worktree(&Caller::system(), &choice, name, wish).await?.id))
     }
 }
 

@@ -2,7 +2,6 @@
 //! are looked at, and packets are written.
 
 mod claim;
-mod collect;
 mod dispatcher;
 mod hand_back;
 mod packet;
@@ -11,45 +10,42 @@ mod recall;
 pub use claim::ClaimWish;
 pub use hand_back::Back;
 
-use super::App;
 use super::projects::ProjectChoice;
+use crate::Setup;
+use crate::clock::BootClock;
+use crate::home::Home;
+use crate::worktrees::observe::is_claimed;
+use crate::{Access, MergeQueue, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ClaimView, DispatchView, ReasonView};
-use flower_core::dispatch::{self, State, Step};
+use flower_core::dispatch::{self, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
 use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
+use flower_store::Store;
 use flower_store::{beside, dispatches, landings};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tokio::sync::Mutex as AsyncMutex;
 
-/// A project, and a worktree of it.
-type Where = (String, String);
-
-/// What the daemon remembers about dispatches beside the log.
-#[derive(Debug, Default)]
-pub struct Dispatching {
-    /// Whoever makes a worktree, or changes one behind everybody's back, has the turn.
-    places: Mutex<HashMap<Where, Arc<AsyncMutex<()>>>>,
+pub struct Dispatcher {
+    store: Store,
+    home: Home,
+    clock: BootClock,
+    url: String,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    worktrees: Arc<Worktrees>,
+    profiles: Arc<Profiles>,
+    merge_queue: Arc<MergeQueue>,
     /// By dispatch: when its worktree is tried again, after it could not be made.
     again: Mutex<HashMap<u64, Instant>>,
-    /// Who commits there at this moment, and until when that counts.
-    pub(crate) committing: Mutex<HashMap<Where, (String, Instant)>>,
-    /// Offered to somebody who wants the next one, and not claimed yet.
+    /// Dispatches that are offered to a caller who asked for the next one, and not claimed yet.
     offered: Mutex<HashSet<u64>>,
-    /// Whose worktrees are being made.
+    /// Dispatches whose worktrees are being made.
     preparing: Mutex<HashSet<u64>>,
-    /// By token: when its next sign of life is worth writing down.
+    /// By token: when its next heartbeat is written down.
     beats: Mutex<HashMap<String, Instant>>,
-}
-
-impl Dispatching {
-    pub(crate) fn place(&self, project: &str, worktree: &str) -> Arc<AsyncMutex<()>> {
-        let key = (project.to_owned(), worktree.to_owned());
-        self.places.lock().expect("no panic while held").entry(key).or_default().clone()
-    }
 }
 
 /// A dispatch that stands in a set as long as this lives.
@@ -80,10 +76,35 @@ struct Around {
     main: Option<Main>,
 }
 
-impl App {
+impl Dispatcher {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        worktrees: &Arc<Worktrees>,
+        profiles: &Arc<Profiles>,
+        merge_queue: &Arc<MergeQueue>,
+    ) -> Dispatcher {
+        Dispatcher {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            clock: setup.clock.clone(),
+            url: setup.url.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            worktrees: worktrees.clone(),
+            profiles: profiles.clone(),
+            merge_queue: merge_queue.clone(),
+            again: Mutex::default(),
+            offered: Mutex::default(),
+            preparing: Mutex::default(),
+            beats: Mutex::default(),
+        }
+    }
+
     pub async fn request_dispatch(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
-        self.require_model(request.profile.as_deref())?;
-        let events = self.submit(caller, Command::RequestDispatch(request)).await?;
+        self.profiles.require_model(request.profile.as_deref())?;
+        let events = self.store.execute(caller, Command::RequestDispatch(request)).await?;
         let number = events.iter().find_map(|event| Some(Dispatch::requested(&event.event().ok()?, "", "")?.number));
         self.dispatch_view(number.ok_or_else(|| Problem::bug("a dispatch was requested and no event says so"))?).await
     }
@@ -110,8 +131,8 @@ impl App {
         all: bool,
         limit: u64,
     ) -> Result<Vec<DispatchView>, Problem> {
-        let reader = self.reader(caller).await?;
-        let project = self.find_project(choice).await?;
+        let reader = self.access.reader(caller).await?;
+        let project = self.projects.find_project(choice).await?;
         let found = self.store.read(move |conn| {
             let mut found = if all { dispatches::all(conn, brief, limit)? } else { dispatches::open(conn)? };
             found.retain(|dispatch| brief.is_none_or(|brief| dispatch.brief == brief));
@@ -133,22 +154,8 @@ impl App {
         number: u64,
         why: Option<String>,
     ) -> Result<DispatchView, Problem> {
-        self.submit(caller, Command::Dispatch { number, step: Step::Cancel { why } }).await?;
+        self.store.execute(caller, Command::Dispatch { number, step: Step::Cancel { why } }).await?;
         self.dispatch_view(number).await
-    }
-
-    /// Whether somebody has claimed something that happens there.
-    pub(crate) async fn is_worked_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
-        let (project, worktree) = (project.to_owned(), worktree.to_owned());
-        let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &worktree)).await?;
-        Ok(open.iter().any(is_claimed))
-    }
-
-    /// Whether an agent waits there for further work.
-    pub(crate) async fn is_stayed_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
-        let of = project.to_owned();
-        let live = self.store.read(move |conn| flower_store::agents::live(conn, Some(&of))).await?;
-        Ok(live.iter().any(|agent| agent.standing && agent.worktree == worktree))
     }
 
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {
@@ -160,7 +167,7 @@ impl App {
         });
         let around = around.await?;
         let waits = match dispatch.is_open() {
-            true => waits(&dispatch, around.main.as_ref(), self.why_unserved(&dispatch).await?),
+            true => waits(&dispatch, around.main.as_ref(), self.profiles.why_unserved(&dispatch).await?),
             false => Vec::new(),
         };
         let claim = dispatch.claim.as_ref().map(|claim| {
@@ -171,7 +178,7 @@ impl App {
             ClaimView {
                 holder: claim.holder.clone(),
                 fence: claim.fence,
-                expires_at: self.expires_at(beat, claim.seconds),
+                expires_at: self.clock.expires_at(beat, claim.seconds),
                 since: claim.at.clone(),
             }
         });
@@ -215,9 +222,4 @@ fn has_no_place(dispatch: &Dispatch) -> Problem {
         format!("dispatch {} has no worktree: its brief belongs to no project", dispatch.number),
         format!("give it one: `flower brief edit {} --add-project NAME`", dispatch.brief),
     )
-}
-
-/// Whether somebody works on it now.
-fn is_claimed(dispatch: &Dispatch) -> bool {
-    matches!(dispatch.state, State::Claimed | State::Executing)
 }

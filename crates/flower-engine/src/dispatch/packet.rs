@@ -1,7 +1,7 @@
 //! The packet: one block of Markdown with all that an agent needs to begin, whichever agent it is.
 
 use super::has_no_place;
-use crate::App;
+use crate::Dispatcher;
 use flower_contract::error::Problem;
 use flower_contract::view::PacketView;
 use flower_core::{Binding, Caller, Dispatch, Role};
@@ -9,7 +9,7 @@ use flower_core::{Binding, Caller, Dispatch, Role};
 /// Enough for the brief itself; the rest comes with `recall_brief`.
 const BUDGET: u64 = 4_000;
 
-impl App {
+impl Dispatcher {
     /// Makes a token that can claim the dispatch once, or with `member` work beside whoever does, and writes it all down.
     pub async fn packet(&self, caller: &Caller, number: u64, member: bool) -> Result<PacketView, Problem> {
         let dispatch = self.dispatch(number).await?;
@@ -19,7 +19,7 @@ impl App {
         let agent = name(&dispatch, member);
         let run = Some(Binding { dispatch: number, member });
         let (brief, worktree) = (Some(dispatch.brief), dispatch.worktree.clone());
-        let token = self.issue_token(caller, agent.clone(), Role::Worker, brief, worktree, run).await?.token;
+        let token = self.access.issue_token(caller, agent.clone(), Role::Worker, brief, worktree, run).await?.token;
         let recalled = self.recall(dispatch.brief, Some(BUDGET), None).await?;
         let text = self.write(&dispatch, member, &token, &recalled.text);
         Ok(PacketView { dispatch: number, agent, token, text })

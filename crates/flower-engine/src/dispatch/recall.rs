@@ -1,6 +1,6 @@
 //! What an agent reads as its brief: gathered here, written by `flower_core::recall`. Every door gives the same bytes.
 
-use crate::App;
+use crate::Dispatcher;
 use crate::briefs::{require, unified};
 use flower_contract::error::Problem;
 use flower_contract::view::RecallView;
@@ -22,7 +22,7 @@ const COMPARED_BYTES: usize = 128 * 1024;
 /// How many of each list are asked for.
 const MOST: usize = 50;
 
-impl App {
+impl Dispatcher {
     /// The payload of `recall_brief`, within a budget of tokens. With `dispatch`, of that run; otherwise of the newest.
     pub async fn recall(&self, brief: u64, budget: Option<u64>, dispatch: Option<u64>) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();

@@ -1,29 +1,30 @@
 //! Briefs, as agents find and write them.
 
 use super::arguments::{AddNote, CreateBrief, ListBriefs, NoteKind, ProposePlan, RefineSpec, Search};
-use super::page::Page;
 use super::text;
-use crate::App;
+use crate::Tools;
+use crate::agent_text::Page;
 use crate::briefs::Filter;
-use crate::images::MOST_BYTES;
+use crate::briefs::images::MOST_BYTES;
 use crate::projects::ProjectChoice;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::request::{NewBrief, Plan, Refine};
 use flower_contract::view::{BriefView, ToolAnswer};
+use flower_core::Caller;
 use flower_core::policy::{self, Right};
-use flower_core::{BriefKind, Caller, Command, Recorded};
 
 /// Rows of a list, unless the caller says otherwise.
 const ROWS: u64 = 20;
 const MOST_ROWS: u64 = 100;
 
-pub(super) async fn list(app: &App, caller: &Caller, given: ListBriefs) -> Result<ToolAnswer, Problem> {
+pub(super) async fn list(app: &Tools, caller: &Caller, given: ListBriefs) -> Result<ToolAnswer, Problem> {
     let limit = given.limit.unwrap_or(ROWS).clamp(1, MOST_ROWS);
     let project = app.choice_of(caller).await?.name;
     let filter = Filter { status: given.status, ready: given.ready, project, ..Filter::default() };
     // One more than is shown tells whether there are more.
-    let briefs = app.list_briefs(filter, 0, Some(limit + 1)).await?;
+    let briefs = app.briefs.list_briefs(filter, 0, Some(limit + 1)).await?;
     if briefs.is_empty() {
         return Ok(text(
             "No brief is like that.\nNext: `list_briefs` without `status` and `ready` shows all.".to_owned(),
@@ -49,9 +50,9 @@ fn row(brief: &BriefView) -> String {
     row
 }
 
-pub(super) async fn search(app: &App, caller: &Caller, given: Search) -> Result<ToolAnswer, Problem> {
+pub(super) async fn search(app: &Tools, caller: &Caller, given: Search) -> Result<ToolAnswer, Problem> {
     let limit = given.limit.unwrap_or(ROWS).clamp(1, MOST_ROWS);
-    let hits = app.search(caller, given.text, Some(limit)).await?;
+    let hits = app.briefs.search(caller, given.text, Some(limit)).await?;
     if hits.is_empty() {
         return Ok(text("Nothing matches.\nNext: `search` for fewer or other words.".to_owned()));
     }
@@ -72,23 +73,19 @@ pub(super) async fn search(app: &App, caller: &Caller, given: Search) -> Result<
     Ok(text(page.next("`recall_brief` with a `brief` tells all about it.")))
 }
 
-pub(super) async fn create(app: &App, caller: &Caller, given: CreateBrief) -> Result<ToolAnswer, Problem> {
+pub(super) async fn create(app: &Tools, caller: &Caller, given: CreateBrief) -> Result<ToolAnswer, Problem> {
     policy::require_role(caller, Right::OpenIncident)?;
     let project = project_for(app, caller, &given).await?;
-    let command = Command::CreateBrief {
+    let new = NewBrief {
         title: given.title,
-        kind: given.kind.unwrap_or(BriefKind::Feature),
+        kind: given.kind,
         spec: given.spec,
-        projects: vec![project],
         epic: given.epic,
         needs: given.needs,
-        auto_dispatch: false,
-        design_loop: false,
+        ..NewBrief::default()
     };
-    let events = app.submit(caller, command).await?;
-    let number =
-        events.first().and_then(|event| event.brief).ok_or_else(|| Problem::bug("a brief without a number"))?;
-    let brief = app.show_brief(number).await?;
+    let brief = app.briefs.create(caller, project, new).await?;
+    let number = brief.number;
     let next = match brief.spec.version {
         0 => format!("`propose_plan` with `brief`: {number} says what to build."),
         _ => "its plan waits for the operator to accept it.".to_owned(),
@@ -97,16 +94,16 @@ pub(super) async fn create(app: &App, caller: &Caller, given: CreateBrief) -> Re
 }
 
 /// The caller's own project; else that of the epic or of a brief that it needs.
-async fn project_for(app: &App, caller: &Caller, given: &CreateBrief) -> Result<String, Problem> {
-    if let Some(project) = app.project_of(caller).await? {
+async fn project_for(app: &Tools, caller: &Caller, given: &CreateBrief) -> Result<String, Problem> {
+    if let Some(project) = app.access.project_of(caller).await? {
         return Ok(project);
     }
     if let Some(near) = given.epic.or_else(|| given.needs.first().copied())
-        && let Some(project) = app.show_brief(near).await?.projects.into_iter().next()
+        && let Some(project) = app.briefs.show_brief(near).await?.projects.into_iter().next()
     {
         return Ok(project.name);
     }
-    app.require_project(&ProjectChoice::default()).await.map_err(|problem| Problem {
+    app.projects.require_project(&ProjectChoice::default()).await.map_err(|problem| Problem {
         hints: vec![
             "name an `epic` or `needs` of the project that is meant, or ask the operator to make it".to_owned(),
         ],
@@ -114,17 +111,13 @@ async fn project_for(app: &App, caller: &Caller, given: &CreateBrief) -> Result<
     })
 }
 
-pub(super) async fn propose_plan(app: &App, caller: &Caller, given: ProposePlan) -> Result<ToolAnswer, Problem> {
-    let brief = given.brief;
-    app.submit(caller, Command::ProposePlan { brief, markdown: given.markdown }).await?;
-    spec_answer(&app.show_brief(brief).await?)
+pub(super) async fn propose_plan(app: &Tools, caller: &Caller, given: ProposePlan) -> Result<ToolAnswer, Problem> {
+    spec_answer(&app.briefs.propose_plan(caller, given.brief, Plan { markdown: given.markdown }).await?)
 }
 
-pub(super) async fn refine_spec(app: &App, caller: &Caller, given: RefineSpec) -> Result<ToolAnswer, Problem> {
-    let brief = given.brief;
-    let command = Command::Refine { brief, markdown: given.markdown, base: given.base, why: given.why };
-    app.submit(caller, command).await?;
-    spec_answer(&app.show_brief(brief).await?)
+pub(super) async fn refine_spec(app: &Tools, caller: &Caller, given: RefineSpec) -> Result<ToolAnswer, Problem> {
+    let refine = Refine { markdown: given.markdown, base: given.base, why: given.why };
+    spec_answer(&app.briefs.refine(caller, given.brief, refine).await?)
 }
 
 fn spec_answer(brief: &BriefView) -> Result<ToolAnswer, Problem> {
@@ -139,14 +132,13 @@ fn spec_answer(brief: &BriefView) -> Result<ToolAnswer, Problem> {
     )))
 }
 
-pub(super) async fn add_note(app: &App, caller: &Caller, given: AddNote) -> Result<ToolAnswer, Problem> {
+pub(super) async fn add_note(app: &Tools, caller: &Caller, given: AddNote) -> Result<ToolAnswer, Problem> {
     let brief = given.brief;
     if given.kind == NoteKind::Question {
         if given.image.is_some() {
             return Err(Problem::usage("a question takes no image", "add a note with the image, then ask"));
         }
-        let events = app.submit(caller, Command::Ask { brief, text: given.text }).await?;
-        let number = question(&events).ok_or_else(|| Problem::bug("a question without a number"))?;
+        let (_, number) = app.briefs.ask(caller, brief, given.text).await?;
         return Ok(text(format!(
             "Question {number} of brief {brief} is asked.\n\
              Next: go on with what does not depend on it; `check_inbox` later, the answer comes there."
@@ -154,22 +146,15 @@ pub(super) async fn add_note(app: &App, caller: &Caller, given: AddNote) -> Resu
     }
     policy::require_contribution(caller, Some(brief))?;
     // No picture is stored for a brief that does not exist.
-    app.show_brief(brief).await?;
+    app.briefs.show_brief(brief).await?;
     let images = match given.image {
-        Some(image) => vec![app.put_image(decode(&image)?).await?],
+        Some(image) => vec![app.briefs.put_image(decode(&image)?).await?],
         None => Vec::new(),
     };
     let pictures = if images.is_empty() { "" } else { " with its image" };
     let comment = given.kind == NoteKind::Comment;
-    app.submit(caller, Command::AddNote { brief, text: given.text, comment, images }).await?;
+    app.briefs.add_note(caller, brief, given.text, comment, images).await?;
     Ok(text(format!("It stands in the trace of brief {brief}{pictures}.\nNext: go on with your work.")))
-}
-
-fn question(events: &[Recorded]) -> Option<u64> {
-    events.iter().find_map(|event| match event.event() {
-        Ok(flower_core::Event::QuestionAsked(asked)) => Some(asked.question),
-        _ => None,
-    })
 }
 
 /// The bytes of a picture that came as text.

@@ -1,7 +1,7 @@
 //! What agents can read and watch: `flower://brief/N` and `flower://main`.
 
-use super::page::Page;
-use crate::App;
+use crate::Tools;
+use crate::agent_text::Page;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Caller;
@@ -30,7 +30,7 @@ fn number(uri: &str) -> Option<u64> {
     digits.parse().ok().filter(|number: &u64| number.to_string() == digits)
 }
 
-impl App {
+impl Tools {
     /// A resource as Markdown.
     pub async fn read_resource(self: &Arc<Self>, caller: &Caller, uri: &str) -> Result<String, Problem> {
         if uri == MAIN {
@@ -38,8 +38,8 @@ impl App {
         }
         match number(uri) {
             Some(number) => {
-                self.reader(caller).await?.require(Read::Brief { number: Some(number) })?;
-                Ok(self.recall(number, Some(BUDGET), None).await?.text)
+                self.access.reader(caller).await?.require(Read::Brief { number: Some(number) })?;
+                Ok(self.dispatcher.recall(number, Some(BUDGET), None).await?.text)
             }
             None => Err(Problem::new(
                 ProblemKind::NotFound,
@@ -50,8 +50,8 @@ impl App {
     }
 
     async fn main_page(&self, caller: &Caller) -> Result<String, Problem> {
-        let project = self.require_project(&self.choice_of(caller).await?).await?;
-        let status = self.status(caller, ProjectChoice { name: Some(project.clone()), dir: None }).await?;
+        let project = self.projects.require_project(&self.choice_of(caller).await?).await?;
+        let status = self.overview.status(caller, ProjectChoice { name: Some(project.clone()), dir: None }).await?;
         let mut page = Page::new(Some(BUDGET));
         page.line(&format!("# MAIN of {project}"));
         match status.main {

@@ -2,20 +2,20 @@
 
 use super::arguments::WriteScratchpad;
 use super::text;
-use crate::App;
+use crate::Tools;
 use flower_contract::error::Problem;
 use flower_contract::view::ToolAnswer;
-use flower_core::{Caller, Command};
+use flower_core::Caller;
 
-pub(super) async fn write(app: &App, caller: &Caller, given: WriteScratchpad) -> Result<ToolAnswer, Problem> {
-    let command = match (given.number, given.title) {
+pub(super) async fn write(app: &Tools, caller: &Caller, given: WriteScratchpad) -> Result<ToolAnswer, Problem> {
+    let pad = match (given.number, given.title) {
         (Some(number), None) => {
-            Command::WriteScratchpad { number, text: given.text, append: given.append, base: given.base }
+            app.briefs.write_scratchpad(caller, number, given.text, given.append, given.base).await?
         }
         // A worker's own brief is the one that it means.
         (None, Some(title)) => {
             let brief = given.brief.or(caller.brief);
-            Command::CreateScratchpad { title, brief, text: Some(given.text) }
+            app.briefs.create_scratchpad(caller, title, brief, Some(given.text)).await?
         }
         _ => {
             return Err(Problem::usage(
@@ -24,9 +24,6 @@ pub(super) async fn write(app: &App, caller: &Caller, given: WriteScratchpad) ->
             ));
         }
     };
-    let events = app.submit(caller, command).await?;
-    let number = events.iter().find_map(|event| event.stream.strip_prefix("scratchpad/")?.parse().ok());
-    let pad = app.scratchpad(number.ok_or_else(|| Problem::bug("a scratchpad without a number"))?).await?;
     let (number, version) = (pad.number, pad.version);
     Ok(text(format!(
         "Scratchpad {number} is at version {version}, {} bytes.\n\

@@ -3,7 +3,7 @@
 //! `git worktree add` would do, but starts four processes one after the other and leaves half of it when it is killed. Its
 //! folder is four small files in the layout that git documents; here it appears at once, by a rename.
 
-use super::place::{Place, gitfile_text};
+use super::paths::{WorktreePaths, gitfile_text};
 use flower_contract::error::Problem;
 use flower_git::{Head, Repo};
 use std::fs;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const CHECKOUT: Duration = Duration::from_secs(30 * 60);
 
 /// Checks the worktree's branch out. Nothing may be in its place.
-pub(super) async fn check_out(place: &Place) -> Result<(), Problem> {
+pub(super) async fn check_out(place: &WorktreePaths) -> Result<(), Problem> {
     // Refs of this kind are not files, and neither is a worktree's HEAD.
     if place.repository.git_dir.join("reftable").exists() {
         place.repo().with_deadline(CHECKOUT).add_worktree(&place.tree, &place.branch).await?;
@@ -29,7 +29,7 @@ pub(super) async fn check_out(place: &Place) -> Result<(), Problem> {
 }
 
 /// The folder that git has for a worktree.
-pub(super) fn write_admin(place: &Place) -> io::Result<PathBuf> {
+pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
     let git_dir = &place.repository.git_dir;
     let draft = git_dir.join(format!("flower.draft-{}", place.name));
     super::disk::delete(&draft)?;

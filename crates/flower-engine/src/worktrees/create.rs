@@ -2,11 +2,10 @@
 
 use super::checkout::check_out;
 use super::facts::Facts;
-use super::place::Place;
+use super::paths::WorktreePaths;
 use super::private;
 use super::{disk, gitlinks, setup};
-use crate::App;
-use crate::projects::ProjectChoice;
+use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
@@ -29,15 +28,15 @@ pub struct NewWorktree {
     pub lfs_pointers: bool,
 }
 
-impl App {
+impl Worktrees {
     pub async fn create_worktree(
         &self,
         caller: &Caller,
-        choice: &ProjectChoice,
+        project: &str,
         new: NewWorktree,
     ) -> Result<WorktreeView, Problem> {
         let name = worktree::name(&new.name)?;
-        let project = self.project_for_new(caller, choice).await?;
+        let project = self.projects.project(project).await?.name;
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;
@@ -45,8 +44,8 @@ impl App {
         if new.seal == Seal::Sealed {
             self.require_lendable(&project, &repository).await?;
         }
-        let turn = self.worktrees.turn(&repository.root);
-        let holding = turn.lock().await;
+        let lock = self.lock_of(&repository.root);
+        let holding = lock.lock().await;
         let main = self.recorded_main(&project).await?;
         let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
         self.require_makeable(&repository, &facts, &new, &project, &name).await?;
@@ -59,7 +58,7 @@ impl App {
             from: facts.from.clone(),
             brief: new.brief,
         };
-        let events = self.submit(caller, Command::RequestWorktree(request)).await?;
+        let events = self.store.execute(caller, Command::RequestWorktree(request)).await?;
         let worktree = requested(&events)?;
         let place = self.place(&worktree).await?;
         let made = self.make(&place, &worktree, &facts, new.lfs_pointers).await;
@@ -68,9 +67,9 @@ impl App {
             return Err(problem);
         }
         let path = place.tree.to_string_lossy().into_owned();
-        self.submit(&Caller::system(), Command::FinishWorktree { number: worktree.number, path }).await?;
+        self.store.execute(&Caller::system(), Command::FinishWorktree { number: worktree.number, path }).await?;
         drop(holding);
-        self.worktrees.watch.add(&place, worktree.number);
+        self.watch.add(&place, worktree.number);
         if !new.no_setup && !facts.settings.worktree.setup.is_empty() {
             self.run_setup(&place, &facts.settings).await?;
         }
@@ -140,7 +139,13 @@ impl App {
         Ok(())
     }
 
-    async fn make(&self, place: &Place, worktree: &Worktree, facts: &Facts, lfs_pointers: bool) -> Result<(), Problem> {
+    async fn make(
+        &self,
+        place: &WorktreePaths,
+        worktree: &Worktree,
+        facts: &Facts,
+        lfs_pointers: bool,
+    ) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         disk::make_private(&place.folder).map_err(io)?;
         let base = &CommitId::parse(&worktree.base)?;
@@ -210,7 +215,7 @@ impl App {
             }
         }
         let failed = Command::FailWorktree { number: worktree.number, why: why.to_owned() };
-        if let Err(problem) = self.submit(&Caller::system(), failed).await {
+        if let Err(problem) = self.store.execute(&Caller::system(), failed).await {
             tracing::warn!("worktree {} failed, which cannot be recorded: {}", worktree.name, problem.message);
         }
     }

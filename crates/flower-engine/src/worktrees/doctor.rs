@@ -1,12 +1,12 @@
 //! Whether the log, git and the disk agree about worktrees.
 
-use super::place::{Found, keep};
+use super::paths::{Found, keep};
 use super::remove::archive;
 use super::{disk, reclaim};
-use crate::App;
-use crate::doctor::{bad, mended, ok};
-use crate::landing::pins;
-use crate::main_branch::{SAVED, UPSTREAM};
+use crate::Worktrees;
+use crate::overview::doctor::{bad, mended, ok};
+use crate::own_refs::pins;
+use crate::own_refs::{SAVED, UPSTREAM};
 use flower_contract::error::Problem;
 use flower_contract::view::Finding;
 use flower_core::Worktree;
@@ -18,14 +18,14 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-impl App {
+impl Worktrees {
     pub(crate) async fn check_worktrees(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let live = self.store.read(|conn| worktrees::live(conn, None)).await?;
         let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
         let mut findings = self.check_places(&live).await;
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
         findings.extend(self.check_leftover_objects(fix).await?);
-        for project in self.projects().await? {
+        for project in self.projects.projects().await? {
             let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
             findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
             findings.push(self.check_leftover_admin(&repository, &live, fix));
@@ -108,7 +108,7 @@ impl App {
     /// Copies for projects that are no more.
     async fn check_leftover_objects(&self, fix: bool) -> Result<Option<Finding>, Problem> {
         let projects: HashSet<PathBuf> =
-            self.projects().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
+            self.projects.projects().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
         let strange: Vec<PathBuf> =
             below(&self.home.objects()).into_iter().filter(|path| !projects.contains(path)).collect();
         if strange.is_empty() {

@@ -5,8 +5,8 @@
 //! `skip-worktree`, which keeps git from looking there at all.
 
 use super::disk;
-use super::place::Place;
-use crate::App;
+use super::paths::WorktreePaths;
+use crate::Worktrees;
 use crate::lock;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::repository::Repository;
@@ -49,14 +49,14 @@ const OPERATORS_CONFIG: &str = "\
 \trecurseSubmodules = no
 ";
 
-impl App {
+impl Worktrees {
     /// Seals the places of all submodules in a jail that is about to start. The paths are noted, because only commits whose
     /// gitlinks are sealed in every jail that runs may move the operator's index.
-    pub(crate) async fn seal_gitlinks(&self, place: &Place, spec: &mut Spec) -> Result<(), Problem> {
+    pub(crate) async fn seal_gitlinks(&self, place: &WorktreePaths, spec: &mut Spec) -> Result<(), Problem> {
         let io = |error: io::Error| self.home.problem(&place.folder, &error);
         // Not that of the worktree: a mirror can take long, and starting something need not wait for it.
-        let turn = self.worktrees.turn(&place.folder.join("gitlinks"));
-        let _turn = turn.lock().await;
+        let lock = self.lock_of(&place.folder.join("gitlinks"));
+        let _lock = lock.lock().await;
         let in_index = match place.linked() {
             Some(linked) => linked.gitlinks().await?.into_iter().map(|(path, _)| path).collect(),
             None => Gitlinks::new(),
@@ -93,7 +93,7 @@ impl App {
 
     /// Fails unless every gitlink is sealed in whatever runs inside: otherwise a repository could be put there as soon as the
     /// operator's index has it.
-    pub(super) fn require_sealed(&self, place: &Place, gitlinks: &Gitlinks) -> Result<(), Problem> {
+    pub(super) fn require_sealed(&self, place: &WorktreePaths, gitlinks: &Gitlinks) -> Result<(), Problem> {
         let sealed = load_sealed(place);
         let Some(open) = gitlinks.iter().find(|path| !sealed.contains(*path)) else { return Ok(()) };
         if lock::alone(&place.lock()).is_some() {
@@ -103,7 +103,7 @@ impl App {
             ProblemKind::Refused,
             format!(
                 "the submodule `{}` came into `{}` while something runs inside that was started before",
-                super::unfit::plain(&open.to_string_lossy()),
+                super::import_error::plain(&open.to_string_lossy()),
                 place.name
             ),
             format!("end what runs inside; then the commits come out with `flower worktree sync {}`", place.name),
@@ -134,7 +134,7 @@ pub(super) fn remember(commit: &CommitId, gitlinks: &Gitlinks) {
 
 /// Makes plain git harmless on the operator's side of a worktree, as far as configuration and index can. To be repeated whenever
 /// the index has moved.
-pub(super) async fn protect_operator(place: &Place) -> Result<(), Problem> {
+pub(super) async fn protect_operator(place: &WorktreePaths) -> Result<(), Problem> {
     let Some(admin) = place.admin() else { return Ok(()) };
     write_config(place, &admin).await?;
     let linked = Repo::linked(&place.repository, &admin, &place.tree);
@@ -144,7 +144,7 @@ pub(super) async fn protect_operator(place: &Place) -> Result<(), Problem> {
 
 /// git reads `config.worktree` only where the repository says so, as it does for `git sparse-checkout`. A repository whose own
 /// `core.worktree` or `core.bare` would then count for all worktrees stays as it is.
-async fn write_config(place: &Place, admin: &Path) -> Result<(), Problem> {
+async fn write_config(place: &WorktreePaths, admin: &Path) -> Result<(), Problem> {
     let file = admin.join("config.worktree");
     let io = |error: io::Error| crate::home::problem(&file, &error);
     let repo = place.repo();
@@ -175,7 +175,7 @@ pub(super) async fn forget_config(repository: &Repository) -> Result<(), Problem
 
 /// Moves a repository away that stands in the place of a gitlink, before the operator's git can see it there. What leads into
 /// MAIN's own folder is the operator's.
-pub(super) fn set_aside_repository(place: &Place, gitlink: &Path) -> io::Result<()> {
+pub(super) fn set_aside_repository(place: &WorktreePaths, gitlink: &Path) -> io::Result<()> {
     let Some(folder) = disk::beneath(&place.tree, gitlink) else { return Ok(()) };
     let found = folder.join(".git");
     match fs::symlink_metadata(&found) {
@@ -219,8 +219,8 @@ fn make_folder(tree: &Path, gitlink: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-fn blocked(place: &Place, gitlink: &Path) -> Problem {
-    let folder = super::unfit::plain(&place.tree.join(gitlink).to_string_lossy());
+fn blocked(place: &WorktreePaths, gitlink: &Path) -> Problem {
+    let folder = super::import_error::plain(&place.tree.join(gitlink).to_string_lossy());
     Problem::new(
         ProblemKind::Refused,
         format!("a file or link stands where `{}` has a submodule: {folder}", place.name),
@@ -229,7 +229,7 @@ fn blocked(place: &Place, gitlink: &Path) -> Problem {
 }
 
 /// An overlay over the submodule's own folder, and each folder above it as a mount, which cannot be renamed.
-fn seal(place: &Place, gitlink: &Path, spec: &mut Spec) -> io::Result<()> {
+fn seal(place: &WorktreePaths, gitlink: &Path, spec: &mut Spec) -> io::Result<()> {
     let lower = place.tree.join(gitlink);
     let own = place.folder.join("submodules").join(escaped(gitlink.as_os_str()));
     let (upper, work) = (own.join("upper"), own.join("work"));
@@ -253,13 +253,13 @@ fn escaped(path: &OsStr) -> String {
     if name.len() <= 200 { name } else { flower_core::chain::sha256(path.as_bytes()) }
 }
 
-fn load_sealed(place: &Place) -> Gitlinks {
+fn load_sealed(place: &WorktreePaths) -> Gitlinks {
     let text = fs::read(place.folder.join("gitlinks")).unwrap_or_default();
     text.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(|path| OsStr::from_bytes(path).into()).collect()
 }
 
 /// While something runs inside, only what is sealed there too counts.
-fn note_sealed(place: &Place, sealed: &Gitlinks) -> io::Result<()> {
+fn note_sealed(place: &WorktreePaths, sealed: &Gitlinks) -> io::Result<()> {
     let alone = lock::alone(&place.lock());
     let before = load_sealed(place);
     let all = sealed.iter().filter(|path| alone.is_some() || before.contains(*path));

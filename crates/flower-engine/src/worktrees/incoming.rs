@@ -1,9 +1,9 @@
 //! Commits from a private repository, until it is known that they can be taken. They wait in a folder of their own that
 //! borrows MAIN's objects: to every other git they are not there, and if they are refused they never were.
 
+use super::import_error::ImportError;
 use super::limits::{LONGEST, MOST_MEMORY, MOST_PACKED, max_brought};
-use super::place::Place;
-use super::unfit::Unfit;
+use super::paths::WorktreePaths;
 use super::{disk, inspect};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, Repo};
@@ -24,16 +24,16 @@ struct Incoming {
 /// Brings everything that belongs to the commit `new` into MAIN's repository, if it can be taken. `has` are commits that are
 /// there already, `branch` the one that the operator's branch has; `private` is the private repository, in its jail.
 pub(super) async fn bring(
-    place: &Place,
+    place: &WorktreePaths,
     private: &Repo,
     new: &CommitId,
     has: &[CommitId],
     branch: Option<&CommitId>,
-) -> Result<(), Unfit> {
+) -> Result<(), ImportError> {
     let incoming = Incoming::open(place)?;
     let received = incoming.receive(private, new, has).await;
     // Whoever works inside may have thrown away commits that MAIN has.
-    if let Err(Unfit::Fault(_)) = received {
+    if let Err(ImportError::Fault(_)) = received {
         let still_there = private.present_commits(has).await?;
         if still_there.len() == has.len() {
             return received;
@@ -49,17 +49,17 @@ pub(super) async fn bring(
 
 /// Adds to what the worktree has brought before, unless that would be too much. Noted before anything is taken: a crash in between
 /// counts it twice at most.
-fn count(place: &Place, bytes: u64, most: u64) -> Result<(), Unfit> {
+fn count(place: &WorktreePaths, bytes: u64, most: u64) -> Result<(), ImportError> {
     let before = fs::read_to_string(place.brought()).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_u64);
     let all = before.saturating_add(bytes);
     if all > most {
-        return Err(Unfit::Brought { before, more: bytes, most });
+        return Err(ImportError::Brought { before, more: bytes, most });
     }
     Ok(fs::write(place.brought(), all.to_string())?)
 }
 
 impl Incoming {
-    fn open(place: &Place) -> io::Result<Incoming> {
+    fn open(place: &WorktreePaths) -> io::Result<Incoming> {
         // git clears away what begins so and is old, should nobody else do it.
         let dir = place.repository.git_dir.join("objects").join(format!("tmp_objdir-flower-{}", place.name));
         disk::delete(&dir)?;
@@ -74,16 +74,16 @@ impl Incoming {
         Repo::main(&self.repository).with_objects_in(&self.dir).with_memory(MOST_MEMORY).with_deadline(LONGEST)
     }
 
-    async fn receive(&self, private: &Repo, new: &CommitId, has: &[CommitId]) -> Result<(), Unfit> {
+    async fn receive(&self, private: &Repo, new: &CommitId, has: &[CommitId]) -> Result<(), ImportError> {
         let private = private.clone().with_deadline(LONGEST);
         let transfer = self.repo().receive_untrusted(&private, new, has, MOST_PACKED).await;
         match (transfer.packed, transfer.unpacked) {
             // Cut off at the beginning: the reason is inside.
             (Err(packing), Err(GitError::Failed { stderr, .. })) if stderr.contains("early EOF") => {
-                Err(Unfit::of(packing))
+                Err(ImportError::of(packing))
             }
-            (_, Err(unpacking)) => Err(Unfit::of(unpacking)),
-            (packing, Ok(())) => packing.map_err(Unfit::of),
+            (_, Err(unpacking)) => Err(ImportError::of(unpacking)),
+            (packing, Ok(())) => packing.map_err(ImportError::of),
         }
     }
 
@@ -95,7 +95,7 @@ impl Incoming {
     }
 
     /// From here on they are MAIN's.
-    async fn accept(&self) -> Result<(), Unfit> {
+    async fn accept(&self) -> Result<(), ImportError> {
         let packs = self.dir.join("pack");
         let entries = fs::read_dir(&packs)?.flatten().map(|entry| entry.path());
         for pack in entries.filter(|path| path.extension().is_some_and(|kind| kind == "pack")) {

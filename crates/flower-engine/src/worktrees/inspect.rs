@@ -1,9 +1,9 @@
 //! Looks through commits that were made by somebody who is not to be trusted, before anything of them is checked out.
 
 use super::gitlinks::{self, Gitlinks};
+use super::import_error::{ImportError, plain};
 use super::limits::{LARGEST_FILE, MOST_FILES, MOST_UNPACKED};
-use super::unfit::{Unfit, plain};
-use crate::landing::names::fold;
+use crate::path_policy::fold;
 use flower_git::{CommitId, GitError, Head, ObjectId, Repo, TreeListing, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,11 +21,11 @@ struct Listing {
 
 /// Whether `commit` can be taken. `repo` has all of it, or should have. `branch` is the commit that the
 /// operator's branch has.
-pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&CommitId>) -> Result<(), Unfit> {
+pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&CommitId>) -> Result<(), ImportError> {
     require_whole(repo, commit).await?;
     let new = match listing(repo, commit).await {
         // A few trees that hold one another many times are more files than anybody can count.
-        Err(Unfit::Git(GitError::TooMuch { .. })) => return Err(Unfit::Files),
+        Err(ImportError::Git(GitError::TooMuch { .. })) => return Err(ImportError::Files),
         listing => listing?,
     };
     if let Some(object) = &new.submodules {
@@ -39,20 +39,20 @@ pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&
     // What MAIN has itself was not made inside.
     let main = listing(repo, &Head).await?;
     if new.files > main.files + MOST_FILES {
-        return Err(Unfit::Files);
+        return Err(ImportError::Files);
     }
     if new.bytes > main.bytes + MOST_UNPACKED {
-        return Err(Unfit::Unpacked);
+        return Err(ImportError::Unpacked);
     }
     match new.twins.into_iter().find(|(twin, _)| !main.twins.contains_key(twin)) {
-        Some((second, first)) => Err(Unfit::Twins(plain(&first), plain(&second))),
+        Some((second, first)) => Err(ImportError::Twins(plain(&first), plain(&second))),
         None => Ok(()),
     }
 }
 
 /// A gitlink is refused unless MAIN or the branch has one at the same path: the operator's git would run what the repository
 /// names that was put there.
-async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&CommitId>) -> Result<(), Unfit> {
+async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&CommitId>) -> Result<(), ImportError> {
     let mut unknown = new.clone();
     if !unknown.is_empty() {
         let known = listing(repo, &Head).await?.gitlinks;
@@ -62,17 +62,17 @@ async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&Com
         let known = listing(repo, branch).await?.gitlinks;
         unknown.retain(|path| !known.contains(path));
     }
-    unknown.first().map_or(Ok(()), |path| Err(Unfit::Gitlink(plain(&path.to_string_lossy()))))
+    unknown.first().map_or(Ok(()), |path| Err(ImportError::Gitlink(plain(&path.to_string_lossy()))))
 }
 
 /// Every object that no ref leads to yet is there, and none is too large.
-async fn require_whole(repo: &Repo, commit: &CommitId) -> Result<(), Unfit> {
-    let largest = repo.largest_unreached(commit).await.map_err(Unfit::of)?;
-    if largest.is_some_and(|size| size > LARGEST_FILE) { Err(Unfit::File) } else { Ok(()) }
+async fn require_whole(repo: &Repo, commit: &CommitId) -> Result<(), ImportError> {
+    let largest = repo.largest_unreached(commit).await.map_err(ImportError::of)?;
+    if largest.is_some_and(|size| size > LARGEST_FILE) { Err(ImportError::File) } else { Ok(()) }
 }
 
-async fn listing(repo: &Repo, tree: &impl Treeish) -> Result<Listing, Unfit> {
-    let files = repo.list_files_with_sizes(tree).await.map_err(Unfit::of)?;
+async fn listing(repo: &Repo, tree: &impl Treeish) -> Result<Listing, ImportError> {
+    let files = repo.list_files_with_sizes(tree).await.map_err(ImportError::of)?;
     Ok(Listing::of(&files))
 }
 
@@ -106,10 +106,10 @@ impl Listing {
 }
 
 /// `ext::sh -c …` is an address to git, and runs whatever it says.
-async fn require_plain_addresses(repo: &Repo, object: &ObjectId) -> Result<(), Unfit> {
+async fn require_plain_addresses(repo: &Repo, object: &ObjectId) -> Result<(), ImportError> {
     let addresses = repo.submodule_addresses(object).await?;
     match addresses.iter().find(|address| runs_a_program(address)) {
-        Some(address) => Err(Unfit::Submodule(plain(address))),
+        Some(address) => Err(ImportError::Submodule(plain(address))),
         None => Ok(()),
     }
 }

@@ -2,9 +2,9 @@
 //! itself what it needs beyond that.
 
 use super::object_store::{Contents, ObjectStore};
-use super::place::Place;
+use super::paths::WorktreePaths;
 use super::private;
-use crate::App;
+use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::worktree::{Seal, Stage};
@@ -69,39 +69,39 @@ impl Lending {
     }
 }
 
-impl App {
+impl Worktrees {
     /// Until the daemon ends: makes the stores of new projects, and keeps all of them up to date.
     pub async fn lend_objects(self: Arc<Self>) {
         loop {
             let mut tasks = JoinSet::new();
-            for project in self.projects().await.unwrap_or_default() {
+            for project in self.projects.projects().await.unwrap_or_default() {
                 let app = self.clone();
                 tasks.spawn(async move { app.lend_in_background(&project.name).await });
             }
             tasks.join_all().await;
-            let _ = tokio::time::timeout(INTERVAL, self.worktrees.lending.wake.notified()).await;
+            let _ = tokio::time::timeout(INTERVAL, self.lending.wake.notified()).await;
         }
     }
 
     /// For a project that may be new.
     pub(crate) fn lend_soon(&self, project: &str, repository: &Repository) {
         if !ObjectStore::new(&self.home, project, repository).was_made() {
-            self.worktrees.lending.note(project, Some(Copying::Waiting));
+            self.lending.note(project, Some(Copying::Waiting));
         }
-        self.worktrees.lending.wake.notify_one();
+        self.lending.wake.notify_one();
     }
 
     async fn lend_in_background(&self, project: &str) {
         self.lend_and_settle(project).await;
         // There was nothing to copy.
-        if matches!(self.worktrees.lending.of(project), Some(Copying::Waiting)) {
-            self.worktrees.lending.note(project, None);
+        if matches!(self.lending.of(project), Some(Copying::Waiting)) {
+            self.lending.note(project, None);
         }
     }
 
     async fn lend_and_settle(&self, project: &str) {
         let rests = |state: Copying| matches!(state, Copying::Failed { at, .. } if at.elapsed() < RETRY_INTERVAL);
-        if self.worktrees.lending.of(project).is_some_and(rests) {
+        if self.lending.of(project).is_some_and(rests) {
             return;
         }
         let Ok(repository) = self.repository(project).await else { return };
@@ -189,10 +189,10 @@ impl App {
         store: ObjectStore,
         tips: BTreeSet<ObjectId>,
     ) -> Result<Contents, Problem> {
-        let turn = self.worktrees.turn(&self.home.objects().join(project));
-        let (lending, name) = (self.worktrees.lending.clone(), project.to_owned());
+        let lock = self.lock_of(&self.home.objects().join(project));
+        let (lending, name) = (self.lending.clone(), project.to_owned());
         let task = tokio::spawn(async move {
-            let _turn = turn.lock().await;
+            let _lock = lock.lock().await;
             if !store.was_made() {
                 let measured = store.clone();
                 let of = tokio::task::spawn_blocking(move || measured.size_of_main()).await.unwrap_or_default();
@@ -222,7 +222,7 @@ impl App {
     /// How a copy gets on, or why there is none, in words.
     pub(crate) fn lending_note(&self, project: &str) -> Option<String> {
         const MB: u64 = 1_000_000;
-        match self.worktrees.lending.of(project)? {
+        match self.lending.of(project)? {
             Copying::Waiting => {
                 Some("the part of MAIN's objects that worktrees may read is about to be copied".to_owned())
             }
@@ -241,7 +241,12 @@ impl App {
 
     /// Makes a private repository that no process has entered yet read the store, and gives it what these commits need beyond
     /// that.
-    pub(crate) async fn lend_to_new(&self, place: &Place, lent: &Lent, commits: &[&CommitId]) -> Result<(), Problem> {
+    pub(crate) async fn lend_to_new(
+        &self,
+        place: &WorktreePaths,
+        lent: &Lent,
+        commits: &[&CommitId],
+    ) -> Result<(), Problem> {
         let store = self.store_of(place);
         store.complete_new(&place.private(), &lent.contents, commits).await?;
         private::write_tags(place, &lent.tags).map_err(|error| self.home.problem(&place.folder, &error))?;
@@ -250,7 +255,7 @@ impl App {
 
     /// Before something is started inside: lends what the project's settings say, and completes the private repository if it
     /// was made while it could read more, or with another store.
-    pub(crate) async fn settle_objects(&self, place: &Place, objects: Objects) -> Result<(), Problem> {
+    pub(crate) async fn settle_objects(&self, place: &WorktreePaths, objects: Objects) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         if objects == Objects::All {
             return super::disk::delete(&place.lent()).map_err(io);
@@ -273,7 +278,7 @@ impl App {
 
     /// Copies everything that a private repository has borrowed and that is not lent, while it still can: also what is staged,
     /// or only on a branch of its own.
-    async fn copy_borrowed(&self, place: &Place, lent: &Lent) -> Result<(), GitError> {
+    async fn copy_borrowed(&self, place: &WorktreePaths, lent: &Lent) -> Result<(), GitError> {
         let io = |error: std::io::Error| GitError::Io { command: "pack-objects".into(), error: error.to_string() };
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let (lent, packs) = (lent.tips.iter().cloned().collect::<Vec<_>>(), place.private().join("objects/pack/pack"));
@@ -281,7 +286,7 @@ impl App {
     }
 
     /// If the store was made anew since, gives a private repository what MAIN keeps for it and the store has not.
-    pub(super) async fn complete(&self, place: &Place) -> Result<(), Problem> {
+    pub(super) async fn complete(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let Some(generation) = place.store() else { return Ok(()) };
         let known = self.store_of(place).contents();
         if known.as_ref().is_some_and(|contents| contents.generation == generation) {
@@ -297,14 +302,14 @@ impl App {
     }
 
     /// What MAIN's repository keeps for a worktree: commits that were handed in or came out, and its branch.
-    async fn kept_commits(&self, place: &Place) -> Result<Vec<CommitId>, Problem> {
+    async fn kept_commits(&self, place: &WorktreePaths) -> Result<Vec<CommitId>, Problem> {
         let repo = place.repo();
         let kept = repo.refs_below(&place.keep()).await?.into_iter().map(|(_, object)| CommitId::of_object(object));
         Ok(kept.chain(repo.tip(&place.full_branch()).await?).collect())
     }
 
     /// Makes sure that these commits can be read inside.
-    pub(super) async fn provide(&self, place: &Place, commits: &[&CommitId]) -> Result<(), Problem> {
+    pub(super) async fn provide(&self, place: &WorktreePaths, commits: &[&CommitId]) -> Result<(), Problem> {
         if place.store().is_none() {
             return Ok(());
         }
@@ -318,7 +323,12 @@ impl App {
     }
 
     /// Packed outside, unpacked inside: nothing is written to a private repository from outside once something ran there.
-    async fn add_inside(&self, place: &Place, contents: &Contents, commits: &[&CommitId]) -> Result<(), Problem> {
+    async fn add_inside(
+        &self,
+        place: &WorktreePaths,
+        contents: &Contents,
+        commits: &[&CommitId],
+    ) -> Result<(), Problem> {
         let store = self.store_of(place);
         let Some(wanted) = store.beyond(contents, commits).await? else { return Ok(()) };
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
@@ -335,8 +345,8 @@ impl App {
     /// What the store has, in words; an error if it is damaged, or gone although worktrees read it.
     pub(super) async fn verify_objects(&self, project: &str, repository: &Repository) -> Result<String, Problem> {
         let store = ObjectStore::new(&self.home, project, repository);
-        let turn = self.worktrees.turn(&self.home.objects().join(project));
-        let Ok(_turn) = turn.try_lock() else {
+        let lock = self.lock_of(&self.home.objects().join(project));
+        let Ok(_lock) = lock.try_lock() else {
             return Ok(self.lending_note(project).unwrap_or_else(|| format!("{project}: being brought up to date")));
         };
         let folder = store.objects().display().to_string();
@@ -370,11 +380,11 @@ impl App {
         Ok(())
     }
 
-    fn store_of(&self, place: &Place) -> ObjectStore {
+    fn store_of(&self, place: &WorktreePaths) -> ObjectStore {
         ObjectStore::new(&self.home, &place.project, &place.repository)
     }
 
-    fn mark(&self, place: &Place, generation: &str) -> Result<(), Problem> {
+    fn mark(&self, place: &WorktreePaths, generation: &str) -> Result<(), Problem> {
         fs::write(place.lent(), format!("{generation}\n")).map_err(|error| self.home.problem(&place.folder, &error))
     }
 }

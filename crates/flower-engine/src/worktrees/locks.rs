@@ -1,7 +1,7 @@
 //! Locks that a git left in a private repository when it was killed: every later git would refuse to work because of them.
 
-use super::place::Place;
-use crate::App;
+use super::paths::WorktreePaths;
+use crate::Worktrees;
 use crate::lock;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const DEEPEST: usize = 8;
 const MOST: usize = 10_000;
 
-impl App {
+impl Worktrees {
     /// Takes them away if nobody can hold them: nothing runs inside, and no git of flower's is at it.
-    pub(super) async fn clear_locks(&self, place: &Place) {
+    pub(super) async fn clear_locks(&self, place: &WorktreePaths) {
         if left_in(&place.private()).is_empty() {
             return;
         }
-        let turn = self.worktrees.turn(&place.folder);
-        let Ok(_turn) = tokio::time::timeout(PATIENCE, turn.lock()).await else { return };
+        let lock = self.lock_of(&place.folder);
+        let Ok(_lock) = tokio::time::timeout(PATIENCE, lock.lock()).await else { return };
         let Some(_alone) = lock::alone(&place.lock()) else { return };
         for file in left_in(&place.private()) {
             match fs::remove_file(&file) {

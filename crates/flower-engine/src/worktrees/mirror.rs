@@ -2,14 +2,14 @@
 //! git on the private side runs inside a jail, always.
 
 use super::gitlinks;
+use super::import_error::{ImportError, plain};
 use super::incoming;
 use super::limits::LONGEST;
 use super::observe::is_dirty;
-use super::place::Place;
+use super::paths::WorktreePaths;
 use super::private;
 use super::special_files::{self, ASK_TIMEOUT};
-use super::unfit::{Unfit, plain};
-use crate::App;
+use crate::Worktrees;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::SyncView;
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Reading everything that was committed once, on a slow disk.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
-impl App {
+impl Worktrees {
     /// Brings new commits out and MAIN's tip in, and merges it if nobody is at work there.
     pub async fn sync_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
         let worktree = self.worktree(choice, name).await?;
@@ -45,15 +45,15 @@ impl App {
     }
 
     /// Ready, and where it should be.
-    pub(crate) async fn require_ready(&self, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(crate) async fn require_ready(&self, worktree: &Worktree) -> Result<WorktreePaths, Problem> {
         if worktree.stage != Stage::Ready {
             return Err(Refusal::WorktreeStage { name: worktree.name.clone(), stage: worktree.stage }.into());
         }
         let place = self.place(worktree).await?;
         let evidence = match place.look() {
-            super::place::Found::There => return Ok(place),
-            super::place::Found::Missing => format!("{} is gone", place.tree.display()),
-            super::place::Found::Unknown(evidence) => evidence,
+            super::paths::Found::There => return Ok(place),
+            super::paths::Found::Missing => format!("{} is gone", place.tree.display()),
+            super::paths::Found::Unknown(evidence) => evidence,
         };
         Err(Problem::new(
             ProblemKind::Refused,
@@ -63,22 +63,22 @@ impl App {
     }
 
     /// Brings the private branch into MAIN's repository, if anything moved there.
-    pub(crate) async fn mirror(&self, place: &Place) -> Result<(), Problem> {
-        let turn = self.worktrees.turn(&place.folder);
-        let _turn = turn.lock().await;
-        self.mirror_in_turn(place).await
+    pub(crate) async fn mirror(&self, place: &WorktreePaths) -> Result<(), Problem> {
+        let lock = self.lock_of(&place.folder);
+        let _lock = lock.lock().await;
+        self.mirror_locked(place).await
     }
 
     /// The same for somebody who only looks, and would rather hear that it is still under way than wait for all of it.
-    pub(super) async fn mirror_soon(&self, place: &Place) -> Result<(), Problem> {
-        let turn = self.worktrees.turn(&place.folder);
-        let Ok(_turn) = tokio::time::timeout(PATIENCE, turn.lock()).await else {
+    pub(super) async fn mirror_soon(&self, place: &WorktreePaths) -> Result<(), Problem> {
+        let lock = self.lock_of(&place.folder);
+        let Ok(_lock) = tokio::time::timeout(PATIENCE, lock.lock()).await else {
             return Err(still_under_way(place));
         };
-        self.mirror_in_turn(place).await
+        self.mirror_locked(place).await
     }
 
-    async fn mirror_in_turn(&self, place: &Place) -> Result<(), Problem> {
+    async fn mirror_locked(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let now = stamp(place);
         let before = fs::read_to_string(place.mirrored()).unwrap_or_default();
         let (seen, mirrored) = before.split_once('\n').unwrap_or((&before, ""));
@@ -135,7 +135,7 @@ impl App {
                 let (operators, inside) = (old.to_string(), new.to_string());
                 let diverged =
                     WorktreeDiverged { number: place.number, operators, inside, kept_at: kept_at.to_string() };
-                self.submit(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
+                self.store.execute(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
                 // It can be merged inside, which is what people are told to do.
                 self.provide(place, &[old]).await?;
             }
@@ -151,7 +151,7 @@ impl App {
     }
 
     /// Commits of the operator's that the branch went on without, and how to bring each of them back.
-    pub(super) async fn displaced(&self, place: &Place) -> Result<Vec<String>, Problem> {
+    pub(super) async fn displaced(&self, place: &WorktreePaths) -> Result<Vec<String>, Problem> {
         let number = place.number;
         let known = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
         let mut notes = Vec::new();
@@ -174,7 +174,7 @@ impl App {
     }
 
     /// The operator's index follows the branch; files and what is known about them stay.
-    async fn move_operators_index(&self, place: &Place, commit: &CommitId) -> Result<(), Problem> {
+    async fn move_operators_index(&self, place: &WorktreePaths, commit: &CommitId) -> Result<(), Problem> {
         let Some(linked) = place.linked() else { return Ok(()) };
         for path in gitlinks::in_commit(&place.repository, commit).await? {
             gitlinks::set_aside_repository(place, &path).map_err(|error| self.home.problem(&place.tree, &error))?;
@@ -190,9 +190,9 @@ impl App {
     }
 
     /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
-    pub(crate) async fn hand_in(&self, place: &Place, main: &str, commit: &CommitId) -> Result<(), Problem> {
-        let turn = self.worktrees.turn(&place.folder);
-        let _turn = turn.lock().await;
+    pub(crate) async fn hand_in(&self, place: &WorktreePaths, main: &str, commit: &CommitId) -> Result<(), Problem> {
+        let lock = self.lock_of(&place.folder);
+        let _lock = lock.lock().await;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         // MAIN could be rewound; what was handed in once stays.
         place.repo().set_ref(&place.keeper(commit), commit).await?;
@@ -203,7 +203,12 @@ impl App {
     }
 
     /// Merges MAIN's tip where nobody is at work. Gives the reason if it did not.
-    async fn bring_up_to_date(&self, place: &Place, main: &str, commit: &CommitId) -> Result<Option<String>, Problem> {
+    async fn bring_up_to_date(
+        &self,
+        place: &WorktreePaths,
+        main: &str,
+        commit: &CommitId,
+    ) -> Result<Option<String>, Problem> {
         if place.repo().is_ancestor(commit, &place.full_branch()).await? {
             return Ok(None);
         }
@@ -246,7 +251,7 @@ impl App {
     }
 }
 
-pub(super) fn still_under_way(place: &Place) -> Problem {
+pub(super) fn still_under_way(place: &WorktreePaths) -> Problem {
     Problem::new(
         ProblemKind::Timeout,
         "they are still on their way",
@@ -255,7 +260,7 @@ pub(super) fn still_under_way(place: &Place) -> Problem {
 }
 
 /// Where the branch stands inside. Whoever works there can rename or delete it; then there is nothing to mirror.
-async fn branch_inside(place: &Place, private: &Repo) -> Result<CommitId, Problem> {
+async fn branch_inside(place: &WorktreePaths, private: &Repo) -> Result<CommitId, Problem> {
     let private = private.clone().with_deadline(ASK_TIMEOUT);
     let stderr = match private.tip_or_reason(&place.full_branch()).await {
         Err(GitError::Deadline { .. }) => return Err(special_files::too_slow(place, ASK_TIMEOUT)),
@@ -278,12 +283,12 @@ struct LastRefusal {
     problem: Problem,
 }
 
-fn last_refusal(place: &Place) -> Option<LastRefusal> {
+fn last_refusal(place: &WorktreePaths) -> Option<LastRefusal> {
     serde_json::from_slice(&fs::read(place.refused()).ok()?).ok()
 }
 
 /// What is refused for good is not tried again until something moves inside.
-fn remember(place: &Place, stamp: String, unfit: Unfit) -> Problem {
+fn remember(place: &WorktreePaths, stamp: String, unfit: ImportError) -> Problem {
     let is_final = unfit.is_final();
     let refusal = LastRefusal { stamp, problem: unfit.problem(&place.name) };
     if is_final && let Err(error) = fs::write(place.refused(), serde_json::to_vec(&refusal).expect("plain data")) {
@@ -293,13 +298,13 @@ fn remember(place: &Place, stamp: String, unfit: Unfit) -> Problem {
 }
 
 /// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
-pub(super) fn note_mirrored(place: &Place, commit: &CommitId) -> std::io::Result<()> {
+pub(super) fn note_mirrored(place: &WorktreePaths, commit: &CommitId) -> std::io::Result<()> {
     fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
 }
 
 /// What the private repository's branches look like from outside. Whoever is inside can lie about it, and only delays its
 /// own mirror.
-fn stamp(place: &Place) -> String {
+fn stamp(place: &WorktreePaths) -> String {
     let private = place.private();
     let branch = place.full_branch();
     let files = ["HEAD", "packed-refs", "logs/HEAD", "reftable", branch.as_str()];

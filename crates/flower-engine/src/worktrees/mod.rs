@@ -2,21 +2,23 @@
 //! inside a sealed one sees a private repository and nothing else.
 
 mod checkout;
+pub(crate) mod commits;
 pub(crate) mod create;
 pub(crate) mod disk;
 mod doctor;
+mod ensure;
 pub(crate) mod facts;
 pub(crate) mod gitlinks;
+pub(crate) mod import_error;
 mod incoming;
 pub(crate) mod inspect;
-mod leave;
 mod lending;
 pub(crate) mod limits;
 mod locks;
 mod mirror;
 mod object_store;
 pub(crate) mod observe;
-pub(crate) mod place;
+pub(crate) mod paths;
 pub(crate) mod private;
 mod reconcile;
 pub(crate) mod remove;
@@ -24,32 +26,43 @@ mod restore;
 pub(crate) mod setup;
 mod shell;
 mod special_files;
-pub(crate) mod unfit;
+mod uninstall;
 mod watch;
 
 pub use create::NewWorktree;
 pub use observe::Protection;
 
-use super::App;
 use super::projects::ProjectChoice;
+use crate::Setup;
+use crate::clock::BootClock;
 use crate::home::Home;
+use crate::keyed_locks::KeyedLocks;
+use crate::notify::ChangeHints;
+use crate::{Access, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ArchiveView, WorktreeView};
 use flower_core::policy::Read;
 use flower_core::{Caller, Refusal, Worktree};
 use flower_git::repository::Repository;
+use flower_store::Store;
 use flower_store::worktrees;
-use place::Place;
-use std::collections::HashMap;
+use paths::WorktreePaths;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 
-/// What the daemon remembers about worktrees beside the log.
-#[derive(Debug, Default)]
 pub struct Worktrees {
-    /// By repository or worktree: whoever changes it has the turn. `git worktree add` takes no lock of its own.
-    turns: Mutex<HashMap<PathBuf, Arc<AsyncMutex<()>>>>,
+    store: Store,
+    home: Home,
+    clock: BootClock,
+    hints: ChangeHints,
+    url: String,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    /// By directory of a repository or worktree: held while it changes. `git worktree add` takes no lock of its own.
+    locks: KeyedLocks<PathBuf>,
+    /// By project and worktree: held while flower makes the worktree or changes it.
+    work_locks: KeyedLocks<(String, String)>,
     /// Whether the kernel can build a jail, found out once.
     protection: OnceCell<Protection>,
     watch: watch::Watch,
@@ -57,16 +70,38 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
-    fn turn(&self, of: &Path) -> Arc<AsyncMutex<()>> {
-        self.turns.lock().expect("no panic while held").entry(of.to_owned()).or_default().clone()
+    pub(crate) fn new(setup: &Setup, access: &Arc<Access>, projects: &Arc<Projects>) -> Worktrees {
+        Worktrees {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            clock: setup.clock.clone(),
+            hints: setup.hints.clone(),
+            url: setup.url.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            locks: KeyedLocks::default(),
+            work_locks: KeyedLocks::default(),
+            protection: OnceCell::default(),
+            watch: watch::Watch::default(),
+            lending: Arc::default(),
+        }
+    }
+
+    /// The lock for making a worktree or changing it while no agent works there.
+    pub(crate) fn work_lock(&self, project: &str, worktree: &str) -> Arc<AsyncMutex<()>> {
+        self.work_locks.of(&(project.to_owned(), worktree.to_owned()))
+    }
+
+    fn lock_of(&self, of: &Path) -> Arc<AsyncMutex<()>> {
+        self.locks.of(of)
     }
 }
 
-impl App {
+impl Worktrees {
     /// All that are live, of one project or of all, as they are now.
     pub async fn worktrees(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
-        let reader = self.reader(caller).await?;
-        let project = self.find_project(choice).await?;
+        let reader = self.access.reader(caller).await?;
+        let project = self.projects.find_project(choice).await?;
         let mut live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
         live.retain(|worktree| reader.may(Read::Worktree { project: &worktree.project, name: &worktree.name }));
         self.observe_all(live).await
@@ -79,14 +114,14 @@ impl App {
 
     /// What is kept of removed ones.
     pub async fn archives(&self, choice: &ProjectChoice) -> Result<Vec<ArchiveView>, Problem> {
-        let project = self.find_project(choice).await?;
+        let project = self.projects.find_project(choice).await?;
         let removed = self.store.read(move |conn| worktrees::removed(conn, project.as_deref())).await?;
         Ok(removed.into_iter().filter_map(ArchiveView::new).collect())
     }
 
     /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
     pub(crate) async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
-        let project = self.find_project(choice).await?;
+        let project = self.projects.find_project(choice).await?;
         let name = name.to_owned();
         let found = self.store.read(move |conn| {
             let mut live = worktrees::live(conn, project.as_deref())?;
@@ -108,20 +143,20 @@ impl App {
         }
     }
 
-    pub(crate) async fn place(&self, worktree: &Worktree) -> Result<Place, Problem> {
+    pub(crate) async fn place(&self, worktree: &Worktree) -> Result<WorktreePaths, Problem> {
         let repository = self.repository(&worktree.project).await?;
-        Place::new(&self.home, repository, worktree, self.covered().await?)
+        WorktreePaths::new(&self.home, repository, worktree, self.covered().await?)
     }
 
     /// Folders that no jail shows: flower's own and every project.
     pub(crate) async fn covered(&self) -> Result<Vec<PathBuf>, Problem> {
-        let roots = self.projects().await?.into_iter().map(|project| PathBuf::from(project.root));
+        let roots = self.projects.projects().await?.into_iter().map(|project| PathBuf::from(project.root));
         Ok(std::iter::once(self.home.dir().to_owned()).chain(roots).collect())
     }
 
     /// The repository of a project, which must still be where it was.
     pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
-        let root = PathBuf::from(self.project(project).await?.root);
+        let root = PathBuf::from(self.projects.project(project).await?.root);
         match Repository::discover(&root) {
             Some(repository) if repository.root == root => Ok(repository),
             _ => Err(Problem::new(

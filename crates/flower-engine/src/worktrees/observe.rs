@@ -1,17 +1,20 @@
 //! What a worktree is like now. The log says what should be; this asks git and the disk.
 
 use super::facts::Facts;
-use super::place::{Found, Place};
+use super::paths::{Found, WorktreePaths};
 use super::setup;
 use super::special_files::{self, ASK_TIMEOUT, LOOK_TIMEOUT};
-use crate::App;
+use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::Worktree;
+use flower_core::dispatch::DispatchState;
 use flower_core::worktree::{Seal, Stage};
+use flower_core::{Dispatch, Main};
 use flower_git::{CommitId, GitError};
 use flower_store::dispatches;
+use flower_store::{landings, worktrees};
 use futures_util::{StreamExt, TryStreamExt};
 use std::collections::HashMap;
 use std::time::Duration;
@@ -31,7 +34,50 @@ pub struct Protection {
     pub missing: Vec<String>,
 }
 
-impl App {
+impl Worktrees {
+    /// MAIN as the log has it. Before its first record, MAIN as the repository has it.
+    pub(crate) async fn main_of(&self, project: &str) -> Result<Main, Problem> {
+        if let Some(main) = self.recorded_main(project).await? {
+            return Ok(main);
+        }
+        let facts = self.facts_of(project).await?;
+        Ok(Main::unrecorded(facts.main_branch, facts.main_tip.into(), crate::now()))
+    }
+
+    /// MAIN as the log has it, if it was looked at before.
+    pub(crate) async fn recorded_main(&self, project: &str) -> Result<Option<Main>, Problem> {
+        let of = project.to_owned();
+        Ok(self.store.read(move |conn| landings::main(conn, &of)).await?)
+    }
+
+    /// Live ephemeral worktrees, and lanes, of a project.
+    pub(crate) async fn live_worktrees(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
+        let of = project.to_owned();
+        Ok(self.store.read(move |conn| worktrees::live(conn, Some(&of))).await?)
+    }
+
+    /// Whether somebody has claimed something that happens there.
+    pub(crate) async fn is_worked_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+        let (project, worktree) = (project.to_owned(), worktree.to_owned());
+        let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &worktree)).await?;
+        Ok(open.iter().any(is_claimed))
+    }
+
+    /// Whether an agent waits there for further work.
+    pub(crate) async fn is_stayed_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+        let of = project.to_owned();
+        let live = self.store.read(move |conn| flower_store::agents::live(conn, Some(&of))).await?;
+        Ok(live.iter().any(|agent| agent.standing && agent.worktree == worktree))
+    }
+
+    /// Names of those that run in a worktree.
+    pub(crate) async fn agents_in(&self, worktree: &Worktree) -> Vec<String> {
+        let project = worktree.project.clone();
+        let live =
+            self.store.read(move |conn| flower_store::agents::live(conn, Some(&project))).await.unwrap_or_default();
+        live.into_iter().filter(|agent| agent.worktree == worktree.name).map(|agent| agent.name).collect()
+    }
+
     /// Asks the kernel once, by building a jail.
     pub async fn protection(&self) -> &Protection {
         let ask = || async {
@@ -43,7 +89,7 @@ impl App {
             };
             Protection { missing }
         };
-        self.worktrees.protection.get_or_init(ask).await
+        self.protection.get_or_init(ask).await
     }
 
     /// Without a jail nothing is sealed: it is refused rather than left open.
@@ -137,7 +183,7 @@ impl App {
     }
 
     /// What git says about it.
-    async fn look_closely(&self, place: &Place, facts: Option<&Facts>, view: &mut WorktreeView) {
+    async fn look_closely(&self, place: &WorktreePaths, facts: Option<&Facts>, view: &mut WorktreeView) {
         if place.seal == Seal::Sealed {
             let mirrored = match tokio::time::timeout(MIRROR_PATIENCE, self.mirror_soon(place)).await {
                 Ok(mirrored) => mirrored,
@@ -164,7 +210,7 @@ impl App {
         }
     }
 
-    async fn view(&self, worktree: &Worktree, place: &Place) -> WorktreeView {
+    async fn view(&self, worktree: &Worktree, place: &WorktreePaths) -> WorktreeView {
         let (protection, reason) = match worktree.seal {
             Seal::Linked => (
                 "watched",
@@ -197,7 +243,7 @@ impl App {
 }
 
 /// That what runs inside can read more of MAIN's repository than it needs, and why.
-fn reads_everything(place: &Place, facts: Option<&Facts>) -> Option<String> {
+fn reads_everything(place: &WorktreePaths, facts: Option<&Facts>) -> Option<String> {
     if place.seal != Seal::Sealed || place.store().is_some() {
         return None;
     }
@@ -215,17 +261,17 @@ fn in_one_line(problem: Problem) -> String {
 }
 
 /// How many commits MAIN's branch has that this one has not, and the other way round.
-async fn counts(place: &Place, main_tip: &CommitId) -> Result<(u64, u64), Problem> {
+async fn counts(place: &WorktreePaths, main_tip: &CommitId) -> Result<(u64, u64), Problem> {
     Ok(place.repo().count_apart(main_tip, &place.full_branch()).await?)
 }
 
 /// Whether anything in it is not committed. Runs nothing that is configured inside.
-pub(crate) async fn is_dirty(place: &Place) -> Result<bool, Problem> {
+pub(crate) async fn is_dirty(place: &WorktreePaths) -> Result<bool, Problem> {
     Ok(!uncommitted(place).await?.is_empty())
 }
 
 /// What in it is not committed.
-pub(crate) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
+pub(crate) async fn uncommitted(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
     let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     special_files::require_plain_files(place)?;
     let paths = match linked.with_deadline(ASK_TIMEOUT).uncommitted().await {
@@ -233,4 +279,9 @@ pub(crate) async fn uncommitted(place: &Place) -> Result<Vec<String>, Problem> {
         paths => paths?,
     };
     Ok(paths.iter().map(|path| path.to_string_lossy().into_owned()).collect())
+}
+
+/// Whether a holder works on the dispatch now.
+pub(crate) fn is_claimed(dispatch: &Dispatch) -> bool {
+    matches!(dispatch.state, DispatchState::Claimed | DispatchState::Executing)
 }

@@ -4,7 +4,7 @@
 use super::disk;
 use super::facts::Facts;
 use super::object_store;
-use super::place::{Place, gitfile_text};
+use super::paths::{WorktreePaths, gitfile_text};
 use crate::home::Home;
 use crate::settings::WorktreeSettings;
 use flower_git::repository::Repository;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 /// Writes the private repository as `git clone --shared --no-checkout --separate-git-dir` would, without starting git
 /// for it: a handful of small files against some thirty milliseconds. The index comes with [`take_index`].
-pub(crate) fn write(place: &Place, facts: &Facts, base: &CommitId, identity: &Identity) -> io::Result<()> {
+pub(crate) fn write(place: &WorktreePaths, facts: &Facts, base: &CommitId, identity: &Identity) -> io::Result<()> {
     let private = place.private();
     for dir in ["objects/info", "objects/pack", "refs/heads/flower", "refs/tags", "refs/remotes/origin", "info"] {
         fs::create_dir_all(private.join(dir))?;
@@ -78,12 +78,12 @@ fn config(base: &CommitId, identity: &Identity) -> String {
 }
 
 /// Gives the private repository the operator's index, so that nothing has to be read again.
-pub(super) fn take_index(place: &Place, admin: &Path) -> io::Result<()> {
+pub(super) fn take_index(place: &WorktreePaths, admin: &Path) -> io::Result<()> {
     fs::copy(admin.join("index"), place.private().join("index")).map(|_| ())
 }
 
 /// Lets commands such as `git describe` see MAIN's tags, as they were when the worktree was made.
-pub(super) fn write_tags(place: &Place, tags: &[(RefName, ObjectId)]) -> io::Result<()> {
+pub(super) fn write_tags(place: &WorktreePaths, tags: &[(RefName, ObjectId)]) -> io::Result<()> {
     if tags.is_empty() {
         return Ok(());
     }
@@ -93,7 +93,7 @@ pub(super) fn write_tags(place: &Place, tags: &[(RefName, ObjectId)]) -> io::Res
 }
 
 /// What git must not track although it is in the worktree.
-pub(super) fn exclude(place: &Place, lines: &[String]) -> io::Result<()> {
+pub(super) fn exclude(place: &WorktreePaths, lines: &[String]) -> io::Result<()> {
     let common = fs::read_to_string(place.repository.git_dir.join("info/exclude")).unwrap_or_default();
     fs::write(place.private().join("info/exclude"), format!("{common}\n{}\n", lines.join("\n")))
 }
@@ -101,7 +101,7 @@ pub(super) fn exclude(place: &Place, lines: &[String]) -> io::Result<()> {
 /// The jail around a worktree, for a command that works in it.
 pub(crate) fn spec(
     home: &Home,
-    place: &Place,
+    place: &WorktreePaths,
     settings: &WorktreeSettings,
     flower_port: Option<u16>,
 ) -> io::Result<Spec> {
@@ -135,7 +135,7 @@ fn speak_to_flower(spec: &mut Spec, port: Option<u16>) {
 }
 
 /// The jail in which flower itself asks the private repository: no network, no home, nothing of the worktree but its name.
-pub(super) fn spec_for_git(place: &Place) -> io::Result<Spec> {
+pub(super) fn spec_for_git(place: &WorktreePaths) -> io::Result<Spec> {
     let mut spec = around(place)?;
     spec.dir = place.private();
     spec.env.insert("HOME".into(), "/nonexistent".into());
@@ -146,7 +146,7 @@ pub(super) fn spec_for_git(place: &Place) -> io::Result<Spec> {
 }
 
 /// What both have in common: the private repository, and read-only the objects that it borrows.
-fn around(place: &Place) -> io::Result<Spec> {
+fn around(place: &WorktreePaths) -> io::Result<Spec> {
     for dir in [place.home(), place.tmp()] {
         disk::make_private(&dir)?;
     }
@@ -206,7 +206,7 @@ const CACHES: &[(&str, &str)] = &[
     ("go-mod", "go/pkg/mod"),
 ];
 
-fn caches(place: &Place, outer_home: &Path) -> io::Result<Vec<Overlay>> {
+fn caches(place: &WorktreePaths, outer_home: &Path) -> io::Result<Vec<Overlay>> {
     let mut overlays = Vec::new();
     for (name, path) in CACHES {
         let lower = match (*path, std::env::var_os("CARGO_HOME")) {
@@ -227,7 +227,7 @@ fn caches(place: &Place, outer_home: &Path) -> io::Result<Vec<Overlay>> {
 }
 
 /// Writes a jail's description down and gives what stands before a command so that it runs inside.
-pub(crate) fn launcher(place: &Place, spec: &Spec, name: &str) -> io::Result<Vec<std::ffi::OsString>> {
+pub(crate) fn launcher(place: &WorktreePaths, spec: &Spec, name: &str) -> io::Result<Vec<std::ffi::OsString>> {
     let file = place.folder.join(format!("{name}.json"));
     spec.save(&file)?;
     Ok(flower_jail::command(&std::env::current_exe()?, &file))

@@ -1,7 +1,7 @@
 //! What was under way when flower ended is finished or taken back; what has lain long enough is deleted.
 
 use super::{disk, gitlinks, remove, setup};
-use crate::App;
+use crate::Worktrees;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Worktree};
 use flower_git::Repo;
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Packing a large repository.
 const TIDYING: Duration = Duration::from_secs(3_600);
 
-impl App {
+impl Worktrees {
     /// Once at every start, before anybody asks for more.
     pub async fn reconcile_worktrees(&self) {
         let live = match self.store.read(|conn| worktrees::live(conn, None)).await {
@@ -32,8 +32,8 @@ impl App {
             // Nobody has seen it yet, and whoever asked for it was told that it failed.
             Stage::Creating => {
                 let repository = self.repository(&worktree.project).await?;
-                let turn = self.worktrees.turn(&repository.root);
-                let _turn = turn.lock().await;
+                let lock = self.lock_of(&repository.root);
+                let _lock = lock.lock().await;
                 self.take_back(worktree, "flower ended while it was being made").await;
                 Ok(())
             }
@@ -82,11 +82,11 @@ impl App {
     /// Packs what has gathered in the repositories. git itself never does so in the middle of something here: flower's git
     /// has that switched off, and the refs below `refs/flower` keep whatever private repositories borrow.
     pub async fn tidy_repositories(&self) {
-        let Ok(projects) = self.projects().await else { return };
+        let Ok(projects) = self.projects.projects().await else { return };
         for project in projects {
             let Ok(repository) = self.repository(&project.name).await else { continue };
-            let turn = self.worktrees.turn(&repository.root);
-            let _turn = turn.lock().await;
+            let lock = self.lock_of(&repository.root);
+            let _lock = lock.lock().await;
             if let Err(error) = Repo::main(&repository).with_deadline(TIDYING).tidy().await {
                 tracing::warn!("{}: {error}", repository.root.display());
             }

@@ -5,8 +5,8 @@
 //! Every step can be repeated, so a crash anywhere is mended by doing it again.
 
 use super::disk;
-use super::place::{Place, keep};
-use crate::App;
+use super::paths::{WorktreePaths, keep};
+use crate::Worktrees;
 use crate::home::Home;
 use crate::lock;
 use crate::projects::ProjectChoice;
@@ -53,7 +53,7 @@ pub(super) struct Plan {
     bytes: u64,
 }
 
-impl App {
+impl Worktrees {
     pub async fn remove_worktree(
         self: &Arc<Self>,
         caller: &Caller,
@@ -83,9 +83,9 @@ impl App {
             tracing::warn!("{name}: {}", problem.message);
         }
         // Until it is moved nobody else finishes the removal, after which the directory could be the next worktree's.
-        let turn = self.worktrees.turn(&place.folder);
-        let holding = turn.lock().await;
-        let events = self.submit(caller, Command::RemoveWorktree { number: worktree.number }).await?;
+        let lock = self.lock_of(&place.folder);
+        let holding = lock.lock().await;
+        let events = self.store.execute(caller, Command::RemoveWorktree { number: worktree.number }).await?;
         // Only whoever put up the tombstone moves it.
         if !events.is_empty() && disk::is_dir(&place.tree) {
             let trash = trash(&self.home, worktree.number);
@@ -106,7 +106,7 @@ impl App {
     }
 
     /// The same as [`at_work`], but git processes of flower's own get a moment to end: after a landing flower merges inside.
-    async fn still_at_work(&self, worktree: &Worktree, place: &Place) -> Option<String> {
+    async fn still_at_work(&self, worktree: &Worktree, place: &WorktreePaths) -> Option<String> {
         let start = Instant::now();
         // Agents are started by this process as well, and do not end by themselves.
         let has_agents = !self.agents_in(worktree).await.is_empty();
@@ -147,9 +147,9 @@ impl App {
     pub(super) async fn finish_removal(&self, worktree: Worktree) -> Result<(), Problem> {
         let place = self.place(&worktree).await?;
         require_own(&self.home, &place)?;
-        let turn = self.worktrees.turn(&place.repository.root);
-        let _turn = turn.lock().await;
-        let inner = self.worktrees.turn(&place.folder);
+        let lock = self.lock_of(&place.repository.root);
+        let _lock = lock.lock().await;
+        let inner = self.lock_of(&place.folder);
         let _inner = inner.lock().await;
         let number = worktree.number;
         // Somebody else may have finished it meanwhile.
@@ -205,13 +205,18 @@ impl App {
             left_out: plan.left_out,
             until: until.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         };
-        self.submit(&Caller::system(), Command::WorktreeGone(gone)).await?;
+        self.store.execute(&Caller::system(), Command::WorktreeGone(gone)).await?;
         super::reclaim(&self.home, &trash);
         Ok(())
     }
 
     /// A branch goes only when all that is on it is proved to be in MAIN.
-    async fn delete_if_in_main(&self, place: &Place, project: &str, branch: &CommitId) -> Result<bool, Problem> {
+    async fn delete_if_in_main(
+        &self,
+        place: &WorktreePaths,
+        project: &str,
+        branch: &CommitId,
+    ) -> Result<bool, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(false) };
         let in_main = is_in_main(&place.repository, &facts.main_tip, branch).await?;
         if in_main {
@@ -223,7 +228,7 @@ impl App {
     /// Deletes what was kept.
     pub async fn drop_archive(&self, caller: &Caller, number: u64) -> Result<(), Problem> {
         let worktree = self.store.read(move |conn| flower_store::worktrees::worktree(conn, number)).await?;
-        self.submit(caller, Command::DropArchive { number }).await?;
+        self.store.execute(caller, Command::DropArchive { number }).await?;
         if let Some(worktree) = worktree
             && let Ok(repository) = self.repository(&worktree.project).await
         {
@@ -264,7 +269,7 @@ fn save_plan(archive: &Path, plan: &Plan) -> std::io::Result<()> {
 }
 
 /// The last guard: what is to go lies among our worktrees, and is neither MAIN nor around it.
-fn require_own(home: &Home, place: &Place) -> Result<(), Problem> {
+fn require_own(home: &Home, place: &WorktreePaths) -> Result<(), Problem> {
     let worktrees = home.worktrees().canonicalize().map_err(|error| home.problem(&home.worktrees(), &error))?;
     let inside = place.tree.starts_with(&worktrees) && place.tree != worktrees;
     if inside && !place.repository.root.starts_with(&place.tree) {
@@ -278,7 +283,7 @@ fn require_own(home: &Home, place: &Place) -> Result<(), Problem> {
 }
 
 /// What somebody else put where the worktree was is not ours to move.
-fn require_nothing_else(place: &Place) -> Result<(), Problem> {
+fn require_nothing_else(place: &WorktreePaths) -> Result<(), Problem> {
     match fs::symlink_metadata(&place.tree) {
         Ok(found) if !found.is_dir() => Err(Problem::new(
             ProblemKind::Refused,
@@ -290,7 +295,7 @@ fn require_nothing_else(place: &Place) -> Result<(), Problem> {
 }
 
 /// Somebody who works in it right now: in its jail, or with the working directory below it.
-pub(crate) fn at_work(place: &Place) -> Option<String> {
+pub(crate) fn at_work(place: &WorktreePaths) -> Option<String> {
     // A free lock says more than a list of processes: it also covers those that other users may not see.
     if lock::is_shared_held(&place.lock()) {
         return Some(process_in(&place.tree, is_child).unwrap_or_else(|| "something in its jail".to_owned()));
@@ -329,7 +334,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 /// Asks git what of `tree` is not on the branch. A tree that is gone has nothing to keep.
-async fn make_plan(place: &Place, tree: &Path) -> Result<Plan, Problem> {
+async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> {
     let Some(admin) = place.admin() else {
         // Without git's help everything that is there is kept.
         let all = fs::read_dir(tree).into_iter().flatten().flatten();
@@ -433,7 +438,7 @@ fn measured(tree: &Path, mut plan: Plan) -> Plan {
 }
 
 /// Whatever the private repository borrows from MAIN's stays there as long as the archive does.
-async fn keep_in_archive(place: &Place, number: u64, tip: &CommitId) -> Result<(), Problem> {
+async fn keep_in_archive(place: &WorktreePaths, number: u64, tip: &CommitId) -> Result<(), Problem> {
     let archive = archive_refs(number);
     let repo = place.repo();
     let mut updates = RefUpdates::new();

@@ -3,9 +3,9 @@
 use super::checkout::{check_out, write_admin};
 use super::disk;
 use super::gitlinks;
-use super::place::{Found, Place, gitfile_text};
+use super::paths::{Found, WorktreePaths, gitfile_text};
 use super::remove::{archive, archive_refs, load_plan};
-use crate::App;
+use crate::Worktrees;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
@@ -21,7 +21,7 @@ use std::time::Duration;
 /// How long a removal that is under way may take before it can be undone.
 const REMOVAL: Duration = Duration::from_secs(120);
 
-impl App {
+impl Worktrees {
     /// By name, the one that was removed last; by number, exactly that one.
     pub async fn restore_worktree(
         &self,
@@ -31,7 +31,7 @@ impl App {
         number: Option<u64>,
     ) -> Result<WorktreeView, Problem> {
         flower_core::worktree::name(name)?;
-        let project = self.find_project(choice).await?;
+        let project = self.projects.find_project(choice).await?;
         if number.is_none()
             && let Ok(live) = self.worktree(choice, name).await
             && matches!(live.stage, Stage::Ready | Stage::Restoring)
@@ -47,10 +47,10 @@ impl App {
         }
         let worktree = self.removed(project, name, number).await?;
         let repository = self.repository(&worktree.project).await?;
-        let turn = self.worktrees.turn(&repository.root);
-        let holding = turn.lock().await;
+        let lock = self.lock_of(&repository.root);
+        let holding = lock.lock().await;
         self.require_restorable(&worktree).await?;
-        self.submit(caller, Command::RestoreWorktree { number: worktree.number }).await?;
+        self.store.execute(caller, Command::RestoreWorktree { number: worktree.number }).await?;
         self.finish_restoring(&worktree).await?;
         drop(holding);
         self.observe(Worktree { stage: Stage::Ready, archive: None, ..worktree }).await
@@ -101,8 +101,8 @@ impl App {
     /// What was cut off goes on where it was.
     pub(super) async fn resume_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
         let repository = self.repository(&worktree.project).await?;
-        let turn = self.worktrees.turn(&repository.root);
-        let _turn = turn.lock().await;
+        let lock = self.lock_of(&repository.root);
+        let _lock = lock.lock().await;
         self.finish_restoring(worktree).await
     }
 
@@ -115,7 +115,7 @@ impl App {
         let base = CommitId::parse(&worktree.base)?;
         let tip = worktree.archive.as_ref().map_or_else(|| Ok(base.clone()), |kept| CommitId::parse(&kept.tip))?;
         let repo = place.repo();
-        let bundle = super::leave::bundle(&kept);
+        let bundle = super::uninstall::bundle(&kept);
         if bundle.exists() {
             repo.unbundle(&bundle).await?;
         }
@@ -156,14 +156,19 @@ impl App {
         archived.iter().for_each(|(name, _)| updates.delete(name));
         repo.update_refs(updates).await?;
         let path = place.tree.to_string_lossy().into_owned();
-        self.submit(&Caller::system(), Command::FinishWorktree { number, path }).await?;
-        self.worktrees.watch.add(&place, number);
+        self.store.execute(&Caller::system(), Command::FinishWorktree { number, path }).await?;
+        self.watch.add(&place, number);
         super::reclaim(&self.home, &kept);
         Ok(())
     }
 
     /// The branch and its directory, as far as they are not there yet. Gives the tree that was staged.
-    async fn bring_branch(&self, place: &Place, number: u64, commit: &CommitId) -> Result<Option<TreeId>, Problem> {
+    async fn bring_branch(
+        &self,
+        place: &WorktreePaths,
+        number: u64,
+        commit: &CommitId,
+    ) -> Result<Option<TreeId>, Problem> {
         let repo = place.repo();
         let staged = repo.tree_at(&RefName::parse(&format!("{}staged", archive_refs(number)))?).await?;
         if repo.tip(&place.full_branch()).await?.is_none() {
@@ -183,7 +188,7 @@ impl App {
     }
 
     /// Makes a live worktree whole again whose directory, or the way from it to git, is gone.
-    async fn put_back(&self, place: &Place) -> Result<(), Problem> {
+    async fn put_back(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.tree, &error);
         match place.look() {
             Found::There => Err(Problem::new(
@@ -200,8 +205,8 @@ impl App {
                 {
                     return Err(problem);
                 }
-                let turn = self.worktrees.turn(&place.repository.root);
-                let _turn = turn.lock().await;
+                let lock = self.lock_of(&place.repository.root);
+                let _lock = lock.lock().await;
                 if let Some(admin) = place.admin() {
                     disk::delete(&admin).map_err(io)?;
                 }
@@ -209,8 +214,8 @@ impl App {
                 protect(place).await
             }
             Found::Unknown(_) if disk::is_dir(&place.tree) => {
-                let turn = self.worktrees.turn(&place.repository.root);
-                let _turn = turn.lock().await;
+                let lock = self.lock_of(&place.repository.root);
+                let _lock = lock.lock().await;
                 if place.leads_elsewhere(&place.tree) {
                     disk::move_over(&place.tree.join(".git"), &place.displaced()).map_err(io)?;
                 }
@@ -236,6 +241,6 @@ impl App {
 }
 
 /// What runs inside a linked worktree can write all of git's own files, so nothing there would hold.
-async fn protect(place: &Place) -> Result<(), Problem> {
+async fn protect(place: &WorktreePaths) -> Result<(), Problem> {
     if place.seal == Seal::Sealed { gitlinks::protect_operator(place).await } else { Ok(()) }
 }

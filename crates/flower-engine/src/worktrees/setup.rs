@@ -2,8 +2,8 @@
 
 use super::disk;
 use super::facts::Facts;
-use super::place::Place;
-use crate::App;
+use super::paths::WorktreePaths;
+use crate::Worktrees;
 use crate::home::Home;
 use crate::projects::ProjectChoice;
 use crate::settings::{Settings, WorktreeSettings};
@@ -31,7 +31,7 @@ const MOST_LOG: u64 = 1024 * 1024;
 const BEGIN: &str = "# flower: what it links into worktrees";
 const END: &str = "# flower: end";
 
-impl App {
+impl Worktrees {
     /// The commands that `flower.toml` brings along, and whether they may run.
     pub async fn project_commands(&self, project: &str) -> Result<CommandsView, Problem> {
         let settings = self.facts_of(project).await?.settings;
@@ -57,7 +57,7 @@ impl App {
             ));
         }
         let command = Command::ApproveCommands { project: project.to_owned(), sha256: now.sha256.clone() };
-        self.submit(caller, command).await?;
+        self.store.execute(caller, command).await?;
         Ok(CommandsView { approved: true, ..now })
     }
 
@@ -79,7 +79,7 @@ impl App {
     }
 
     /// Runs the setup commands one after the other, until one fails. The worktree is there either way.
-    pub(super) async fn run_setup(&self, place: &Place, settings: &Settings) -> Result<(), Problem> {
+    pub(super) async fn run_setup(&self, place: &WorktreePaths, settings: &Settings) -> Result<(), Problem> {
         let io = |error: io::Error| self.home.problem(&place.folder, &error);
         let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings).await? } else { Vec::new() };
         let log = fs::File::create(place.setup_log()).map_err(io)?;
@@ -112,7 +112,7 @@ impl App {
     }
 }
 
-fn note_setup(place: &Place, state: &SetupView) {
+fn note_setup(place: &WorktreePaths, state: &SetupView) {
     let text = serde_json::to_string(state).expect("plain data");
     if let Err(error) = fs::write(place.setup_state(), text) {
         tracing::warn!("{}: {error}", place.setup_state().display());
@@ -120,20 +120,20 @@ fn note_setup(place: &Place, state: &SetupView) {
 }
 
 /// How the last setup ended, if there was one.
-pub(super) fn last(place: &Place) -> Option<SetupView> {
+pub(super) fn last(place: &WorktreePaths) -> Option<SetupView> {
     serde_json::from_slice(&fs::read(place.setup_state()).ok()?).ok()
 }
 
 /// Whatever a new daemon finds running was cut off with the last one. It is not run again: nobody is there to see it, and
 /// half of it has happened.
-pub(super) fn note_cut_off(place: &Place) {
+pub(super) fn note_cut_off(place: &WorktreePaths) {
     if let Some(setup) = last(place).filter(|setup| setup.state == "running") {
         note_setup(place, &SetupView { state: "failed".into(), ..setup });
     }
 }
 
 /// What to do about it. A command that ended by itself has a code.
-pub(super) fn cut_off(place: &Place, setup: &SetupView) -> Option<String> {
+pub(super) fn cut_off(place: &WorktreePaths, setup: &SetupView) -> Option<String> {
     let command = setup.command.as_deref().filter(|_| setup.state == "failed" && setup.code.is_none())?;
     Some(format!(
         "the daemon ended during setup: run `{command}`, and what follows it in flower.toml, inside: `flower worktree shell {}`",
@@ -163,7 +163,7 @@ fn outermost(listed: &[String]) -> Vec<PathBuf> {
 }
 
 /// Links the house rules and the project's playbooks in. Gives the lines that keep them out of git.
-pub(super) fn playbooks(home: &Home, place: &Place, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
+pub(super) fn playbooks(home: &Home, place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
     let copies = home.playbooks().join(&place.project);
     fs::create_dir_all(&copies)?;
     let rules = copies.join("house-rules.md");
@@ -255,7 +255,7 @@ fn refresh_tree(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// git reads one list for all worktrees of a repository; ours are lines of their own in it.
-pub(super) fn exclude_in_main(place: &Place, lines: &[String]) -> io::Result<()> {
+pub(super) fn exclude_in_main(place: &WorktreePaths, lines: &[String]) -> io::Result<()> {
     let path = place.repository.git_dir.join("info/exclude");
     let text = fs::read_to_string(&path).unwrap_or_default();
     let (rest, mut ours) = split_exclude(&text);
@@ -304,7 +304,7 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
 }
 
 /// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
-pub(crate) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Result<()> {
+pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<()> {
     let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
         .into_iter()
         .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
@@ -327,7 +327,7 @@ pub(crate) async fn carry(place: &Place, settings: &WorktreeSettings) -> io::Res
 
 /// Fills submodules with the files that MAIN's own clones of them have. They are files to build with: git inside treats
 /// them as submodules that were not initialised, so changes in them go nowhere.
-pub(crate) async fn submodules(place: &Place, facts: &Facts) -> Result<(), Problem> {
+pub(crate) async fn submodules(place: &WorktreePaths, facts: &Facts) -> Result<(), Problem> {
     for (name, path) in listed_submodules(&facts.submodules) {
         let Some(inside) = disk::inside(&path) else { continue };
         let git_dir = place.repository.git_dir.join("modules").join(&name);
@@ -397,7 +397,7 @@ mod tests {
         fs::write(root.join("docs/agents/a.md"), "a").unwrap();
         let home = Home::at(dir.path().join("home"));
         for round in 0..20 {
-            let place = Place {
+            let place = WorktreePaths {
                 number: 1,
                 repository: Repository { git_dir: root.join(".git"), root: root.clone() },
                 project: format!("p{round}"),

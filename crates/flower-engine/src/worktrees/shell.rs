@@ -1,8 +1,8 @@
 //! Entering a worktree: the command that runs inside its seal.
 
-use super::place::Place;
+use super::paths::WorktreePaths;
 use super::private;
-use crate::App;
+use crate::Worktrees;
 use crate::projects::ProjectChoice;
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
@@ -12,7 +12,7 @@ use flower_core::worktree::Seal;
 use flower_jail::Spec;
 use flower_store::dispatches;
 
-impl App {
+impl Worktrees {
     /// What stands before a command so that it runs in the worktree, inside its seal.
     pub async fn enter_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
         let worktree = self.worktree_to_enter(choice, name).await?;
@@ -34,7 +34,7 @@ impl App {
             Err(problem) if problem.kind == ProblemKind::NotFound => problem,
             found => return found,
         };
-        let project = self.find_project(choice).await?;
+        let project = self.projects.find_project(choice).await?;
         let wanted = name.to_owned();
         let open = self.store.read(dispatches::open).await?;
         let chosen = open.into_iter().find(|dispatch| {
@@ -54,7 +54,7 @@ impl App {
     }
 
     /// The jail for what works in a sealed worktree, once the operator knows how far it is open.
-    pub(crate) async fn approved_spec(&self, place: &Place) -> Result<Spec, Problem> {
+    pub(crate) async fn approved_spec(&self, place: &WorktreePaths) -> Result<Spec, Problem> {
         self.require_jail().await?;
         let settings = self.facts_of(&place.project).await?.settings;
         if !settings.openings().is_empty() {
@@ -65,7 +65,7 @@ impl App {
         self.spec(place, &settings).await
     }
 
-    async fn spec(&self, place: &Place, settings: &Settings) -> Result<Spec, Problem> {
+    async fn spec(&self, place: &WorktreePaths, settings: &Settings) -> Result<Spec, Problem> {
         let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
         let made = private::spec(&self.home, place, &settings.worktree, port);
         let mut spec = made.map_err(|error| self.home.problem(&place.folder, &error))?;
@@ -75,7 +75,7 @@ impl App {
 
     pub(super) async fn launcher(
         &self,
-        place: &Place,
+        place: &WorktreePaths,
         settings: &Settings,
     ) -> Result<Vec<std::ffi::OsString>, Problem> {
         let spec = self.spec(place, settings).await?;

@@ -1,7 +1,7 @@
 //! FIFOs, sockets and devices in place of files that git reads: git opens them and waits, as long as nobody writes to them. What
 //! can be found beforehand is said; what lies deeper ends at a deadline.
 
-use super::place::Place;
+use super::paths::WorktreePaths;
 use flower_contract::error::{Problem, ProblemKind};
 use std::fs::{self, FileType};
 use std::os::unix::fs::FileTypeExt;
@@ -37,7 +37,7 @@ const IN_REPOSITORY: &[&str] = &[
 ];
 
 /// Fails if git would wait for something in the private repository.
-pub(super) fn require_plain_repository(place: &Place) -> Result<(), Problem> {
+pub(super) fn require_plain_repository(place: &WorktreePaths) -> Result<(), Problem> {
     let private = place.private();
     let branch = place.full_branch();
     let all = IN_REPOSITORY.iter().copied().chain([branch.as_str()]);
@@ -45,13 +45,13 @@ pub(super) fn require_plain_repository(place: &Place) -> Result<(), Problem> {
 }
 
 /// Fails if git would wait for something at the top of the worktree.
-pub(super) fn require_plain_files(place: &Place) -> Result<(), Problem> {
+pub(super) fn require_plain_files(place: &WorktreePaths) -> Result<(), Problem> {
     let all = IN_TREE.iter().map(|name| place.tree.join(name));
     all.into_iter().find_map(|path| special(place, &path)).map_or(Ok(()), Err)
 }
 
 /// The words for a git that did not end.
-pub(super) fn too_slow(place: &Place, timeout: Duration) -> Problem {
+pub(super) fn too_slow(place: &WorktreePaths, timeout: Duration) -> Problem {
     Problem::new(
         ProblemKind::Timeout,
         format!(
@@ -83,7 +83,7 @@ pub(super) fn delete_below(root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn special(place: &Place, path: &Path) -> Option<Problem> {
+fn special(place: &WorktreePaths, path: &Path) -> Option<Problem> {
     // Links are followed, as git would; only the kind of what they lead to is asked for.
     let kind = fs::metadata(path).ok()?.file_type();
     let what = if kind.is_fifo() {

@@ -1,10 +1,10 @@
 //! Hears when something is committed inside of a worktree, so that the branch of a sealed one is mirrored at once and whoever
 //! looks on sees it. The kernel tells; nothing is polled.
 
-use super::place::Place;
-use crate::App;
-use crate::ear::Ear;
-use crate::stirs::Stirs;
+use super::paths::WorktreePaths;
+use crate::Worktrees;
+use crate::dir_watcher::DirWatcher;
+use crate::notify::ChangeHints;
 use flower_core::worktree::{Seal, Stage};
 use flower_store::worktrees;
 use rustix::fs::inotify::WatchFlags;
@@ -24,12 +24,12 @@ const MOST_AT_ONCE: usize = 8;
 /// What is being listened to.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    ear: OnceLock<Arc<Ear<u64>>>,
+    ear: OnceLock<Arc<DirWatcher<u64>>>,
 }
 
 impl Watch {
     /// Listens to a worktree. What goes away takes its watch along.
-    pub(super) fn add(&self, place: &Place, number: u64) {
+    pub(super) fn add(&self, place: &WorktreePaths, number: u64) {
         let Some(ear) = self.ear.get() else { return };
         // HEAD, the index and packed refs; and the branch itself, which a linked worktree moves in MAIN's repository. The operator's
         // own index is heard, too, since `git add -A` puts repositories into it as gitlinks.
@@ -46,14 +46,14 @@ impl Watch {
     }
 }
 
-impl App {
+impl Worktrees {
     /// Looks at every worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
     pub async fn watch_worktrees(self: Arc<Self>) {
-        let (ear, mut told) = match Ear::open("worktree-watch", QUEUE) {
+        let (ear, mut told) = match DirWatcher::open("worktree-watch", QUEUE) {
             Ok(open) => open,
             Err(error) => return tracing::warn!("worktrees are not watched: {error}"),
         };
-        let _ = self.worktrees.watch.ear.set(ear);
+        let _ = self.watch.ear.set(ear);
         let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
         let mut waiting: BTreeSet<u64> = live.iter().filter(|w| w.stage == Stage::Ready).map(|w| w.number).collect();
         let mut at_work = JoinSet::new();
@@ -90,7 +90,7 @@ impl App {
             return;
         }
         let Ok(place) = self.place(&worktree).await else { return };
-        self.worktrees.watch.add(&place, number);
+        self.watch.add(&place, number);
         // First, because the operator's next command may come at once.
         if worktree.seal == Seal::Sealed
             && let Err(problem) = super::gitlinks::protect_operator(&place).await
@@ -102,6 +102,6 @@ impl App {
         {
             tracing::warn!("{}: {}", worktree.name, problem.message);
         }
-        self.stirs.stir(Stirs::WORKTREES);
+        self.hints.publish(ChangeHints::WORKTREES);
     }
 }

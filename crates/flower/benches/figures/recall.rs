@@ -5,17 +5,10 @@ use crate::{Figure, ms, quantile};
 use flower_core::dispatch::{self, Step};
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BriefKind, Caller, Command, Moment, Status, lease};
-use flower_engine::App;
-use flower_engine::agents::Agents;
-use flower_engine::agents::terminals::Terminals;
 use flower_engine::clock::BootClock;
-use flower_engine::dispatch::Dispatching;
 use flower_engine::home::Home;
-use flower_engine::identity::{Failures, Refused};
-use flower_engine::landing::Landings;
-use flower_engine::projects::RepositoryLocks;
-use flower_engine::sessions::Sessions;
-use flower_engine::worktrees::Worktrees;
+use flower_engine::notify::ChangeHints;
+use flower_engine::{App, Setup, now};
 use flower_store::Store;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -62,13 +55,14 @@ pub fn measure() -> Vec<Figure> {
         }
     });
     for log in logs {
-        log.app.store.close();
+        log.store.close();
     }
     rows.into()
 }
 
 /// A log of so many events, and the brief in it that is asked for.
 struct Log {
+    store: Store,
     app: App,
     brief: u64,
     events: u64,
@@ -76,7 +70,7 @@ struct Log {
 
 async fn recalled(log: &Log) -> Duration {
     let start = Instant::now();
-    let recalled = log.app.recall(log.brief, None, None).await.expect("it is recalled");
+    let recalled = log.app.dispatcher.recall(log.brief, None, None).await.expect("it is recalled");
     let took = start.elapsed();
     assert!(recalled.text.len() > SPEC_BYTES, "the spec is in it");
     std::hint::black_box(recalled);
@@ -102,7 +96,7 @@ async fn grow(events: u64, home: &Path) -> Log {
         submit(&store, note(brief, words.text(20))).await;
     }
     let events = store.live().head();
-    Log { app: app(store, home, clock), brief, events }
+    Log { store: store.clone(), app: app(store, home, clock), brief, events }
 }
 
 fn request(brief: u64) -> Command {
@@ -177,25 +171,15 @@ async fn submit(store: &Store, command: Command) {
 
 /// As the daemon has it, without doors.
 fn app(store: Store, home: &Path, clock: BootClock) -> App {
-    let home = Home::at(home);
-    App {
+    App::new(&Setup {
         store,
+        home: Home::at(home),
         operator: "operator".into(),
         operator_token: String::new(),
-        sessions: Sessions::load(&home),
-        home,
-        failures: Failures::default(),
-        refused: Refused::default(),
-        repositories: RepositoryLocks::default(),
-        worktrees: Worktrees::default(),
-        landings: Landings::default(),
-        dispatching: Dispatching::default(),
-        agents: Agents::default(),
-        terminals: Terminals::default(),
-        stirs: flower_engine::stirs::Stirs::default(),
         clock,
         url: String::new(),
-        started_at: flower_engine::now(),
         database: String::new(),
-    }
+        started_at: now(),
+        hints: ChangeHints::default(),
+    })
 }

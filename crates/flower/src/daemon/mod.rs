@@ -7,26 +7,16 @@ pub use spawn::{ensure_running, stop};
 use crate::client::short_path;
 use crate::http::{Listener, Shutdown, router, serve};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_engine::agents::Agents;
-use flower_engine::agents::terminals::Terminals;
 use flower_engine::clock::BootClock;
-use flower_engine::dispatch::Dispatching;
 use flower_engine::home::Home;
-use flower_engine::identity::{Failures, Refused};
-use flower_engine::landing::Landings;
 use flower_engine::lock::{Children, Holder, Lock, LockError};
-use flower_engine::projects::RepositoryLocks;
-use flower_engine::sessions::Sessions;
-use flower_engine::stirs::Stirs;
-use flower_engine::worktrees::Worktrees;
-use flower_engine::{App, now};
-use flower_git::repository::Repository;
+use flower_engine::notify::ChangeHints;
+use flower_engine::{App, Setup, now};
 use flower_store::{Location, Store};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -107,27 +97,18 @@ fn start(
     let noted = lock.note(&Holder::this_process(home.dir(), Some(address.port())));
     noted.map_err(|error| home.problem(&home.lock(), &error))?;
     let clock = runtime.block_on(BootClock::new(&store))?;
-    let app = Arc::new(App {
+    let app = Arc::new(App::new(&Setup {
         store: store.clone(),
         home: home.clone(),
         operator: operator_name(),
         operator_token,
-        sessions: Sessions::load(home),
-        failures: Failures::default(),
-        refused: Refused::default(),
-        repositories: RepositoryLocks::default(),
-        worktrees: Worktrees::default(),
-        landings: Landings::default(),
-        dispatching: Dispatching::default(),
-        agents: Agents::default(),
-        terminals: Terminals::default(),
-        stirs: Stirs::default(),
         clock,
         url: url.clone(),
-        started_at: now(),
         database,
-    });
-    runtime.block_on(take_repositories(&app));
+        started_at: now(),
+        hints: ChangeHints::default(),
+    }));
+    runtime.block_on(app.registration.take_repositories());
     // Before anybody knows that it serves: from then on it ends in good order.
     let told = {
         let _inside = runtime.enter();
@@ -135,7 +116,7 @@ fn start(
     };
     report(Report::Ready { url });
     let background =
-        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.clone().watch_worktrees())];
+        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.worktrees.clone().watch_worktrees())];
     let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, background));
     let _ = fs::remove_file(home.socket());
     result
@@ -165,7 +146,7 @@ async fn serve_until_told(
     tracing::info!("ending");
     shutdown.begin();
     // Whatever agents are at is taken up again at the next start.
-    let leaving = tokio::spawn(async move { app.leave_agents().await });
+    let leaving = tokio::spawn(async move { app.agents.leave_agents().await });
     if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
@@ -210,46 +191,27 @@ async fn reconcile(app: Arc<App>, children: Children) {
     if !children.are_alone(PATIENCE).await {
         tracing::warn!("something that an earlier daemon started is still running");
     }
-    app.reconcile_worktrees().await;
-    app.put_up_fences().await;
+    app.worktrees.reconcile_worktrees().await;
+    app.merge_queue.put_up_fences().await;
     let tidying = async {
         loop {
             tokio::time::sleep(EVERY).await;
-            app.drop_expired().await;
-            app.tidy_repositories().await;
-            app.tidy_beside().await;
-            app.tidy_agents().await;
+            app.worktrees.drop_expired().await;
+            app.worktrees.tidy_repositories().await;
+            app.leases.tidy_beside().await;
+            app.agents.tidy_agents().await;
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.
-    app.adopt_agents().await;
+    app.agents.adopt_agents().await;
     tokio::join!(
-        app.clone().run_queue(),
-        app.clone().watch_mains(),
-        app.clone().run_dispatcher(),
-        app.clone().run_agents(),
-        app.clone().lend_objects(),
+        app.merge_queue.clone().run_queue(),
+        app.merge_queue.clone().watch_mains(),
+        app.dispatcher.clone().run_dispatcher(),
+        app.agents.clone().run_agents(),
+        app.worktrees.clone().lend_objects(),
         tidying
     );
-}
-
-/// Keeps other daemons off our repositories. One that is served elsewhere, or gone, is no reason not to start.
-async fn take_repositories(app: &App) {
-    match app.projects().await {
-        Ok(projects) => {
-            for project in projects {
-                match Repository::discover(Path::new(&project.root)) {
-                    Some(repository) => {
-                        if let Err(problem) = app.repositories.take(&repository, app.home.dir()) {
-                            tracing::warn!("project {}: {}", project.name, problem.message);
-                        }
-                    }
-                    None => tracing::warn!("project {}: {} is no repository any more", project.name, project.root),
-                }
-            }
-        }
-        Err(problem) => tracing::warn!("projects cannot be read: {}", problem.message),
-    }
 }
 
 fn location(home: &Home) -> Result<(Location, String), Problem> {

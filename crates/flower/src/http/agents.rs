@@ -39,8 +39,8 @@ pub(super) async fn list_agents(
     Who(caller): Who,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<AgentView>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(Json(app.agents(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await?))
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    Ok(Json(app.agents.agents(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await?))
 }
 
 /// Starts one: for a brief, or to stay in a worktree.
@@ -60,13 +60,13 @@ pub(super) async fn spawn_agent(
         standing: b.standing,
         role: b.role.unwrap_or(Role::Worker),
     };
-    spawned(async move { app.spawn_agent(&caller, &which.into(), spawn).await }).await
+    spawned(async move { app.agents.spawn_agent(&caller, &which.into(), spawn).await }).await
 }
 
 #[utoipa::path(get, path = "/api/agents/{name}", tag = "agents", params(("name" = String, Path)),
     responses((status = 200, body = AgentView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_agent(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer<AgentView> {
-    Ok(Json(app.show_agent(&name).await?))
+    Ok(Json(app.agents.show_agent(&name).await?))
 }
 
 /// Stops it with everything it started.
@@ -78,7 +78,7 @@ pub(super) async fn stop_agent(
     Path(name): Path<String>,
     Body(b): Body<Why>,
 ) -> Answer<AgentView> {
-    spawned(async move { app.stop_agent(&caller, &name, b.why).await }).await
+    spawned(async move { app.agents.stop_agent(&caller, &name, b.why).await }).await
 }
 
 /// Lets a fresh one go on from a hand-over note.
@@ -89,7 +89,7 @@ pub(super) async fn refresh_agent(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<AgentView> {
-    Ok(Json(app.refresh_agent(&caller, &name).await?))
+    Ok(Json(app.agents.refresh_agent(&caller, &name).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -110,11 +110,11 @@ pub(super) async fn agent_log(
     Path(name): Path<String>,
     Query(q): Query<LogQuery>,
 ) -> Answer<TranscriptView> {
-    let page = app.agent_log(&name, q.after).await?;
+    let page = app.agents.agent_log(&name, q.after).await?;
     match q.after.filter(|_| q.wait && page.entries.is_empty() && !page.over) {
         Some(after) => {
-            app.agent_log_grows(&name, after).await?;
-            Ok(Json(app.agent_log(&name, q.after).await?))
+            app.agents.agent_log_grows(&name, after).await?;
+            Ok(Json(app.agents.agent_log(&name, q.after).await?))
         }
         None => Ok(Json(page)),
     }
@@ -123,13 +123,13 @@ pub(super) async fn agent_log(
 /// Which agents can run on this machine, and what is missing for the others.
 #[utoipa::path(get, path = "/api/agent-profiles", tag = "agents", responses((status = 200, body = Vec<ProfileView>)))]
 pub(super) async fn profiles(State(app): State<Arc<App>>) -> Answer<Vec<ProfileView>> {
-    Ok(Json(app.agent_profiles().await?))
+    Ok(Json(app.profiles.agent_profiles().await?))
 }
 
 /// Names of the variables that profiles want from the operator's environment.
 #[utoipa::path(get, path = "/api/agent-keys", tag = "agents", responses((status = 200, body = Vec<String>)))]
 pub(super) async fn wanted_keys(State(app): State<Arc<App>>) -> Answer<Vec<String>> {
-    Ok(Json(app.wanted_keys()?))
+    Ok(Json(app.profiles.wanted_keys()?))
 }
 
 /// Their values. They are held in memory only, and never shown.
@@ -140,14 +140,14 @@ pub(super) async fn give_keys(
     Who(caller): Who,
     Body(b): Body<GiveKeys>,
 ) -> Result<StatusCode, Rejection> {
-    app.give_keys(&caller, b.values)?;
+    app.agents.give_keys(&caller, b.values)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// What agents wait for a person to allow.
 #[utoipa::path(get, path = "/api/permissions", tag = "agents", responses((status = 200, body = Vec<PermissionView>)))]
 pub(super) async fn list_permissions(State(app): State<Arc<App>>) -> Answer<Vec<PermissionView>> {
-    Ok(Json(app.permissions().await?))
+    Ok(Json(app.agents.permissions().await?))
 }
 
 #[utoipa::path(post, path = "/api/permissions/{number}", tag = "agents", params(("number" = u64, Path)),
@@ -158,7 +158,7 @@ pub(super) async fn decide_permission(
     Path(number): Path<u64>,
     Body(b): Body<Decide>,
 ) -> Answer<PermissionView> {
-    Ok(Json(app.decide_permission(&caller, number, b.allow, b.why).await?))
+    Ok(Json(app.agents.decide_permission(&caller, number, b.allow, b.why).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -172,5 +172,5 @@ pub(super) struct SpendingQuery {
 #[utoipa::path(get, path = "/api/spending", tag = "agents", params(SpendingQuery),
     responses((status = 200, body = SpendView)))]
 pub(super) async fn spending(State(app): State<Arc<App>>, Query(q): Query<SpendingQuery>) -> Answer<SpendView> {
-    Ok(Json(app.spending(q.brief).await?))
+    Ok(Json(app.profiles.spending(q.brief).await?))
 }

@@ -8,12 +8,11 @@ use flower_contract::error::{Problem, ProblemEnvelope};
 use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
 use flower_contract::schema;
 use flower_contract::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
-use flower_core::command::BriefChanges;
-use flower_core::{BriefKind, Caller, Command, Recorded, Status};
+use flower_core::{BriefKind, Status};
 use flower_engine::App;
 use flower_engine::briefs::{Filter, Which};
+use flower_engine::log::trace::{Of, Window};
 use flower_engine::projects::ProjectChoice;
-use flower_engine::trace::{Of, Window};
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -49,10 +48,10 @@ pub(super) async fn list(
     Who(caller): Who,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<BriefView>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    let project = app.find_project(&choice).await?;
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let project = app.projects.find_project(&choice).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
-    Ok(Json(app.list_briefs_for(&caller, filter, q.after, q.limit).await?))
+    Ok(Json(app.briefs.list_briefs_for(&caller, filter, q.after, q.limit).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -78,8 +77,8 @@ pub(super) async fn rows(
     Who(caller): Who,
     Query(q): Query<RowsQuery>,
 ) -> Answer<Vec<BriefRow>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    let project = app.find_project(&choice).await?;
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let project = app.projects.find_project(&choice).await?;
     let which = match q.numbers {
         Some(numbers) => {
             let wrong = |_| Problem::usage("`numbers` are numbers of briefs", "for instance `numbers=1,2,3`");
@@ -87,7 +86,7 @@ pub(super) async fn rows(
         }
         None => Which::After(q.after, q.limit.unwrap_or(u64::MAX)),
     };
-    Ok(Json(app.brief_rows(which, project).await?))
+    Ok(Json(app.briefs.brief_rows(which, project).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs", tag = "briefs", request_body = NewBrief,
@@ -95,29 +94,17 @@ pub(super) async fn rows(
 pub(super) async fn create(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Body(b): Body<NewBrief>,
+    Body(mut b): Body<NewBrief>,
 ) -> Answer<BriefView> {
-    let project = app.project_for_new(&caller, &ProjectChoice { name: b.project, dir: b.dir }).await?;
-    let command = Command::CreateBrief {
-        title: b.title,
-        kind: b.kind.unwrap_or(BriefKind::Feature),
-        spec: b.spec,
-        projects: vec![project],
-        epic: b.epic,
-        needs: b.needs,
-        auto_dispatch: b.auto_dispatch,
-        design_loop: b.design_loop,
-    };
-    let events = app.submit(&caller, command).await?;
-    let number =
-        events.first().and_then(|event| event.brief).ok_or_else(|| Problem::bug("a brief without a number"))?;
-    Ok(Json(app.show_brief(number).await?))
+    let choice = ProjectChoice { name: b.project.take(), dir: b.dir.take() };
+    let project = app.registration.project_for_new(&caller, &choice).await?;
+    Ok(Json(app.briefs.create(&caller, project, b).await?))
 }
 
 #[utoipa::path(get, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),
     responses((status = 200, body = BriefView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<BriefView> {
-    Ok(Json(app.show_brief(number).await?))
+    Ok(Json(app.briefs.show_brief(number).await?))
 }
 
 #[utoipa::path(patch, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),
@@ -128,16 +115,7 @@ pub(super) async fn edit(
     Path(number): Path<u64>,
     Body(b): Body<EditBrief>,
 ) -> Answer<BriefView> {
-    let changes = BriefChanges {
-        title: b.title,
-        kind: b.kind,
-        epic: b.epic.map(|epic| (epic != 0).then_some(epic)),
-        auto_dispatch: b.auto_dispatch,
-        design_loop: b.design_loop,
-        add_projects: b.add_projects,
-        drop_projects: b.drop_projects,
-    };
-    change(&app, &caller, number, Command::EditBrief { brief: number, changes }).await
+    Ok(Json(app.briefs.edit(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/plan", tag = "briefs", params(("number" = u64, Path)),
@@ -148,7 +126,7 @@ pub(super) async fn plan(
     Path(number): Path<u64>,
     Body(b): Body<Plan>,
 ) -> Answer<BriefView> {
-    change(&app, &caller, number, Command::ProposePlan { brief: number, markdown: b.markdown }).await
+    Ok(Json(app.briefs.propose_plan(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/accept", tag = "briefs", params(("number" = u64, Path)),
@@ -159,7 +137,7 @@ pub(super) async fn accept(
     Path(number): Path<u64>,
     Body(b): Body<Accept>,
 ) -> Answer<BriefView> {
-    change(&app, &caller, number, Command::Accept { brief: number, version: b.version }).await
+    Ok(Json(app.briefs.accept(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/refine", tag = "briefs", params(("number" = u64, Path)),
@@ -170,8 +148,7 @@ pub(super) async fn refine(
     Path(number): Path<u64>,
     Body(b): Body<Refine>,
 ) -> Answer<BriefView> {
-    let command = Command::Refine { brief: number, markdown: b.markdown, base: b.base, why: b.why };
-    change(&app, &caller, number, command).await
+    Ok(Json(app.briefs.refine(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/status", tag = "briefs", params(("number" = u64, Path)),
@@ -182,8 +159,7 @@ pub(super) async fn set_status(
     Path(number): Path<u64>,
     Body(b): Body<SetStatus>,
 ) -> Answer<BriefView> {
-    let command = Command::SetStatus { brief: number, status: b.status.parse()?, why: b.why };
-    change(&app, &caller, number, command).await
+    Ok(Json(app.briefs.set_status(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/needs", tag = "briefs", params(("number" = u64, Path)),
@@ -194,11 +170,7 @@ pub(super) async fn needs(
     Path(number): Path<u64>,
     Body(b): Body<Needs>,
 ) -> Answer<BriefView> {
-    let command = match b.drop {
-        true => Command::DropNeed { brief: number, needs: b.needs },
-        false => Command::AddNeed { brief: number, needs: b.needs },
-    };
-    change(&app, &caller, number, command).await
+    Ok(Json(app.briefs.change_needs(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/links", tag = "briefs", params(("number" = u64, Path)),
@@ -209,8 +181,7 @@ pub(super) async fn link(
     Path(number): Path<u64>,
     Body(b): Body<NewLink>,
 ) -> Answer<BriefView> {
-    let command = Command::AddLink { brief: number, kind: b.kind.parse()?, target: b.target, label: b.label };
-    change(&app, &caller, number, command).await
+    Ok(Json(app.briefs.add_link(&caller, number, b).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/notes", tag = "briefs", params(("number" = u64, Path)),
@@ -221,9 +192,8 @@ pub(super) async fn note(
     Path(number): Path<u64>,
     Body(b): Body<NewNote>,
 ) -> Answer<EventView> {
-    let images = app.images(&b.images).await?;
-    let command = Command::AddNote { brief: number, text: b.text, comment: b.comment, images };
-    event(&app.submit(&caller, command).await?)
+    let images = app.briefs.images(&b.images).await?;
+    Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b.text, b.comment, images).await?)))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions", tag = "briefs", params(("number" = u64, Path)),
@@ -234,7 +204,8 @@ pub(super) async fn ask(
     Path(number): Path<u64>,
     Body(b): Body<Text>,
 ) -> Answer<EventView> {
-    event(&app.submit(&caller, Command::Ask { brief: number, text: b.text }).await?)
+    let (asked, _) = app.briefs.ask(&caller, number, b.text).await?;
+    Ok(Json(EventView::told(&asked)))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions/{question}/answer", tag = "briefs",
@@ -246,13 +217,13 @@ pub(super) async fn answer(
     Path((number, question)): Path<(u64, u64)>,
     Body(b): Body<Text>,
 ) -> Answer<EventView> {
-    event(&app.submit(&caller, Command::Answer { brief: number, question, text: b.text }).await?)
+    Ok(Json(EventView::told(&app.briefs.answer(&caller, number, question, b.text).await?)))
 }
 
 #[utoipa::path(get, path = "/api/briefs/{number}/versions", tag = "briefs", params(("number" = u64, Path)),
     responses((status = 200, body = Vec<SpecVersionView>), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn versions(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<Vec<SpecVersionView>> {
-    Ok(Json(app.spec_versions(number).await?))
+    Ok(Json(app.briefs.spec_versions(number).await?))
 }
 
 #[utoipa::path(get, path = "/api/briefs/{number}/versions/{version}", tag = "briefs",
@@ -262,7 +233,7 @@ pub(super) async fn version(
     State(app): State<Arc<App>>,
     Path((number, version)): Path<(u64, u64)>,
 ) -> Answer<SpecView> {
-    Ok(Json(app.spec_at(number, version).await?))
+    Ok(Json(app.briefs.spec_at(number, version).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -279,7 +250,7 @@ pub(super) async fn diff(
     Path(number): Path<u64>,
     Query(q): Query<DiffQuery>,
 ) -> Answer<DiffView> {
-    Ok(Json(app.diff_spec(number, q.from, q.to).await?))
+    Ok(Json(app.briefs.diff_spec(number, q.from, q.to).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -301,17 +272,5 @@ pub(super) async fn trace(
     Query(q): Query<TraceQuery>,
 ) -> Answer<Vec<EventView>> {
     let window = Window { of: Of::Brief(number), after: q.after, before: q.before, limit: q.limit };
-    Ok(Json(app.trace(window).await?))
-}
-
-/// Submits a command that changes a brief, and shows the brief as it is afterwards.
-async fn change(app: &App, caller: &Caller, number: u64, command: Command) -> Answer<BriefView> {
-    app.submit(caller, command).await?;
-    Ok(Json(app.show_brief(number).await?))
-}
-
-/// The event that a command was about; joining as a participant comes before it.
-fn event(events: &[Recorded]) -> Answer<EventView> {
-    let event = events.last().ok_or_else(|| Problem::bug("a command without an event"))?;
-    Ok(Json(EventView::told(event)))
+    Ok(Json(app.log.trace(window).await?))
 }

@@ -11,9 +11,9 @@ use flower_contract::request::{Beat, Claim, Commit, HandBack, NewDispatch, Packe
 use flower_contract::view::{DispatchView, HandBackView, HeardView, LeaseView, MessageView, PacketView, RecallView};
 use flower_core::{Caller, dispatch};
 use flower_engine::App;
+use flower_engine::access::rights::Thing;
 use flower_engine::dispatch::{Back, ClaimWish};
 use flower_engine::projects::ProjectChoice;
-use flower_engine::rights::Thing;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(super) async fn request_dispatch(
         of: None,
         evidence: None,
     };
-    Ok(Json(app.request_dispatch(&caller, request).await?))
+    Ok(Json(app.dispatcher.request_dispatch(&caller, request).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -64,15 +64,15 @@ pub(super) async fn list_dispatches(
     Who(caller): Who,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<DispatchView>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let limit = q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 });
-    Ok(Json(app.dispatches(&caller, &choice, q.brief, q.all, limit).await?))
+    Ok(Json(app.dispatcher.dispatches(&caller, &choice, q.brief, q.all, limit).await?))
 }
 
 #[utoipa::path(get, path = "/api/dispatches/{number}", tag = "dispatches", params(("number" = u64, Path)),
     responses((status = 200, body = DispatchView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_dispatch(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<DispatchView> {
-    Ok(Json(app.dispatch_view(number).await?))
+    Ok(Json(app.dispatcher.dispatch_view(number).await?))
 }
 
 #[utoipa::path(post, path = "/api/dispatches/{number}/cancel", tag = "dispatches", params(("number" = u64, Path)),
@@ -83,7 +83,7 @@ pub(super) async fn cancel_dispatch(
     Path(number): Path<u64>,
     Body(b): Body<Why>,
 ) -> Answer<DispatchView> {
-    Ok(Json(app.cancel_dispatch(&caller, number, b.why).await?))
+    Ok(Json(app.dispatcher.cancel_dispatch(&caller, number, b.why).await?))
 }
 
 /// All that an agent needs to begin, with a token of its own.
@@ -95,7 +95,7 @@ pub(super) async fn packet(
     Path(number): Path<u64>,
     Body(b): Body<Packet>,
 ) -> Answer<PacketView> {
-    Ok(Json(app.packet(&caller, number, b.member).await?))
+    Ok(Json(app.dispatcher.packet(&caller, number, b.member).await?))
 }
 
 fn wish(b: Claim) -> ClaimWish {
@@ -111,7 +111,7 @@ pub(super) async fn claim(
     Path(number): Path<u64>,
     Body(b): Body<Claim>,
 ) -> Answer<DispatchView> {
-    spawned(async move { app.claim(&caller, number, wish(b)).await }).await
+    spawned(async move { app.dispatcher.claim(&caller, number, wish(b)).await }).await
 }
 
 /// Claims the oldest one that waits.
@@ -123,7 +123,7 @@ pub(super) async fn claim_next(
     Query(which): Query<Which>,
     Body(b): Body<Claim>,
 ) -> Answer<DispatchView> {
-    spawned(async move { app.claim_next(&caller, &which.into(), wish(b)).await }).await
+    spawned(async move { app.dispatcher.claim_next(&caller, &which.into(), wish(b)).await }).await
 }
 
 /// A sign of life of whoever holds it.
@@ -135,7 +135,7 @@ pub(super) async fn beat(
     Path(number): Path<u64>,
     Body(b): Body<Beat>,
 ) -> Answer<DispatchView> {
-    Ok(Json(app.beat(&caller, number, b.fence).await?))
+    Ok(Json(app.dispatcher.beat(&caller, number, b.fence).await?))
 }
 
 #[utoipa::path(post, path = "/api/dispatches/{number}/handback", tag = "dispatches", params(("number" = u64, Path)),
@@ -147,7 +147,7 @@ pub(super) async fn hand_back(
     Body(b): Body<HandBack>,
 ) -> Answer<HandBackView> {
     let back = Back { fence: b.fence, summary: b.summary, not_done: b.not_done, failed: b.failed };
-    spawned(async move { app.hand_back(&caller, number, back).await }).await
+    spawned(async move { app.dispatcher.hand_back(&caller, number, back).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -165,7 +165,7 @@ pub(super) async fn recall(
     Path(number): Path<u64>,
     Query(q): Query<RecallQuery>,
 ) -> Answer<RecallView> {
-    Ok(Json(app.recall(number, q.budget, None).await?))
+    Ok(Json(app.dispatcher.recall(number, q.budget, None).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -179,9 +179,9 @@ pub(super) struct LeaseQuery {
 
 impl LeaseQuery {
     async fn choice(self, app: &App, caller: &Caller) -> Result<(ProjectChoice, Option<String>), Problem> {
-        let choice = app.choice(caller, ProjectChoice { name: self.project, dir: self.dir }).await?;
+        let choice = app.access.choice(caller, ProjectChoice { name: self.project, dir: self.dir }).await?;
         if let Some(name) = &self.worktree {
-            app.require_read(caller, Thing::Worktree(choice.clone(), name.clone())).await?;
+            app.access.require_read(caller, Thing::Worktree(choice.clone(), name.clone())).await?;
         }
         Ok((choice, self.worktree))
     }
@@ -194,7 +194,7 @@ pub(super) async fn list_leases(
     Query(q): Query<LeaseQuery>,
 ) -> Answer<Vec<LeaseView>> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
-    Ok(Json(app.leases(&caller, &choice, worktree.as_deref()).await?))
+    Ok(Json(app.leases.leases(&caller, &choice, worktree.as_deref()).await?))
 }
 
 #[utoipa::path(post, path = "/api/leases", tag = "dispatches", params(LeaseQuery), request_body = TakeLease,
@@ -207,7 +207,7 @@ pub(super) async fn take_lease(
 ) -> Answer<LeaseView> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
     let time = b.seconds.map(Duration::from_secs);
-    Ok(Json(app.take_lease(&caller, &choice, worktree.as_deref(), b.patterns, time, b.holder).await?))
+    Ok(Json(app.leases.take_lease(&caller, &choice, worktree.as_deref(), b.patterns, time, b.holder).await?))
 }
 
 /// Everything that the caller has reserved in the worktree.
@@ -219,7 +219,7 @@ pub(super) async fn release_leases(
     Query(q): Query<LeaseQuery>,
 ) -> Answer<Vec<LeaseView>> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
-    Ok(Json(app.release_leases(&caller, &choice, None, worktree.as_deref()).await?))
+    Ok(Json(app.leases.release_leases(&caller, &choice, None, worktree.as_deref()).await?))
 }
 
 #[utoipa::path(delete, path = "/api/leases/{number}", tag = "dispatches", params(("number" = u64, Path)),
@@ -229,7 +229,7 @@ pub(super) async fn release_lease(
     Who(caller): Who,
     Path(number): Path<u64>,
 ) -> Answer<Vec<LeaseView>> {
-    Ok(Json(app.release_leases(&caller, &ProjectChoice::default(), Some(number), None).await?))
+    Ok(Json(app.leases.release_leases(&caller, &ProjectChoice::default(), Some(number), None).await?))
 }
 
 /// Before a commit in a worktree: asked by its own hook.
@@ -242,10 +242,10 @@ pub(super) async fn commit(
     Query(which): Query<Which>,
     Body(b): Body<Commit>,
 ) -> Result<StatusCode, Rejection> {
-    let choice = app.choice(&caller, which.into()).await?;
+    let choice = app.access.choice(&caller, which.into()).await?;
     match b.made {
-        Some(commit) => app.end_commit(&caller, &choice, &name, &commit).await?,
-        None => app.begin_commit(&caller, &choice, &name, &b.paths).await?,
+        Some(commit) => app.leases.end_commit(&caller, &choice, &name, &commit).await?,
+        None => app.leases.begin_commit(&caller, &choice, &name, &b.paths).await?,
     }
     Ok(StatusCode::NO_CONTENT)
 }
@@ -258,13 +258,13 @@ pub(super) async fn send_message(
     Who(caller): Who,
     Body(b): Body<SendMessage>,
 ) -> Answer<MessageView> {
-    Ok(Json(app.send_message(&caller, &b.to, b.text).await?))
+    Ok(Json(app.messages.send_message(&caller, &b.to, b.text).await?))
 }
 
 /// What an agent has not heard yet; from now on it has.
 #[utoipa::path(post, path = "/api/messages/take", tag = "dispatches", responses((status = 200, body = HeardView)))]
 pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<HeardView> {
-    Ok(Json(app.hear(&caller, true).await?))
+    Ok(Json(app.messages.hear(&caller, true).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -282,6 +282,6 @@ pub(super) async fn seen_messages(
     Who(caller): Who,
     Query(q): Query<SeenQuery>,
 ) -> Result<StatusCode, Rejection> {
-    app.seen_messages(&caller, q.up_to).await?;
+    app.messages.seen_messages(&caller, q.up_to).await?;
     Ok(StatusCode::NO_CONTENT)
 }

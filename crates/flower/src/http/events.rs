@@ -14,9 +14,9 @@ use flower_contract::view::EventView;
 use flower_core::policy::Read;
 use flower_core::{Door, Recorded};
 use flower_engine::App;
-use flower_engine::rights::Reader as Rights;
-use flower_engine::stirs::Stirs;
-use flower_engine::trace::{LiveEvent, Of, Window};
+use flower_engine::access::rights::Reader as Rights;
+use flower_engine::log::trace::{LiveEvent, Of, Window};
+use flower_engine::notify::ChangeHints;
 use futures_util::stream;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ pub(super) async fn live(
     headers: HeaderMap,
     Query(q): Query<LiveQuery>,
 ) -> Result<impl IntoResponse, Rejection> {
-    let rights = app.reader(&caller).await?;
+    let rights = app.access.reader(&caller).await?;
     if q.brief.is_some() {
         rights.require(Read::Brief { number: q.brief })?;
     }
@@ -63,15 +63,15 @@ pub(super) async fn live(
         rights.require(Read::Project { name })?;
     }
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
-    let bell = app.store.live().subscribe();
-    let at = resumed.or(q.after).unwrap_or_else(|| app.store.live().head());
+    let bell = app.log.live().subscribe();
+    let at = resumed.or(q.after).unwrap_or_else(|| app.log.live().head());
     let of = match (q.brief, q.project) {
         (Some(brief), _) => Of::Brief(brief),
         (None, Some(project)) => Of::Project(project),
         (None, None) => Of::All,
     };
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let (stirs, stirred) = (app.stirs.listen(), BTreeSet::new());
+    let (stirs, stirred) = (app.hints.listen(), BTreeSet::new());
     let reader = Reader {
         app,
         rights,
@@ -125,7 +125,7 @@ impl Reader {
         }
         loop {
             self.bell.borrow_and_update();
-            let frames = match self.app.store.live().after(self.at, BATCH) {
+            let frames = match self.app.log.live().after(self.at, BATCH) {
                 Some(events) => {
                     self.live = true;
                     self.take_live(&events).await?
@@ -139,13 +139,13 @@ impl Reader {
             if !frames.is_empty() {
                 return Some(frames);
             }
-            if self.at < self.app.store.live().head() {
+            if self.at < self.app.log.live().head() {
                 continue;
             }
             tokio::select! {
                 rung = self.bell.changed() => rung.ok()?,
                 stir = self.stirs.recv(), if self.stirred.len() < MOST_STIRRED => {
-                    let topic = stir.unwrap_or_else(|_| Stirs::ALL.into());
+                    let topic = stir.unwrap_or_else(|_| ChangeHints::ALL.into());
                     if self.may_hear(&topic) {
                         self.stirred.insert(topic);
                     }
@@ -173,7 +173,7 @@ impl Reader {
 
     async fn read_log(&mut self) -> Option<Vec<u8>> {
         let window = Window { after: Some(self.at), limit: Some(BATCH as u64), ..Window::default() };
-        let events = self.app.events(window).await.ok()?;
+        let events = self.app.log.events(window).await.ok()?;
         let ours = self.ours(events.first().zip(events.last()).map(|(a, b)| (a.seq, b.seq))).await?;
         let mut frames = Vec::new();
         for event in &events {
@@ -197,15 +197,15 @@ impl Reader {
             None => asked,
         };
         match project {
-            Some(project) => self.app.events_of(project, first, last).await.ok(),
+            Some(project) => self.app.log.events_of(project, first, last).await.ok(),
             None => Some(BTreeSet::new()),
         }
     }
 
     /// Nothing once the token is good for nothing.
     async fn look_up_rights(&mut self) -> Option<()> {
-        let caller = self.app.identify(&self.token, Door::Api).await.ok()?;
-        self.rights = self.app.reader(&caller).await.ok()?;
+        let caller = self.app.access.identify(&self.token, Door::Api).await.ok()?;
+        self.rights = self.app.access.reader(&caller).await.ok()?;
         Some(())
     }
 
@@ -214,7 +214,7 @@ impl Reader {
         let own = format!("agent:{}", self.rights.caller.actor.name);
         self.rights.bounds().is_none()
             || topic == own
-            || [Stirs::LANDINGS, Stirs::WORKTREES, Stirs::ALL].contains(&topic)
+            || [ChangeHints::LANDINGS, ChangeHints::WORKTREES, ChangeHints::ALL].contains(&topic)
     }
 
     /// Moves past an event and says whether this reader wants it.

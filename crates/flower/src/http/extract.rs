@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Caller;
-use flower_engine::agents::mask::Mask;
+use flower_engine::profiles::mask::Mask;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -178,6 +178,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Who {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Rejection> {
         let caller = parts.extensions.get::<Caller>().cloned();
-        Ok(Who(caller.ok_or_else(flower_engine::identity::unauthorized)?))
+        Ok(Who(caller.ok_or_else(flower_engine::access::identity::unauthorized)?))
     }
 }

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::{Caller, Door, Role};
 use flower_engine::App;
-use flower_engine::identity::unauthorized;
+use flower_engine::access::identity::unauthorized;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -48,7 +48,7 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
             // Tools record it themselves, whichever way they were called.
             let refused = response.status() == StatusCode::FORBIDDEN && !called.contains(" /api/tools/");
             if let Some(caller) = caller.filter(|_| refused) {
-                gate.app.note_refused(&caller, &called, "its token does not reach that far").await;
+                gate.app.access.note_refused(&caller, &called, "its token does not reach that far").await;
             }
             response
         }
@@ -84,7 +84,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
         return Ok(());
     }
     let Some(token) = bearer(headers) else { return no(unauthorized()) };
-    match gate.app.identify(token, door(headers, path)).await {
+    match gate.app.access.identify(token, door(headers, path)).await {
         Ok(caller) if caller.role != Role::Operator && request.extensions().get::<KeptPlace>().is_some() => {
             no(Problem::unreachable("the last connections are kept for the operator", "try again in a moment"))
         }
@@ -96,7 +96,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
                     "send `Content-Type: application/json`",
                 ));
             }
-            gate.app.heard_of(&caller).await;
+            gate.app.dispatcher.heard_of(&caller).await;
             if let Some(mask) = gate.app.agents.mask_of(&caller) {
                 request.extensions_mut().insert(mask);
             }
@@ -104,7 +104,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
             Ok(())
         }
         Err(problem) if problem.kind == ProblemKind::Unauthorized => {
-            let Some(wait) = gate.app.failures.note(Instant::now()) else { return no(problem) };
+            let Some(wait) = gate.app.access.failures.note(Instant::now()) else { return no(problem) };
             tokio::time::sleep(wait).await;
             let mut response = Rejection::from(problem).into_response();
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

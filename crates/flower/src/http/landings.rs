@@ -14,7 +14,7 @@ use flower_contract::view::{
 use flower_core::landing::{Priority, Revert};
 use flower_core::review::Side;
 use flower_engine::App;
-use flower_engine::landing::LandWish;
+use flower_engine::merge_queue::LandWish;
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -43,9 +43,9 @@ pub(super) async fn list_landings(
     Who(caller): Who,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<LandingView>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let limit = q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 });
-    Ok(Json(app.queue(&caller, &choice, q.all, limit).await?))
+    Ok(Json(app.merge_queue.queue(&caller, &choice, q.all, limit).await?))
 }
 
 /// Queues what is committed in a worktree.
@@ -59,13 +59,13 @@ pub(super) async fn land(
     Body(b): Body<Land>,
 ) -> Answer<LandingView> {
     let wish = LandWish { briefs: b.briefs, title: b.title, priority: b.priority.unwrap_or(Priority::Normal) };
-    spawned(async move { app.land_worktree(&caller, &which.into(), &name, wish).await }).await
+    spawned(async move { app.merge_queue.land_worktree(&caller, &which.into(), &name, wish).await }).await
 }
 
 #[utoipa::path(get, path = "/api/landings/{number}", tag = "landings", params(("number" = u64, Path)),
     responses((status = 200, body = LandingView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_landing(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<LandingView> {
-    Ok(Json(app.landing_view(number).await?))
+    Ok(Json(app.merge_queue.landing_view(number).await?))
 }
 
 #[utoipa::path(post, path = "/api/landings/{number}/cancel", tag = "landings", params(("number" = u64, Path)),
@@ -76,7 +76,7 @@ pub(super) async fn cancel_landing(
     Path(number): Path<u64>,
     Body(b): Body<Why>,
 ) -> Answer<LandingView> {
-    spawned(async move { app.cancel_landing(&caller, number, b.why).await }).await
+    spawned(async move { app.merge_queue.cancel_landing(&caller, number, b.why).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -96,7 +96,7 @@ pub(super) async fn approve_landing(
     Path(number): Path<u64>,
     Query(q): Query<ApproveQuery>,
 ) -> Answer<LandingView> {
-    Ok(Json(app.approve_landing(&caller, number, q.waive).await?))
+    Ok(Json(app.merge_queue.approve_landing(&caller, number, q.waive).await?))
 }
 
 /// Queues the reverse of it. Once that has landed its briefs are parked, or a `fix` is dispatched.
@@ -109,7 +109,7 @@ pub(super) async fn revert_landing(
     Body(b): Body<RevertRequest>,
 ) -> Answer<LandingView> {
     let revert = Revert { of: number, why: b.why, fix: b.fix };
-    spawned(async move { app.revert_landing(&caller, revert).await }).await
+    spawned(async move { app.merge_queue.revert_landing(&caller, revert).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -129,7 +129,7 @@ pub(super) async fn check_log(
     Path((number, check)): Path<(u64, String)>,
     Query(q): Query<AfterQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    Ok(app.check_log(number, &check, q.after).await?)
+    Ok(app.merge_queue.check_log(number, &check, q.after).await?)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -153,8 +153,8 @@ pub(super) async fn diff_worktree(
     Path(name): Path<String>,
     Query(q): Query<DiffQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(app.diff_worktree(&choice, &name, q.commit.as_deref(), q.stat).await?)
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    Ok(app.review.diff_worktree(&choice, &name, q.commit.as_deref(), q.stat).await?)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -181,8 +181,8 @@ pub(super) async fn file_of_worktree(
     Path(name): Path<String>,
     Query(q): Query<FileQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(app.file_of(&choice, &name, q.commit.as_deref(), &q.file, q.side.unwrap_or(Side::New)).await?)
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    Ok(app.review.file_of(&choice, &name, q.commit.as_deref(), &q.file, q.side.unwrap_or(Side::New)).await?)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -201,7 +201,7 @@ pub(super) async fn diff_landing(
     Path(number): Path<u64>,
     Query(q): Query<LandingDiffQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    Ok(app.diff_landing(number, q.stat).await?)
+    Ok(app.review.diff_landing(number, q.stat).await?)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -223,7 +223,7 @@ pub(super) async fn file_of_landing(
     Path(number): Path<u64>,
     Query(q): Query<LandingFileQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    Ok(app.file_of_landing(number, &q.file, q.side.unwrap_or(Side::New)).await?)
+    Ok(app.review.file_of_landing(number, &q.file, q.side.unwrap_or(Side::New)).await?)
 }
 
 /// MAIN, looked at live.
@@ -234,7 +234,7 @@ pub(super) async fn show_main(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<MainView> {
-    Ok(Json(app.main_view(&app.choice(&caller, which.into()).await?).await?))
+    Ok(Json(app.merge_queue.main_view(&app.access.choice(&caller, which.into()).await?).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -254,8 +254,8 @@ pub(super) async fn main_log(
     Who(caller): Who,
     Query(q): Query<LogQuery>,
 ) -> Answer<Vec<HistoryEntry>> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(Json(app.main_log(&choice, q.limit.unwrap_or(PAGE).min(10_000)).await?))
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    Ok(Json(app.merge_queue.main_log(&choice, q.limit.unwrap_or(PAGE).min(10_000)).await?))
 }
 
 /// Whether MAIN is what the log says.
@@ -266,7 +266,7 @@ pub(super) async fn verify_main(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<MainProof> {
-    Ok(Json(app.verify_main(&app.choice(&caller, which.into()).await?).await?))
+    Ok(Json(app.merge_queue.verify_main(&app.access.choice(&caller, which.into()).await?).await?))
 }
 
 /// Makes what was done in MAIN by hand a worktree.
@@ -278,7 +278,7 @@ pub(super) async fn rescue_main(
     Query(which): Query<Which>,
     Body(b): Body<Rescue>,
 ) -> Answer<RescueView> {
-    spawned(async move { app.rescue_main(&caller, &which.into(), b.name).await }).await
+    spawned(async move { app.merge_queue.rescue_main(&caller, &which.into(), b.name).await }).await
 }
 
 /// Takes commits that were made in MAIN by hand in, through the checks.
@@ -289,7 +289,7 @@ pub(super) async fn adopt_main(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<LandingView> {
-    spawned(async move { app.adopt_main(&caller, &which.into()).await }).await
+    spawned(async move { app.merge_queue.adopt_main(&caller, &which.into()).await }).await
 }
 
 /// Puts MAIN back to where the log has it.
@@ -300,7 +300,7 @@ pub(super) async fn restore_main(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<MainView> {
-    spawned(async move { app.restore_main(&caller, &which.into()).await }).await
+    spawned(async move { app.merge_queue.restore_main(&caller, &which.into()).await }).await
 }
 
 /// Queues what is new at MAIN's remote.
@@ -311,7 +311,7 @@ pub(super) async fn pull_main(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<PullView> {
-    spawned(async move { app.pull_main(&caller, &which.into()).await }).await
+    spawned(async move { app.merge_queue.pull_main(&caller, &which.into()).await }).await
 }
 
 /// Pushes MAIN to its remote now.
@@ -324,8 +324,8 @@ pub(super) async fn push_main(
 ) -> Answer<MainView> {
     spawned(async move {
         let choice = which.into();
-        app.push_main(&caller, &choice).await?;
-        app.main_view(&choice).await
+        app.merge_queue.push_main(&caller, &choice).await?;
+        app.merge_queue.main_view(&choice).await
     })
     .await
 }
@@ -338,7 +338,7 @@ pub(super) async fn freeze(
     Query(which): Query<Which>,
     Body(b): Body<Why>,
 ) -> Answer<MainView> {
-    Ok(Json(app.freeze(&caller, &which.into(), b.why).await?))
+    Ok(Json(app.merge_queue.freeze(&caller, &which.into(), b.why).await?))
 }
 
 #[utoipa::path(post, path = "/api/main/thaw", tag = "main", params(Which),
@@ -348,14 +348,14 @@ pub(super) async fn thaw(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<MainView> {
-    Ok(Json(app.thaw(&caller, &which.into()).await?))
+    Ok(Json(app.merge_queue.thaw(&caller, &which.into()).await?))
 }
 
 /// Everything stopped, in all projects.
 #[utoipa::path(post, path = "/api/halt", tag = "main", request_body = Why, responses((status = 200, body = HaltView)))]
 pub(super) async fn halt(State(app): State<Arc<App>>, Who(caller): Who, Body(b): Body<Why>) -> Answer<HaltView> {
     let why = b.why.clone().unwrap_or_else(|| "halted".to_owned());
-    let halted = app.halt(&caller, b.why).await?;
+    let halted = app.agents.halt(&caller, b.why).await?;
     Ok(Json(HaltView { halted, why }))
 }
 
@@ -367,7 +367,7 @@ pub(super) async fn propose_settings(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<ProposalView> {
-    Ok(Json(app.propose_settings(&app.choice(&caller, which.into()).await?).await?))
+    Ok(Json(app.merge_queue.propose_settings(&app.access.choice(&caller, which.into()).await?).await?))
 }
 
 /// Queues a `flower.toml`.
@@ -379,5 +379,5 @@ pub(super) async fn land_settings(
     Query(which): Query<Which>,
     Body(b): Body<LandSettings>,
 ) -> Answer<LandingView> {
-    spawned(async move { app.land_settings(&caller, &which.into(), &b.text).await }).await
+    spawned(async move { app.merge_queue.land_settings(&caller, &which.into(), &b.text).await }).await
 }

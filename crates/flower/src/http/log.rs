@@ -11,7 +11,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::view::{EventView, RebuildView, VerifyView};
 use flower_core::policy::Read;
 use flower_engine::App;
-use flower_engine::trace::{Of, Window};
+use flower_engine::log::trace::{Of, Window};
 use futures_util::stream;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct TraceQuery {
     responses((status = 200, body = Vec<EventView>), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn trace(State(app): State<Arc<App>>, Query(q): Query<TraceQuery>) -> Answer<Vec<EventView>> {
     let of = q.project.map_or(Of::All, Of::Project);
-    Ok(Json(app.trace(Window { of, after: q.after, before: q.before, limit: q.limit }).await?))
+    Ok(Json(app.log.trace(Window { of, after: q.after, before: q.before, limit: q.limit }).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -51,16 +51,16 @@ pub(super) async fn verify(
     Who(caller): Who,
     Query(q): Query<VerifyQuery>,
 ) -> Answer<VerifyView> {
-    Ok(Json(app.verify_log(&caller, q.tables).await?))
+    Ok(Json(app.log.verify_log(&caller, q.tables).await?))
 }
 
 /// The whole log, an event per line, in order. Each line holds all that its hash covers.
 #[utoipa::path(get, path = "/api/log/export", tag = "log",
     responses((status = 200, content_type = "application/x-ndjson", body = EventView)))]
 pub(super) async fn export(State(app): State<Arc<App>>, Who(caller): Who) -> Result<impl IntoResponse, Rejection> {
-    app.reader(&caller).await?.require(Read::Log)?;
+    app.access.reader(&caller).await?.require(Read::Log)?;
     let pages = stream::try_unfold((app, 0), |(app, after)| async move {
-        let page = app.events(Window { after: Some(after), ..Window::default() }).await;
+        let page = app.log.events(Window { after: Some(after), ..Window::default() }).await;
         let page = page.map_err(|problem| std::io::Error::other(problem.message))?;
         let Some(last) = page.last().map(|event| event.seq) else { return Ok(None) };
         let mut lines = Vec::new();
@@ -76,12 +76,12 @@ pub(super) async fn export(State(app): State<Arc<App>>, Who(caller): Who) -> Res
 #[utoipa::path(post, path = "/api/log/rebuild", tag = "log",
     responses((status = 200, body = RebuildView), (status = 403, body = ProblemEnvelope)))]
 pub(super) async fn rebuild(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<RebuildView> {
-    Ok(Json(app.rebuild_log(&caller).await?))
+    Ok(Json(app.log.rebuild_log(&caller).await?))
 }
 
 /// Goes on after a loss, and records what was lost.
 #[utoipa::path(post, path = "/api/log/accept-loss", tag = "log",
     responses((status = 200, body = Vec<EventView>), (status = 403, body = ProblemEnvelope)))]
 pub(super) async fn accept_loss(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<EventView>> {
-    Ok(Json(app.accept_loss(&caller).await?))
+    Ok(Json(app.log.accept_loss(&caller).await?))
 }

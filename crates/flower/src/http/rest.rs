@@ -8,16 +8,16 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::IntoResponse;
 use axum::{Extension, Json};
-use flower_contract::error::{Problem, ProblemEnvelope};
+use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{IssueToken, NewProject, NewScratchpad, WriteScratchpad};
 use flower_contract::schema;
 use flower_contract::view::{
     InboxItem, NewToken, OpenLink, ProjectView, RemovedProject, ScratchpadView, SearchHit, Session, StatusView,
     TokenView,
 };
+use flower_core::Role;
 use flower_core::event::Image;
-use flower_core::{Command, Role};
-use flower_engine::images::MOST_BYTES;
+use flower_engine::briefs::images::MOST_BYTES;
 use flower_engine::projects::ProjectChoice;
 use flower_engine::{App, require_operator};
 use serde::Deserialize;
@@ -39,7 +39,7 @@ pub(super) async fn status(
     Who(caller): Who,
     Query(q): Query<ProjectQuery>,
 ) -> Answer<StatusView> {
-    Ok(Json(app.status(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?))
+    Ok(Json(app.overview.status(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?))
 }
 
 /// Ends the daemon, after what is under way.
@@ -56,19 +56,19 @@ pub(super) async fn shutdown(
 /// A one-time address that opens the page with a session.
 #[utoipa::path(post, path = "/api/open-link", tag = "daemon", responses((status = 200, body = OpenLink)))]
 pub(super) async fn open_link(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<OpenLink> {
-    Ok(Json(app.open_link(&caller)?))
+    Ok(Json(app.access.open_link(&caller)?))
 }
 
 /// Trades the one-time code, sent as `Authorization: Bearer CODE`, for a session token.
 #[utoipa::path(post, path = "/api/session", tag = "daemon",
     responses((status = 200, body = Session), (status = 401, body = ProblemEnvelope)))]
 pub(super) async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMap) -> Answer<Session> {
-    Ok(Json(app.begin_session(bearer(&headers).unwrap_or_default())?))
+    Ok(Json(app.access.begin_session(bearer(&headers).unwrap_or_default())?))
 }
 
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
 pub(super) async fn list_projects(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<ProjectView>> {
-    Ok(Json(app.projects_for(&caller).await?))
+    Ok(Json(app.registration.projects_for(&caller).await?))
 }
 
 /// Makes the repository a project, or finds that it is one.
@@ -79,7 +79,7 @@ pub(super) async fn register_project(
     Who(caller): Who,
     Body(b): Body<NewProject>,
 ) -> Answer<ProjectView> {
-    Ok(Json(app.register_project(&caller, &b.dir, b.name).await?))
+    Ok(Json(app.registration.register_project(&caller, &b.dir, b.name).await?))
 }
 
 #[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
@@ -89,7 +89,7 @@ pub(super) async fn remove_project(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<RemovedProject> {
-    Ok(Json(app.remove_project(&caller, &name).await?))
+    Ok(Json(app.registration.remove_project(&caller, &name).await?))
 }
 
 /// What removing the project would leave behind, and where.
@@ -100,13 +100,13 @@ pub(super) async fn preview_removal(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<RemovedProject> {
-    Ok(Json(app.preview_removal(&caller, &name).await?))
+    Ok(Json(app.registration.preview_removal(&caller, &name).await?))
 }
 
 /// What waits for the operator. A worker gets the messages that it has not taken yet.
 #[utoipa::path(get, path = "/api/inbox", tag = "inbox", responses((status = 200, body = Vec<InboxItem>)))]
 pub(super) async fn inbox(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<InboxItem>> {
-    Ok(Json(app.inbox(&caller).await?))
+    Ok(Json(app.overview.inbox(&caller).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -122,7 +122,7 @@ pub(super) async fn search(
     Who(caller): Who,
     Query(q): Query<SearchQuery>,
 ) -> Answer<Vec<SearchHit>> {
-    Ok(Json(app.search(&caller, q.q, q.limit).await?))
+    Ok(Json(app.briefs.search(&caller, q.q, q.limit).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -141,7 +141,7 @@ pub(super) async fn list_scratchpads(
     Who(caller): Who,
     Query(q): Query<PadQuery>,
 ) -> Answer<Vec<ScratchpadView>> {
-    Ok(Json(app.scratchpads(&caller, q.brief, q.after, q.limit).await?))
+    Ok(Json(app.briefs.scratchpads(&caller, q.brief, q.after, q.limit).await?))
 }
 
 #[utoipa::path(post, path = "/api/scratchpads", tag = "scratchpads", request_body = NewScratchpad,
@@ -151,16 +151,13 @@ pub(super) async fn create_scratchpad(
     Who(caller): Who,
     Body(b): Body<NewScratchpad>,
 ) -> Answer<ScratchpadView> {
-    let command = Command::CreateScratchpad { title: b.title, brief: b.brief, text: b.text };
-    let events = app.submit(&caller, command).await?;
-    let number = events.iter().find_map(|event| event.stream.strip_prefix("scratchpad/")?.parse().ok());
-    Ok(Json(app.scratchpad(number.ok_or_else(|| Problem::bug("a scratchpad without a number"))?).await?))
+    Ok(Json(app.briefs.create_scratchpad(&caller, b.title, b.brief, b.text).await?))
 }
 
 #[utoipa::path(get, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
     responses((status = 200, body = ScratchpadView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_scratchpad(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<ScratchpadView> {
-    Ok(Json(app.scratchpad(number).await?))
+    Ok(Json(app.briefs.scratchpad(number).await?))
 }
 
 #[utoipa::path(put, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
@@ -172,16 +169,14 @@ pub(super) async fn write_scratchpad(
     Path(number): Path<u64>,
     Body(b): Body<WriteScratchpad>,
 ) -> Answer<ScratchpadView> {
-    let command = Command::WriteScratchpad { number, text: b.text, append: b.append, base: b.base };
-    app.submit(&caller, command).await?;
-    Ok(Json(app.scratchpad(number).await?))
+    Ok(Json(app.briefs.write_scratchpad(&caller, number, b.text, b.append, b.base).await?))
 }
 
 /// Stores a picture: PNG, JPEG, WebP or GIF, up to 10 MB. A note refers to it by its hash.
 #[utoipa::path(post, path = "/api/images", tag = "images", request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, body = schema::Image), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn put_image(State(app): State<Arc<App>>, Bytes(bytes): Bytes<MOST_BYTES>) -> Answer<Image> {
-    Ok(Json(app.put_image(bytes).await?))
+    Ok(Json(app.briefs.put_image(bytes).await?))
 }
 
 #[utoipa::path(get, path = "/api/images/{sha256}", tag = "images", params(("sha256" = String, Path)),
@@ -190,7 +185,7 @@ pub(super) async fn get_image(
     State(app): State<Arc<App>>,
     Path(sha256): Path<String>,
 ) -> Result<impl IntoResponse, Rejection> {
-    let (image, bytes) = app.image(&sha256).await?;
+    let (image, bytes) = app.briefs.image(&sha256).await?;
     let headers = [
         (header::CONTENT_TYPE, image.media_type),
         // Named by its content, so it never changes.
@@ -201,7 +196,7 @@ pub(super) async fn get_image(
 
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens", responses((status = 200, body = Vec<TokenView>)))]
 pub(super) async fn list_tokens(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<TokenView>> {
-    Ok(Json(app.tokens(&caller).await?))
+    Ok(Json(app.access.tokens(&caller).await?))
 }
 
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", request_body = IssueToken,
@@ -211,7 +206,7 @@ pub(super) async fn issue_token(
     Who(caller): Who,
     Body(b): Body<IssueToken>,
 ) -> Answer<NewToken> {
-    Ok(Json(app.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree, None).await?))
+    Ok(Json(app.access.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree, None).await?))
 }
 
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", params(("id" = String, Path)),
@@ -221,6 +216,6 @@ pub(super) async fn revoke_token(
     Who(caller): Who,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Rejection> {
-    app.submit(&caller, Command::RevokeToken { id }).await?;
+    app.access.revoke_token(&caller, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -48,7 +48,7 @@ pub(super) async fn show_terminal(
     Path(name): Path<String>,
     Query(q): Query<TerminalQuery>,
 ) -> Result<impl IntoResponse, Rejection> {
-    let watching = app.watch_terminal(&caller, &name, q.after).await?;
+    let watching = app.agents.watch_terminal(&caller, &name, q.after).await?;
     let position = watching.output.position();
     let token = bearer(&headers).unwrap_or_default().to_owned();
     let doubt = tokio::time::interval_at(tokio::time::Instant::now() + DOUBT, DOUBT);
@@ -78,7 +78,7 @@ pub(super) async fn type_keys(
     Path(name): Path<String>,
     Bytes(keys): Bytes<MOST_KEYS>,
 ) -> Result<StatusCode, Rejection> {
-    app.type_keys(&caller, &name, &keys).await?;
+    app.agents.type_keys(&caller, &name, &keys).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -91,7 +91,7 @@ pub(super) async fn resize_terminal(
     Path(name): Path<String>,
     Body(b): Body<TerminalSize>,
 ) -> Result<StatusCode, Rejection> {
-    app.resize_terminal(&caller, &name, b.columns, b.rows)?;
+    app.agents.resize_terminal(&caller, &name, b.columns, b.rows)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -129,7 +129,7 @@ impl Reader {
                 },
                 () = self.shutdown.begun() => return None,
                 _ = self.doubt.tick() => {
-                    self.app.identify(&self.token, Door::Api).await.ok()?;
+                    self.app.access.identify(&self.token, Door::Api).await.ok()?;
                 }
             }
         }

@@ -21,7 +21,7 @@ pub(super) async fn call_tool(
     Path(name): Path<String>,
     Body(arguments): Body<Map<String, Value>>,
 ) -> Result<Json<ToolAnswer>, Rejection> {
-    Ok(Json(app.call_tool(&caller, &name, arguments).await?))
+    Ok(Json(app.tools.call_tool(&caller, &name, arguments).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -39,6 +39,6 @@ pub(super) async fn read_resource(
     Who(caller): Who,
     Query(q): Query<ResourceQuery>,
 ) -> Result<Json<ResourceView>, Rejection> {
-    let text = app.read_resource(&caller, &q.uri).await?;
+    let text = app.tools.read_resource(&caller, &q.uri).await?;
     Ok(Json(ResourceView { uri: q.uri, text }))
 }

@@ -42,8 +42,8 @@ pub(super) async fn list_worktrees(
     Who(caller): Who,
     Query(which): Query<Which>,
 ) -> Answer<Vec<WorktreeView>> {
-    let choice = app.choice(&caller, which.into()).await?;
-    Ok(Json(app.worktrees(&caller, &choice).await?))
+    let choice = app.access.choice(&caller, which.into()).await?;
+    Ok(Json(app.worktrees.worktrees(&caller, &choice).await?))
 }
 
 #[utoipa::path(post, path = "/api/worktrees", tag = "worktrees", params(Which), request_body = NewWorktree,
@@ -64,7 +64,11 @@ pub(super) async fn create_worktree(
         lfs_pointers: b.lfs_pointers,
     };
     // On a task of its own: whoever asked may hang up, what was begun is finished.
-    spawned(async move { app.create_worktree(&caller, &which.into(), wanted).await }).await
+    spawned(async move {
+        let project = app.registration.project_for_new(&caller, &which.into()).await?;
+        app.worktrees.create_worktree(&caller, &project, wanted).await
+    })
+    .await
 }
 
 #[utoipa::path(get, path = "/api/worktrees/{name}", tag = "worktrees", params(("name" = String, Path), Which),
@@ -75,7 +79,7 @@ pub(super) async fn show_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<WorktreeView> {
-    Ok(Json(app.show_worktree(&app.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.worktrees.show_worktree(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// Removes it. What is not committed, and what is not in MAIN, is kept and can be restored.
@@ -87,7 +91,7 @@ pub(super) async fn remove_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<WorktreeView> {
-    spawned(async move { app.remove_worktree(&caller, &which.into(), &name).await }).await
+    spawned(async move { app.worktrees.remove_worktree(&caller, &which.into(), &name).await }).await
 }
 
 /// Brings new commits out and MAIN's newest in.
@@ -99,8 +103,8 @@ pub(super) async fn sync_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<SyncView> {
-    let choice = app.choice(&caller, which.into()).await?;
-    spawned(async move { app.sync_worktree(&choice, &name).await }).await
+    let choice = app.access.choice(&caller, which.into()).await?;
+    spawned(async move { app.worktrees.sync_worktree(&choice, &name).await }).await
 }
 
 #[utoipa::path(post, path = "/api/worktrees/{name}/restore", tag = "worktrees", params(("name" = String, Path), Which),
@@ -112,7 +116,7 @@ pub(super) async fn restore_worktree(
     Query(which): Query<Which>,
     Body(b): Body<Restore>,
 ) -> Answer<WorktreeView> {
-    spawned(async move { app.restore_worktree(&caller, &which.into(), &name, b.number).await }).await
+    spawned(async move { app.worktrees.restore_worktree(&caller, &which.into(), &name, b.number).await }).await
 }
 
 /// How to run something inside of it, on this machine.
@@ -124,7 +128,7 @@ pub(super) async fn enter_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<EnterView> {
-    Ok(Json(app.enter_worktree(&app.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.worktrees.enter_worktree(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// What it has that MAIN has not, newest first.
@@ -136,7 +140,7 @@ pub(super) async fn worktree_commits(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<Vec<CommitView>> {
-    Ok(Json(app.commits(&app.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.review.commits(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// What was said about lines of its changes.
@@ -148,7 +152,7 @@ pub(super) async fn list_comments(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<Vec<CommentView>> {
-    Ok(Json(app.comments(&app.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.review.comments(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or else
@@ -164,7 +168,7 @@ pub(super) async fn comment(
 ) -> Answer<CommentView> {
     let NewComment { file, line, side, text, quote } = b;
     let saying = Saying { file, line, side: side.unwrap_or(Side::New), text, quote };
-    Ok(Json(app.comment(&caller, &which.into(), &name, saying).await?))
+    Ok(Json(app.review.comment(&caller, &which.into(), &name, saying).await?))
 }
 
 /// Looks whether anything was committed inside.
@@ -176,8 +180,8 @@ pub(super) async fn mirror_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Result<StatusCode, Rejection> {
-    let choice = app.choice(&caller, which.into()).await?;
-    spawned(async move { app.mirror_worktree(&choice, &name).await }).await.map(|_| StatusCode::NO_CONTENT)
+    let choice = app.access.choice(&caller, which.into()).await?;
+    spawned(async move { app.worktrees.mirror_worktree(&choice, &name).await }).await.map(|_| StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -200,13 +204,13 @@ pub(super) async fn setup_log(
     Path(name): Path<String>,
     Query(q): Query<LogQuery>,
 ) -> Result<Vec<u8>, Rejection> {
-    let choice = app.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(app.setup_log(&choice, &name, q.after).await?)
+    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
+    Ok(app.worktrees.setup_log(&choice, &name, q.after).await?)
 }
 
 #[utoipa::path(get, path = "/api/archives", tag = "worktrees", params(Which), responses((status = 200, body = Vec<ArchiveView>)))]
 pub(super) async fn archives(State(app): State<Arc<App>>, Query(which): Query<Which>) -> Answer<Vec<ArchiveView>> {
-    Ok(Json(app.archives(&which.into()).await?))
+    Ok(Json(app.worktrees.archives(&which.into()).await?))
 }
 
 /// Deletes what was kept of a removed worktree.
@@ -217,7 +221,7 @@ pub(super) async fn drop_archive(
     Who(caller): Who,
     Path(number): Path<u64>,
 ) -> Result<StatusCode, Rejection> {
-    app.drop_archive(&caller, number).await?;
+    app.worktrees.drop_archive(&caller, number).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -225,7 +229,7 @@ pub(super) async fn drop_archive(
 #[utoipa::path(get, path = "/api/projects/{name}/commands", tag = "projects", params(("name" = String, Path)),
     responses((status = 200, body = CommandsView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn commands(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer<CommandsView> {
-    Ok(Json(app.project_commands(&name).await?))
+    Ok(Json(app.worktrees.project_commands(&name).await?))
 }
 
 /// Lets them run, as long as they stay as they are.
@@ -237,20 +241,20 @@ pub(super) async fn approve(
     Path(name): Path<String>,
     Body(b): Body<Approve>,
 ) -> Answer<CommandsView> {
-    Ok(Json(app.approve_commands(&caller, &name, &b.sha256).await?))
+    Ok(Json(app.worktrees.approve_commands(&caller, &name, &b.sha256).await?))
 }
 
 /// Looks for what is wrong.
 #[utoipa::path(get, path = "/api/doctor", tag = "daemon", responses((status = 200, body = Vec<Finding>)))]
 pub(super) async fn doctor(State(app): State<Arc<App>>) -> Answer<Vec<Finding>> {
-    Ok(Json(app.doctor(false).await?))
+    Ok(Json(app.overview.doctor(false).await?))
 }
 
 /// Looks for what is wrong, and mends it where that is safe.
 #[utoipa::path(post, path = "/api/doctor", tag = "daemon", responses((status = 200, body = Vec<Finding>)))]
 pub(super) async fn mend(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<Finding>> {
     flower_engine::require_operator(&caller, "mend things")?;
-    Ok(Json(app.doctor(true).await?))
+    Ok(Json(app.overview.doctor(true).await?))
 }
 
 pub(super) async fn spawned<T: Send + 'static>(

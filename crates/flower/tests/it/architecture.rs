@@ -27,15 +27,19 @@ fn only_one_function_moves_main() {
         files.map(|file| file.strip_prefix(&source).expect("below src").to_owned()).collect()
     };
     let holding = |sign: &str| holding_in("flower-engine", sign);
-    assert_eq!(holding("MainBranch"), [Path::new("main_branch/moving.rs")]);
+    assert_eq!(holding("MainBranch"), [Path::new("merge_queue/main_branch/update.rs")]);
     for other in ["flower", "flower-store", "flower-jail", "flower-contract", "flower-core"] {
         assert_eq!(holding_in(other, "MainBranch::"), [""; 0].map(PathBuf::from), "{other}");
     }
     // The only refs that `Repo` can name when it writes.
     assert_eq!(holding_in("flower-git", "\"update-ref\""), ["main_branch.rs", "refs.rs"].map(PathBuf::from));
     assert_eq!(holding_in("flower-git", "[\"refs/flower/\", \"refs/heads/flower/\"]"), [Path::new("ids.rs")]);
-    assert_eq!(holding("VerifiedCommit { commit"), [Path::new("landing/checks.rs")], "only the checks make one");
-    assert_eq!(holding("MainTurn { project"), [Path::new("main_branch/moving.rs")], "only who has the lock");
+    assert_eq!(holding("VerifiedCommit { commit"), [Path::new("merge_queue/checks.rs")], "only the checks make one");
+    assert_eq!(
+        holding("MainLock { project"),
+        [Path::new("merge_queue/main_branch/update.rs")],
+        "only who has the lock"
+    );
     for sign in ["reset --hard", "\"merge\", \"--ff", "\"branch\", \"-f\"", "\"checkout\", \"-B\""] {
         for folder in ["flower-engine", "flower-git"] {
             assert_eq!(holding_in(folder, sign), [""; 0].map(PathBuf::from), "{sign}");

@@ -9,9 +9,9 @@ use flower_contract::view::ToolAnswer;
 use flower_core::policy::Read;
 use flower_core::{Caller, Door, Recorded};
 use flower_engine::App;
-use flower_engine::identity::unauthorized;
+use flower_engine::access::identity::unauthorized;
+use flower_engine::log::trace::Window;
 use flower_engine::tools::touched;
-use flower_engine::trace::Window;
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) struct Local {
 impl Local {
     /// What changes from now on, until the daemon ends or the token is revoked.
     pub(super) fn changes_for(&self, token: String) -> Changes {
-        let live = self.app.store.live();
+        let live = self.app.log.live();
         let (bell, at) = (live.subscribe(), live.head());
         let reader = Reader { app: self.app.clone(), shutdown: self.shutdown.clone(), bell, token, at };
         Box::pin(stream::unfold(reader, |mut reader| async move { Some((reader.next().await?, reader)) }))
@@ -38,11 +38,11 @@ impl Local {
 
 impl Backend for Local {
     async fn call(&self, from: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {
-        self.app.call_tool(&caller(from)?, tool, arguments).await
+        self.app.tools.call_tool(&caller(from)?, tool, arguments).await
     }
 
     async fn read(&self, from: &Extensions, uri: &str) -> Result<String, Problem> {
-        self.app.read_resource(&caller(from)?, uri).await
+        self.app.tools.read_resource(&caller(from)?, uri).await
     }
 
     async fn changes(&self, from: &Extensions) -> Result<Changes, Problem> {
@@ -71,14 +71,14 @@ struct Reader {
 impl Reader {
     /// The resources among what events touch that the owner of the token may read; nothing once the token is revoked.
     async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
-        let caller = self.app.identify(&self.token, Door::Mcp).await.ok()?;
-        let rights = self.app.reader(&caller).await.ok()?;
+        let caller = self.app.access.identify(&self.token, Door::Mcp).await.ok()?;
+        let rights = self.app.access.reader(&caller).await.ok()?;
         let Some(project) = rights.bounds() else {
             return Some(seen.iter().flat_map(|(_, stream, brief)| touched(stream, *brief)).collect());
         };
         let mut changed = BTreeSet::new();
         let ours = match (project, seen.first(), seen.last()) {
-            (Some(project), Some(first), Some(last)) => self.app.events_of(project, first.0, last.0).await.ok()?,
+            (Some(project), Some(first), Some(last)) => self.app.log.events_of(project, first.0, last.0).await.ok()?,
             _ => BTreeSet::new(),
         };
         for (seq, stream, brief) in seen {
@@ -98,18 +98,18 @@ impl Reader {
                 self.at = event.seq;
                 seen.push((event.seq, event.stream.clone(), event.brief));
             };
-            match self.app.store.live().after(after, BATCH) {
+            match self.app.log.live().after(after, BATCH) {
                 Some(events) => events.iter().for_each(|event| see(&event.recorded)),
                 None => {
                     let window = Window { after: Some(after), limit: Some(BATCH as u64), ..Window::default() };
-                    self.app.events(window).await.ok()?.iter().for_each(&mut see);
+                    self.app.log.events(window).await.ok()?.iter().for_each(&mut see);
                 }
             }
             let changed = if seen.is_empty() { BTreeSet::new() } else { self.readable(&seen).await? };
             if !changed.is_empty() {
                 return Some(changed);
             }
-            if self.at < self.app.store.live().head() {
+            if self.at < self.app.log.live().head() {
                 continue;
             }
             tokio::select! {

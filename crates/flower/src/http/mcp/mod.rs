@@ -17,7 +17,7 @@ use axum::routing::{MethodRouter, any};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::chain::sha256;
 use flower_engine::App;
-use flower_engine::identity::unauthorized;
+use flower_engine::access::identity::unauthorized;
 use futures_util::StreamExt;
 use held::Held;
 use http_body_util::Full;

@@ -87,7 +87,7 @@ fn a_thousand_wrong_tokens_are_401_and_slow_and_the_right_one_is_not() {
     assert!(held_back > 100, "only {held_back} of 1,000 were held back");
     assert_eq!(flower.events(), before);
     // How long a comparison takes cannot be measured here; that it is the constant-time one can be read.
-    let source = include_str!("../../../../flower-engine/src/identity.rs");
+    let source = include_str!("../../../../flower-engine/src/access/identity.rs");
     assert!(source.contains("token.as_bytes().ct_eq(self.operator_token.as_bytes())"), "another comparison?");
     assert!(!source.contains("== self.operator_token"), "a comparison that tells how much of the token is right");
 }

@@ -1,0 +1,36 @@
+//! Who a caller is, and what it may read: tokens, browser sessions, read rights.
+
+pub mod identity;
+pub mod rights;
+pub mod sessions;
+mod tokens;
+
+use crate::Setup;
+use flower_store::Store;
+use identity::{Failures, Refused};
+use sessions::Sessions;
+
+pub struct Access {
+    store: Store,
+    /// The name of the operator in the trace.
+    operator: String,
+    operator_token: String,
+    url: String,
+    sessions: Sessions,
+    refused: Refused,
+    pub failures: Failures,
+}
+
+impl Access {
+    pub(crate) fn new(setup: &Setup) -> Access {
+        Access {
+            store: setup.store.clone(),
+            operator: setup.operator.clone(),
+            operator_token: setup.operator_token.clone(),
+            url: setup.url.clone(),
+            sessions: Sessions::load(&setup.home),
+            refused: Refused::default(),
+            failures: Failures::default(),
+        }
+    }
+}

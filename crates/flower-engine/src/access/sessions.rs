@@ -1,0 +1,97 @@
+//! Browser sessions: a one-time code from the command line is traded for a token that lives in the page's own storage.
+
+use crate::home::{Home, random_hex, write_private};
+use crate::{Access, require_operator};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{OpenLink, Session};
+use flower_core::Caller;
+use flower_core::chain::sha256;
+use serde::{Deserialize, Serialize};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const CODE_LIFE: Duration = Duration::from_secs(600);
+const MOST_CODES: usize = 100;
+/// The oldest session goes when one more comes.
+const MOST_SESSIONS: usize = 50;
+
+/// Hashes of what is in force. Sessions survive a restart of the daemon, codes do not.
+#[derive(Debug)]
+pub struct Sessions {
+    home: Home,
+    codes: Mutex<Vec<(String, Instant)>>,
+    sessions: Mutex<Vec<Stored>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Stored {
+    sha256: String,
+    at: String,
+}
+
+impl Sessions {
+    pub fn load(home: &Home) -> Sessions {
+        let text = std::fs::read_to_string(home.sessions()).unwrap_or_default();
+        // A damaged file means that browsers ask for a new link, nothing worse.
+        let sessions = serde_json::from_str(&text).unwrap_or_default();
+        Sessions { home: home.clone(), codes: Mutex::default(), sessions: Mutex::new(sessions) }
+    }
+
+    pub fn knows(&self, hash: &str) -> bool {
+        self.sessions.lock().expect("no panic while held").iter().any(|session| session.sha256 == hash)
+    }
+
+    fn new_code(&self) -> String {
+        let code = random_hex();
+        let mut codes = self.codes.lock().expect("no panic while held");
+        codes.retain(|(_, made)| made.elapsed() < CODE_LIFE);
+        if codes.len() >= MOST_CODES {
+            codes.remove(0);
+        }
+        codes.push((sha256(code.as_bytes()), Instant::now()));
+        code
+    }
+
+    /// Whether the code was in force; afterwards it is not.
+    fn use_code(&self, code: &str) -> bool {
+        let hash = sha256(code.as_bytes());
+        let mut codes = self.codes.lock().expect("no panic while held");
+        codes.retain(|(_, made)| made.elapsed() < CODE_LIFE);
+        let before = codes.len();
+        codes.retain(|(known, _)| *known != hash);
+        codes.len() < before
+    }
+
+    fn add(&self, token: &str) -> Result<(), Problem> {
+        let mut sessions = self.sessions.lock().expect("no panic while held");
+        sessions.push(Stored { sha256: sha256(token.as_bytes()), at: crate::now() });
+        if sessions.len() > MOST_SESSIONS {
+            sessions.remove(0);
+        }
+        let text = serde_json::to_string(&*sessions).expect("plain data");
+        let path = self.home.sessions();
+        write_private(&path, &text).map_err(|error| self.home.problem(&path, &error))
+    }
+}
+
+impl Access {
+    /// An address that opens bloom with a session, once. The code stands behind `#`, so it is never sent by itself.
+    pub fn open_link(&self, caller: &Caller) -> Result<OpenLink, Problem> {
+        require_operator(caller, "open the page as the operator")?;
+        Ok(OpenLink { open_url: format!("{}/#open={}", self.url, self.sessions.new_code()) })
+    }
+
+    /// Trades a one-time code for a session token.
+    pub fn begin_session(&self, code: &str) -> Result<Session, Problem> {
+        if !self.sessions.use_code(code) {
+            return Err(Problem::new(
+                ProblemKind::Unauthorized,
+                "that link was used already, or is too old",
+                "run `flower up` for a new one",
+            ));
+        }
+        let token = random_hex();
+        self.sessions.add(&token)?;
+        Ok(Session { token })
+    }
+}

@@ -1,0 +1,72 @@
+//! Scratchpads.
+
+use crate::{Briefs, PAGE};
+use flower_contract::error::Problem;
+use flower_contract::view::ScratchpadView;
+use flower_core::policy::Read;
+use flower_core::{Caller, Command, Refusal};
+use flower_store::StoreError;
+use flower_store::tables::{self, Pad};
+
+impl Briefs {
+    pub async fn scratchpads(
+        &self,
+        caller: &Caller,
+        brief: Option<u64>,
+        after: u64,
+        limit: Option<u64>,
+    ) -> Result<Vec<ScratchpadView>, Problem> {
+        let reader = self.access.reader(caller).await?;
+        // A caller that cannot read all of them means those of its own brief.
+        let brief = if reader.may(Read::Brief { number: None }) { brief } else { brief.or(caller.brief) };
+        reader.require(Read::Brief { number: brief })?;
+        let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
+        let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, after, limit)).await?;
+        Ok(pads.into_iter().map(view).collect())
+    }
+
+    pub async fn create_scratchpad(
+        &self,
+        caller: &Caller,
+        title: String,
+        brief: Option<u64>,
+        text: Option<String>,
+    ) -> Result<ScratchpadView, Problem> {
+        let events = self.store.execute(caller, Command::CreateScratchpad { title, brief, text }).await?;
+        let number = events.iter().find_map(|event| event.stream.strip_prefix("scratchpad/")?.parse().ok());
+        self.scratchpad(number.ok_or_else(|| Problem::bug("a scratchpad without a number"))?).await
+    }
+
+    /// Replaces the text of version `base`, or appends to the newest.
+    pub async fn write_scratchpad(
+        &self,
+        caller: &Caller,
+        number: u64,
+        text: String,
+        append: bool,
+        base: Option<u64>,
+    ) -> Result<ScratchpadView, Problem> {
+        self.store.execute(caller, Command::WriteScratchpad { number, text, append, base }).await?;
+        self.scratchpad(number).await
+    }
+
+    pub async fn scratchpad(&self, number: u64) -> Result<ScratchpadView, Problem> {
+        let pad = self.store.read(move |conn| {
+            tables::scratchpad(conn, number)?.ok_or(StoreError::Refused(Refusal::NoScratchpad { number }))
+        });
+        Ok(view(pad.await?))
+    }
+}
+
+fn view(pad: Pad) -> ScratchpadView {
+    ScratchpadView {
+        number: pad.number,
+        title: pad.title,
+        brief: pad.brief,
+        version: pad.version,
+        by: pad.by,
+        created_at: pad.created_at,
+        updated_at: pad.updated_at,
+        text: pad.text,
+    }
+}

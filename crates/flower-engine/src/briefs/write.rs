@@ -1,0 +1,112 @@
+//! Writing briefs: one use case for each change, the same for every door.
+
+use crate::Briefs;
+use flower_contract::error::Problem;
+use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, Plan, Refine, SetStatus};
+use flower_contract::view::BriefView;
+use flower_core::command::BriefChanges;
+use flower_core::event::Image;
+use flower_core::{BriefKind, Caller, Command, Event, Recorded};
+
+impl Briefs {
+    /// Makes a brief in a project that the door has found.
+    pub async fn create(&self, caller: &Caller, project: String, new: NewBrief) -> Result<BriefView, Problem> {
+        let command = Command::CreateBrief {
+            title: new.title,
+            kind: new.kind.unwrap_or(BriefKind::Feature),
+            spec: new.spec,
+            projects: vec![project],
+            epic: new.epic,
+            needs: new.needs,
+            auto_dispatch: new.auto_dispatch,
+            design_loop: new.design_loop,
+        };
+        let events = self.store.execute(caller, command).await?;
+        let number = events.first().and_then(|event| event.brief);
+        self.show_brief(number.ok_or_else(|| Problem::bug("a brief without a number"))?).await
+    }
+
+    pub async fn edit(&self, caller: &Caller, brief: u64, edit: EditBrief) -> Result<BriefView, Problem> {
+        let changes = BriefChanges {
+            title: edit.title,
+            kind: edit.kind,
+            epic: edit.epic.map(|epic| (epic != 0).then_some(epic)),
+            auto_dispatch: edit.auto_dispatch,
+            design_loop: edit.design_loop,
+            add_projects: edit.add_projects,
+            drop_projects: edit.drop_projects,
+        };
+        self.change(caller, brief, Command::EditBrief { brief, changes }).await
+    }
+
+    pub async fn propose_plan(&self, caller: &Caller, brief: u64, plan: Plan) -> Result<BriefView, Problem> {
+        self.change(caller, brief, Command::ProposePlan { brief, markdown: plan.markdown }).await
+    }
+
+    /// Accepts the plan or the result that waits for it.
+    pub async fn accept(&self, caller: &Caller, brief: u64, accept: Accept) -> Result<BriefView, Problem> {
+        self.change(caller, brief, Command::Accept { brief, version: accept.version }).await
+    }
+
+    pub async fn refine(&self, caller: &Caller, brief: u64, refine: Refine) -> Result<BriefView, Problem> {
+        let Refine { markdown, base, why } = refine;
+        self.change(caller, brief, Command::Refine { brief, markdown, base, why }).await
+    }
+
+    pub async fn set_status(&self, caller: &Caller, brief: u64, set: SetStatus) -> Result<BriefView, Problem> {
+        let command = Command::SetStatus { brief, status: set.status.parse()?, why: set.why };
+        self.change(caller, brief, command).await
+    }
+
+    /// Adds a dependency, or drops one.
+    pub async fn change_needs(&self, caller: &Caller, brief: u64, needs: Needs) -> Result<BriefView, Problem> {
+        let command = match needs.drop {
+            true => Command::DropNeed { brief, needs: needs.needs },
+            false => Command::AddNeed { brief, needs: needs.needs },
+        };
+        self.change(caller, brief, command).await
+    }
+
+    pub async fn add_link(&self, caller: &Caller, brief: u64, link: NewLink) -> Result<BriefView, Problem> {
+        let command = Command::AddLink { brief, kind: link.kind.parse()?, target: link.target, label: link.label };
+        self.change(caller, brief, command).await
+    }
+
+    /// Adds a note or, with `comment`, a comment, and returns its event.
+    pub async fn add_note(
+        &self,
+        caller: &Caller,
+        brief: u64,
+        text: String,
+        comment: bool,
+        images: Vec<Image>,
+    ) -> Result<Recorded, Problem> {
+        self.record(caller, Command::AddNote { brief, text, comment, images }).await
+    }
+
+    /// Asks a question, and returns its event and its number.
+    pub async fn ask(&self, caller: &Caller, brief: u64, text: String) -> Result<(Recorded, u64), Problem> {
+        let asked = self.record(caller, Command::Ask { brief, text }).await?;
+        match asked.event() {
+            Ok(Event::QuestionAsked(question)) => Ok((asked, question.question)),
+            _ => Err(Problem::bug("a question without a number")),
+        }
+    }
+
+    /// Answers a question, and returns the event.
+    pub async fn answer(&self, caller: &Caller, brief: u64, question: u64, text: String) -> Result<Recorded, Problem> {
+        self.record(caller, Command::Answer { brief, question, text }).await
+    }
+
+    /// Submits a command that changes a brief, and shows the brief afterwards.
+    async fn change(&self, caller: &Caller, brief: u64, command: Command) -> Result<BriefView, Problem> {
+        self.store.execute(caller, command).await?;
+        self.show_brief(brief).await
+    }
+
+    /// Submits a command, and returns the event that it is about: joining as a participant comes before it.
+    async fn record(&self, caller: &Caller, command: Command) -> Result<Recorded, Problem> {
+        let events = self.store.execute(caller, command).await?;
+        events.into_iter().next_back().ok_or_else(|| Problem::bug("a command without an event"))
+    }
+}

@@ -1,0 +1,256 @@
+//! MAIN: where it should be, where it is, and what is done about a difference.
+
+pub(crate) mod checkout;
+mod history;
+pub(crate) mod hook;
+mod recovery;
+mod update;
+mod upstream;
+mod verify;
+mod watch;
+
+pub(crate) use update::{MainLock, Moved, Since, Target};
+pub use watch::Watch;
+
+use crate::MergeQueue;
+use crate::projects::ProjectChoice;
+use crate::settings::Objects;
+use crate::worktrees::facts::SettingsProblem;
+use crate::worktrees::observe::READS_EVERYTHING;
+use flower_contract::error::Problem;
+use flower_contract::view::{AlarmView, MainSummary, MainView, PushView};
+use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
+use flower_core::policy::{self, Right};
+use flower_core::{Caller, Command, Main};
+use flower_git::repository::Repository;
+use flower_git::{CommitId, RefName, Repo};
+use std::fs;
+use std::time::Duration;
+
+/// A status of a very large checkout.
+const STATUS: Duration = Duration::from_secs(5 * 60);
+
+/// MAIN as it is in this moment.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Where its branch is, if there is one.
+    pub(crate) tip: Option<CommitId>,
+    /// The branch that is checked out.
+    pub(crate) head: Option<String>,
+    /// Files that are not as the branch has them.
+    pub(crate) dirty: Vec<String>,
+}
+
+impl Seen {
+    pub(crate) async fn look(repository: &Repository, branch: &str) -> Result<Seen, Problem> {
+        let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
+        let for_status = repo.clone().with_deadline(STATUS);
+        let (paths, tip) = tokio::join!(for_status.uncommitted(), repo.tip(&branch));
+        let dirty = paths?.iter().take(MOST_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
+        Ok(Seen { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
+    }
+
+    /// What is wrong, if anything, with the evidence in words.
+    pub(crate) fn alarm(&self, main: &Main) -> Option<(Alarm, String)> {
+        let branch = &main.branch;
+        match &self.tip {
+            None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
+            Some(tip) if tip.as_str() != main.tip => {
+                let from = main.tip.get(..12).unwrap_or(&main.tip);
+                let text = format!("somebody moved MAIN's branch from {from} to {}", tip.short());
+                return Some((Alarm::Moved, text));
+            }
+            Some(_) => {}
+        }
+        if self.head.as_ref() != Some(branch) {
+            let on = self.head.as_ref().map_or_else(|| "no branch".to_owned(), |head| format!("`{head}`"));
+            return Some((Alarm::Detached, format!("MAIN's checkout is on {on}, not on `{branch}`")));
+        }
+        match self.dirty.as_slice() {
+            [] => None,
+            [one] => Some((Alarm::Dirty, format!("`{one}` was changed in MAIN by hand"))),
+            [one, rest @ ..] => {
+                let more = if rest.len() >= MOST_FILES { "many".to_owned() } else { rest.len().to_string() };
+                Some((Alarm::Dirty, format!("`{one}` and {more} more were changed in MAIN by hand")))
+            }
+        }
+    }
+}
+
+/// The way out of an alarm.
+pub(crate) fn way_out(what: Alarm) -> &'static str {
+    match what {
+        Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
+        Alarm::Moved => {
+            "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
+        }
+        Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
+    }
+}
+
+impl MergeQueue {
+    /// Records where MAIN is now, if the log does not have it yet, and installs the hooks.
+    pub(crate) async fn record_main(&self, project: &str) -> Result<(), Problem> {
+        if self.worktrees.recorded_main(project).await?.is_some() {
+            return Ok(());
+        }
+        let main = self.worktrees.main_of(project).await?;
+        let step = Step::Record { branch: main.branch.clone(), tip: main.tip };
+        self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
+        // Registration could not install them in a repository without commits.
+        if let Err(problem) = hook::put_up(&self.worktrees.repository(project).await?, &main.branch) {
+            tracing::warn!("{project}: {}", problem.message);
+        }
+        Ok(())
+    }
+
+    /// What is wrong with MAIN's `flower.toml`, found out once for each tip.
+    pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
+        if let Some((known, problem)) = self.settings.lock().expect("no panic while held").get(project)
+            && known == tip
+        {
+            return problem.clone();
+        }
+        // A repository that cannot be read is told of elsewhere.
+        let problem = self.worktrees.facts_of(project).await.ok()?.settings_problem;
+        let mut known = self.settings.lock().expect("no panic while held");
+        known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
+        problem
+    }
+
+    /// Looks at MAIN now, and raises or ends an alarm.
+    pub(crate) async fn check_main(&self, lock: &MainLock) -> Result<(Main, Seen), Problem> {
+        self.record_main(&lock.project).await?;
+        let main = self.worktrees.main_of(&lock.project).await?;
+        let seen = Seen::look(&lock.repository, &main.branch).await?;
+        // What a crash left is put right at the next start; it is nobody's doing.
+        if self.is_moving(&lock.project) {
+            return Ok((main, seen));
+        }
+        let step = match (seen.alarm(&main), &main.alarm) {
+            (Some((what, text)), _) => {
+                let found = if what == Alarm::Dirty { None } else { seen.tip.clone().map(String::from) };
+                Step::Alarm { what, found, text, files: seen.dirty.clone() }
+            }
+            // What was only edited, and is as before, needs nobody. A branch that moved does.
+            (None, Some(raised)) if matches!(raised.what, Alarm::Dirty | Alarm::Detached) => {
+                Step::Settle { how: Settlement::Undone, tip: main.tip.clone(), worktree: None }
+            }
+            (None, _) => return Ok((main, seen)),
+        };
+        self.store.execute(&Caller::system(), Command::Main { project: lock.project.clone(), step }).await?;
+        self.wake();
+        Ok((self.worktrees.main_of(&lock.project).await?, seen))
+    }
+
+    /// MAIN, looked at live.
+    pub async fn main_view(&self, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        let project = self.projects.require_project(choice).await?;
+        let lock = self.lock_main(&project).await?;
+        let (main, seen) = self.check_main(&lock).await?;
+        self.view_main(&lock, main, seen).await
+    }
+
+    async fn view_main(&self, lock: &MainLock, main: Main, seen: Seen) -> Result<MainView, Problem> {
+        let state = self.state_of(&lock.project, &main);
+        let protection = self.worktrees.protection().await;
+        let mut notes = Vec::new();
+        if let Ok(facts) = self.worktrees.facts_of(&lock.project).await {
+            match facts.settings_problem {
+                Some(problem) => notes.push(problem.in_words()),
+                None if facts.settings.checks.0.is_empty() => notes
+                    .push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned()),
+                None => {}
+            }
+            if facts.settings.worktree.objects == Objects::All {
+                notes.push(format!("{READS_EVERYTHING}: flower.toml says `objects = \"all\"`"));
+            }
+        }
+        notes.extend(self.worktrees.lending_note(&lock.project));
+        let fence = hook::state(&lock.repository);
+        notes.extend(fence.note());
+        Ok(MainView {
+            project: lock.project.clone(),
+            branch: main.branch,
+            tip: seen.tip.map(String::from),
+            recorded_tip: main.tip,
+            state: state.to_owned(),
+            reason: main.alarm.as_ref().map(|alarm| alarm.text.clone()).or_else(|| main.frozen.clone()),
+            protection: if protection.missing.is_empty() { "kernel" } else { "watched" }.to_owned(),
+            hook: fence.word().to_owned(),
+            served: "in_place".to_owned(),
+            since: main.since,
+            alarm: main.alarm.map(|alarm| AlarmView {
+                next: way_out(alarm.what).to_owned(),
+                what: alarm.what,
+                text: alarm.text,
+                files: alarm.files,
+                at: alarm.at,
+            }),
+            frozen: main.frozen,
+            push: main.push.map(|push| PushView {
+                remote: push.remote,
+                commit: push.commit,
+                failure: push.failure,
+                at: push.at,
+            }),
+            notes,
+        })
+    }
+
+    fn state_of(&self, project: &str, main: &Main) -> &'static str {
+        match (&main.alarm, &main.frozen) {
+            (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
+            (Some(_), _) => "moved",
+            (None, Some(_)) => "frozen",
+            (None, None) if self.is_moving(project) => "unknown",
+            (None, None) => "stable",
+        }
+    }
+
+    /// MAIN as the log has it, at a glance: no git is asked.
+    pub(crate) fn summary_of(&self, project: &str, main: Main) -> MainSummary {
+        let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
+        MainSummary {
+            state: self.state_of(project, &main).to_owned(),
+            next: main.alarm.as_ref().map(|alarm| way_out(alarm.what).to_owned()).or(frozen),
+            reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
+            branch: main.branch,
+            recorded_tip: main.tip,
+            settings: None,
+        }
+    }
+
+    pub async fn freeze(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        why: Option<String>,
+    ) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
+        let project = self.projects.require_project(choice).await?;
+        self.record_main(&project).await?;
+        self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Freeze { why } }).await?;
+        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+    }
+
+    pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
+        policy::require_role(caller, Right::Own)?;
+        let project = self.projects.require_project(choice).await?;
+        self.record_main(&project).await?;
+        self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        self.wake();
+        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+    }
+}
+
+/// The folder of hooks that git uses here, unless somebody chose another.
+fn hooks(repository: &Repository) -> std::path::PathBuf {
+    repository.git_dir.join("hooks")
+}
+
+/// Reads a small file, if it is one.
+fn text_of(path: &std::path::Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    (found.is_file() && found.len() < 1 << 20).then(|| fs::read_to_string(path).ok()).flatten()
+}

@@ -1,0 +1,158 @@
+//! MAIN's remote: its commits come in through the queue like anybody's, and what has landed is pushed if that is wished.
+
+use crate::MergeQueue;
+use crate::own_refs::UPSTREAM;
+use crate::projects::ProjectChoice;
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{LandingView, PullView};
+use flower_core::landing::{self, Priority, Source};
+use flower_core::main_branch::Step;
+use flower_core::policy::{self, Right};
+use flower_core::{Caller, Command, Main};
+use flower_git::repository::Repository;
+use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
+use std::time::Duration;
+
+/// A remote that says nothing for so long is out of reach.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+impl MergeQueue {
+    /// Fetches MAIN's branch of its remote, and queues what is new there.
+    pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
+        let project = self.projects.require_project(choice).await?;
+        let repository = self.worktrees.repository(&project).await?;
+        let main = self.worktrees.main_of(&project).await?;
+        let remote = remote_of(&repository, &main.branch).await?.ok_or_else(|| {
+            Problem::new(
+                ProblemKind::Refused,
+                format!("MAIN of `{project}` has no remote"),
+                "add one: `git remote add origin ADDRESS`",
+            )
+        })?;
+        let commit = fetch(&repository, &remote, &main.branch).await?;
+        if Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(&main.tip)?).await? {
+            return Ok(PullView { remote, commit: commit.into(), landing: None });
+        }
+        let landing = self.queue_upstream(caller, &project, &remote, &main, &commit).await?;
+        Ok(PullView { remote, commit: commit.into(), landing: Some(landing) })
+    }
+
+    async fn queue_upstream(
+        &self,
+        caller: &Caller,
+        project: &str,
+        remote: &str,
+        main: &Main,
+        commit: &CommitId,
+    ) -> Result<LandingView, Problem> {
+        let request = landing::Request {
+            project: project.to_owned(),
+            source: Source::Upstream,
+            worktree: None,
+            worktree_number: None,
+            commit: commit.to_string(),
+            title: format!("Merge {remote}/{}", main.branch),
+            briefs: Vec::new(),
+            priority: Priority::High,
+            reverts: None,
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Pushes what has landed, where the project's settings say so and it is not there yet.
+    pub(crate) async fn push_landed(&self, project: &str) -> Result<(), Problem> {
+        let facts = self.worktrees.facts_of(project).await?;
+        let main = self.worktrees.main_of(project).await?;
+        let pushed = main.push.as_ref().is_some_and(|push| push.failure.is_none() && push.commit == main.tip);
+        if !facts.settings.land.push || pushed || main.alarm.is_some() {
+            return Ok(());
+        }
+        self.push(&Caller::system(), project, &main).await
+    }
+
+    /// Tries again what did not work.
+    pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Main, Problem> {
+        crate::require_operator(caller, "push MAIN")?;
+        let project = self.projects.require_project(choice).await?;
+        let main = self.worktrees.main_of(&project).await?;
+        self.push(caller, &project, &main).await?;
+        let main = self.worktrees.main_of(&project).await?;
+        match main.push.as_ref().and_then(|push| push.failure.clone()) {
+            None => Ok(main),
+            Some(why) => Err(Problem::new(ProblemKind::Refused, why, "`flower main` shows how it stands")),
+        }
+    }
+
+    async fn push(&self, caller: &Caller, project: &str, main: &Main) -> Result<(), Problem> {
+        let repository = self.worktrees.repository(project).await?;
+        let Some(remote) = remote_of(&repository, &main.branch).await? else {
+            let why = "MAIN has no remote; add one: `git remote add origin ADDRESS`".to_owned();
+            return self.note_push(project, "none", &main.tip, Some(why)).await;
+        };
+        let (repo, tip) = (Repo::main(&repository).with_deadline(DEADLINE), CommitId::parse(&main.tip)?);
+        let why = match repo.push(&remote, &tip, &main.branch).await {
+            Ok(Push::Done) => return self.note_push(project, &remote, &main.tip, None).await,
+            Ok(Push::Refused { is_behind, why }) => {
+                if is_behind {
+                    // Somebody else was there first: that comes in through the checks, and then all of it goes out.
+                    let commit = fetch(&repository, &remote, &main.branch).await?;
+                    if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
+                        let why = format!(
+                            "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
+                        );
+                        self.note_push(project, &remote, &main.tip, Some(why)).await?;
+                        let queued = self.queue_upstream(caller, project, &remote, main, &commit).await;
+                        return match queued {
+                            Err(problem) if problem.kind != ProblemKind::Conflict => Err(problem),
+                            _ => Ok(()),
+                        };
+                    }
+                }
+                why
+            }
+            Err(error) => error.to_string(),
+        };
+        self.note_push(project, &remote, &main.tip, Some(format!("{remote} did not take it: {why}"))).await
+    }
+
+    async fn note_push(&self, project: &str, remote: &str, commit: &str, why: Option<String>) -> Result<(), Problem> {
+        let (remote, commit) = (remote.to_owned(), commit.to_owned());
+        let step = match why {
+            None => Step::Pushed { remote, commit },
+            Some(why) => Step::PushFailed { remote, commit, why },
+        };
+        self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await.map(|_| ())
+    }
+}
+
+/// The remote that MAIN's branch follows; otherwise `origin`, or the only one there is.
+pub(super) async fn remote_of(repository: &Repository, branch: &str) -> Result<Option<String>, Problem> {
+    let repo = Repo::main(repository);
+    if let Some(named) = repo.remote_of(branch).await? {
+        return Ok(Some(named));
+    }
+    let all = repo.remotes().await?;
+    let only = all.first().filter(|_| all.len() == 1);
+    Ok(all.iter().find(|name| *name == "origin").or(only).cloned())
+}
+
+async fn fetch(repository: &Repository, remote: &str, branch: &str) -> Result<CommitId, Problem> {
+    let kept = OwnRef::parse(&format!("{UPSTREAM}/{branch}"))?;
+    let repo = Repo::main(repository);
+    let fetched = repo.clone().with_deadline(DEADLINE).fetch(remote, branch, &kept).await;
+    fetched.map_err(|error| match error {
+        GitError::Deadline { seconds, .. } => Problem::new(
+            ProblemKind::Timeout,
+            format!("{remote} did not answer within {seconds} seconds"),
+            "is it within reach? try `git fetch` by hand",
+        ),
+        GitError::Failed { stderr, .. } => Problem::new(
+            ProblemKind::Refused,
+            format!("{remote} gives nothing: {stderr}"),
+            "try `git fetch` by hand, and mend the remote or your login",
+        ),
+        other => other.into(),
+    })?;
+    repo.tip(&kept).await?.ok_or_else(|| Problem::bug("git fetched a branch which is not there"))
+}

@@ -1,0 +1,502 @@
+//! Landing: how work reaches MAIN. One queue for each project; whatever lands was merged away from MAIN, passed the gate and
+//! the checks, and is exactly what was checked.
+
+mod candidate;
+mod checks;
+mod gate;
+mod links;
+pub(crate) mod main_branch;
+mod merge;
+mod objects;
+mod post_land;
+mod propose_config;
+mod runner;
+
+pub(crate) use checks::VerifiedCommit;
+pub(crate) use merge::conflicts_with;
+
+use super::projects::ProjectChoice;
+use super::worktrees::facts::SettingsProblem;
+use super::{require_operator, require_steering};
+use crate::Setup;
+use crate::home::Home;
+use crate::keyed_locks::KeyedLocks;
+use crate::merge_queue::main_branch::Watch;
+use crate::notify::ChangeHints;
+use crate::own_refs::{candidate_pin, pin, pins};
+use crate::{Access, Profiles, Projects, Worktrees};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{CheckView, LandingView};
+use flower_core::landing::{self, Priority, Revert, Source, State, Step};
+use flower_core::policy::Read;
+use flower_core::queue::{self, Standing};
+use flower_core::worktree::Seal;
+use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
+use flower_git::repository::Repository;
+use flower_git::{CommitId, Log, RefName, Repo};
+use flower_store::Store;
+use flower_store::{briefs, landings};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
+
+/// Lines of a failed check that are shown with a landing.
+const TAIL: u64 = 4 * 1024;
+/// Of a log, in one answer.
+const MOST_LOG: u64 = 1024 * 1024;
+
+pub struct MergeQueue {
+    store: Store,
+    home: Home,
+    hints: ChangeHints,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    worktrees: Arc<Worktrees>,
+    profiles: Arc<Profiles>,
+    /// By project: held while MAIN is looked at or moved.
+    main_locks: KeyedLocks<String>,
+    /// By project: what has landed goes out in order.
+    push_locks: KeyedLocks<String>,
+    wake: Notify,
+    /// Projects whose queue is being worked on.
+    busy: Mutex<HashSet<String>>,
+    /// By landing: tells its checks to stop.
+    stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
+    /// Projects in which something went wrong that another try at once would not mend.
+    resting: Mutex<HashMap<String, Rest>>,
+    /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
+    pub(crate) settings: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
+    /// What follows a landing happens one after the other; what worktrees were told last.
+    following: AsyncMutex<HashMap<u64, post_land::Note>>,
+    pub(crate) watch: Watch,
+}
+
+impl MergeQueue {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        worktrees: &Arc<Worktrees>,
+        profiles: &Arc<Profiles>,
+    ) -> MergeQueue {
+        MergeQueue {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            hints: setup.hints.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            worktrees: worktrees.clone(),
+            profiles: profiles.clone(),
+            main_locks: KeyedLocks::default(),
+            push_locks: KeyedLocks::default(),
+            wake: Notify::default(),
+            busy: Mutex::default(),
+            stops: Mutex::default(),
+            resting: Mutex::default(),
+            settings: Mutex::default(),
+            following: AsyncMutex::default(),
+            watch: Watch::default(),
+        }
+    }
+
+    /// Something has changed that the queue may have waited for.
+    pub(crate) fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Something went wrong: the next try is later, and later each time.
+    fn rest(&self, project: &str) {
+        let mut resting = self.resting.lock().expect("no panic while held");
+        let pause = resting.get(project).map_or(SHORT_REST, |rest| (rest.pause * 2).min(LONG_REST));
+        resting.insert(project.to_owned(), Rest { until: Instant::now() + pause, pause });
+    }
+
+    fn rests(&self, project: &str) -> bool {
+        let resting = self.resting.lock().expect("no panic while held");
+        resting.get(project).is_some_and(|rest| rest.until > Instant::now())
+    }
+
+    fn go_on(&self, project: &str) {
+        self.resting.lock().expect("no panic while held").remove(project);
+    }
+
+    fn stop(&self, number: u64) {
+        if let Some(stop) = self.stops.lock().expect("no panic while held").get(&number) {
+            stop.send_replace(true);
+        }
+    }
+
+    pub(crate) fn stop_all(&self) {
+        for stop in self.stops.lock().expect("no panic while held").values() {
+            stop.send_replace(true);
+        }
+    }
+}
+
+/// A pause after something went wrong.
+#[derive(Debug)]
+struct Rest {
+    until: Instant,
+    pause: Duration,
+}
+
+const SHORT_REST: Duration = Duration::from_secs(2);
+const LONG_REST: Duration = Duration::from_secs(300);
+
+impl MergeQueue {
+    /// Queues what is committed in a worktree.
+    pub async fn land_worktree(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: &str,
+        wish: LandWish,
+    ) -> Result<LandingView, Problem> {
+        require_steering(caller, "land anything")?;
+        let worktree = self.worktrees.worktree(choice, name).await?;
+        let place = self.worktrees.require_ready(&worktree).await?;
+        if place.seal == Seal::Sealed {
+            self.worktrees.mirror(&place).await?;
+        }
+        let main = self.worktrees.main_of(&worktree.project).await?;
+        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?).await {
+            Ok(new) => new,
+            // git says so of a branch that is gone.
+            Err(_) if place.repo().tip(&place.full_branch()).await?.is_none() => {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    format!("worktree `{name}` has no branch `{}` any more", place.branch),
+                    format!("make it again: `flower worktree shell {name} -- git branch {}`", place.branch),
+                ));
+            }
+            Err(problem) => return Err(problem),
+        };
+        let Some(new) = new else {
+            let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
+            let (message, hint) = if dirty {
+                (
+                    format!("nothing new is committed in `{name}`, but files are changed"),
+                    format!("commit them: `flower worktree shell {name} -- sh -c \"git add -A && git commit\"`"),
+                )
+            } else {
+                (
+                    format!("`{name}` has nothing that is not in MAIN"),
+                    format!("commit something there first; `flower worktree show {name}` says how it stands"),
+                )
+            };
+            return Err(Problem::new(ProblemKind::Refused, message, hint));
+        };
+        let mut all: Vec<u64> = worktree.brief.into_iter().chain(wish.briefs).collect();
+        all.sort_unstable();
+        all.dedup();
+        let title = match (&wish.title, all.first()) {
+            (Some(title), _) => title.clone(),
+            (None, Some(&brief)) => self.title_of(brief).await?,
+            (None, None) => new.title(name, &objects::secrets(&self.home, &place.repository).await?),
+        };
+        let request = landing::Request {
+            project: worktree.project.clone(),
+            source: Source::Worktree,
+            worktree: Some(worktree.name.clone()),
+            worktree_number: Some(worktree.number),
+            commit: new.tip.into(),
+            title,
+            briefs: all,
+            priority: wish.priority,
+            reverts: None,
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Queues the reverse of something that has landed. Once that has landed, the briefs are parked, or a `fix` is
+    /// dispatched.
+    pub async fn revert_landing(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
+        require_steering(caller, "revert a landing")?;
+        let number = revert.of;
+        let landing = self.landing(number).await?;
+        if landing.state != State::Landed {
+            let (state, wanted) = (landing.state, "landed");
+            return Err(Refusal::LandingState { number, state, wanted }.into());
+        }
+        let repository = self.worktrees.repository(&landing.project).await?;
+        let main = self.worktrees.main_of(&landing.project).await?;
+        let commit = merge::reverse(&repository, &landing, &CommitId::parse(&main.tip)?).await?.into();
+        let request = landing::Request {
+            project: landing.project.clone(),
+            source: Source::Revert,
+            worktree: None,
+            worktree_number: None,
+            commit,
+            title: flower_core::text::cut(&format!("Revert \"{}\"", landing.title), 200),
+            briefs: Vec::new(),
+            priority: Priority::High,
+            reverts: Some(revert),
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Records the landing in the queue, then pins its commit under a ref of its own.
+    pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+        self.record_main(&request.project).await?;
+        let repository = self.worktrees.repository(&request.project).await?;
+        let commit = CommitId::parse(&request.commit)?;
+        let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
+        let number = queued
+            .iter()
+            .find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
+            .ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
+        // Whatever becomes of its branch. Until here nothing could have deleted it: git keeps what nothing leads to for weeks.
+        Repo::main(&repository).set_ref(&pin(number), &commit).await?;
+        // One that this one replaces may be running.
+        self.stop_ended().await?;
+        for recorded in &queued {
+            if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
+                self.unpin(&self.landing(replaced.number).await?).await;
+            }
+        }
+        self.wake();
+        self.landing_view(number).await
+    }
+
+    /// Running landings that were cancelled or replaced.
+    async fn stop_ended(&self) -> Result<(), Problem> {
+        let running: Vec<u64> = self.stops.lock().expect("no panic while held").keys().copied().collect();
+        for number in running {
+            if !self.landing(number).await?.is_open() {
+                self.stop(number);
+            }
+        }
+        Ok(())
+    }
+
+    pub async fn cancel_landing(
+        &self,
+        caller: &Caller,
+        number: u64,
+        why: Option<String>,
+    ) -> Result<LandingView, Problem> {
+        let landing = self.landing(number).await?;
+        // A landing that moves MAIN at this moment is not cancelled.
+        let lock = self.main_locks.of(landing.project.as_str());
+        let held = lock.lock().await;
+        self.store.execute(caller, Command::Landing { number, step: Step::Cancel { why } }).await?;
+        drop(held);
+        self.stop(number);
+        self.unpin(&landing).await;
+        self.wake();
+        self.landing_view(number).await
+    }
+
+    /// Lets in what the gate holds back, and with it the commands that it brings along.
+    /// With `waive`, also without the checks that it removes or changes in `flower.toml`.
+    pub async fn approve_landing(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
+        require_operator(caller, "let a landing in")?;
+        self.landing(number).await?;
+        self.store.execute(caller, Command::Landing { number, step: Step::Approve { waive } }).await?;
+        self.wake();
+        self.landing_view(number).await
+    }
+
+    pub(crate) async fn landing(&self, number: u64) -> Result<Landing, Problem> {
+        let found = self.store.read(move |conn| Ok((landings::landing(conn, number)?, landings::last(conn)?)));
+        let (landing, newest) = found.await?;
+        landing.ok_or_else(|| Refusal::NoLanding { number, newest }.into())
+    }
+
+    pub async fn landing_view(&self, number: u64) -> Result<LandingView, Problem> {
+        let landing = self.landing(number).await?;
+        let standings = if landing.is_open() { self.standings(&landing.project).await? } else { BTreeMap::new() };
+        Ok(self.view_landing(landing, &standings))
+    }
+
+    /// What waits, in the order in which it will land; with `all`, what has ended too, newest first.
+    pub async fn queue(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        all: bool,
+        limit: u64,
+    ) -> Result<Vec<LandingView>, Problem> {
+        let reader = self.access.reader(caller).await?;
+        let mut queue = self.whole_queue(choice, all, limit).await?;
+        queue.retain(|landing| {
+            let LandingView { project, worktree, briefs, .. } = landing;
+            reader.may(Read::Landing { project, worktree: worktree.as_deref(), briefs })
+        });
+        Ok(queue)
+    }
+
+    async fn whole_queue(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<LandingView>, Problem> {
+        let project = self.projects.find_project(choice).await?;
+        if all {
+            let of = project.clone();
+            let found = self.store.read(move |conn| landings::all(conn, of.as_deref(), limit)).await?;
+            let mut standings = BTreeMap::new();
+            let projects: HashSet<String> = found.iter().map(|landing| landing.project.clone()).collect();
+            for project in projects {
+                standings.extend(self.standings(&project).await?);
+            }
+            return Ok(found.into_iter().map(|landing| self.view_landing(landing, &standings)).collect());
+        }
+        let open = self.store.read(move |conn| landings::open(conn, project.as_deref())).await?;
+        let mut projects: Vec<String> = open.iter().map(|landing| landing.project.clone()).collect();
+        projects.sort();
+        projects.dedup();
+        let mut views = Vec::new();
+        for project in projects {
+            let plan = self.plan(&project).await?;
+            let standings: BTreeMap<u64, Standing> = plan.order.iter().cloned().collect();
+            for (number, _) in &plan.order {
+                if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
+                    views.push(self.view_landing(landing.clone(), &standings));
+                }
+            }
+        }
+        views.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(views)
+    }
+
+    /// What the queue's policy says now.
+    pub(crate) async fn plan(&self, project: &str) -> Result<queue::Plan, Problem> {
+        let of = project.to_owned();
+        let read = self.store.read(move |conn| {
+            let open = landings::open(conn, Some(&of))?;
+            let briefs = landings::briefs(conn, &open)?;
+            Ok((landings::main(conn, &of)?, open, briefs))
+        });
+        let (main, open, briefs): (Option<Main>, _, _) = read.await?;
+        Ok(queue::plan(main.as_ref(), &open, &briefs, 1))
+    }
+
+    async fn standings(&self, project: &str) -> Result<BTreeMap<u64, Standing>, Problem> {
+        Ok(self.plan(project).await?.order.into_iter().collect())
+    }
+
+    fn view_landing(&self, landing: Landing, standings: &BTreeMap<u64, Standing>) -> LandingView {
+        let folder = self.landing_folder(landing.number);
+        let checks = landing.checks.iter().map(|check| {
+            let file = folder.join(&check.log);
+            CheckView {
+                name: check.name.clone(),
+                ok: check.ok,
+                seconds: check.milliseconds as f64 / 1_000.0,
+                code: check.code,
+                log: String::from_utf8_lossy(&checks::tail(&file, TAIL)).into_owned(),
+                log_file: file.to_string_lossy().into_owned(),
+            }
+        });
+        let running = if landing.state == State::Checking { checks::running(&folder, &landing.checks) } else { None };
+        let standing = standings.get(&landing.number).filter(|_| landing.is_open());
+        // Why it was put back matters as long as it has not begun again.
+        let reason = match (standing, &landing.reason) {
+            (Some(standing), Some(reason)) if landing.state == State::Queued && !reason.is_empty() => {
+                Some(format!("{}; {reason}", standing.in_words()))
+            }
+            (Some(standing), _) => Some(standing.in_words()),
+            (None, reason) => reason.clone(),
+        };
+        LandingView {
+            id: landing.number,
+            project: landing.project,
+            title: landing.title,
+            source: landing.source,
+            worktree: landing.worktree,
+            briefs: landing.briefs,
+            commit: landing.commit,
+            merge_commit: landing.merge_commit.filter(|_| landing.state != State::Queued),
+            onto: landing.onto,
+            state: landing.state,
+            reason,
+            verdict: landing.verdict,
+            priority: landing.priority,
+            approved: landing.approved,
+            checks: checks.collect(),
+            running,
+            flaky: landing.flaky,
+            paths: landing.paths,
+            reverts: landing.of,
+            why: landing.why,
+            batch: None,
+            by: landing.by,
+            queued_at: landing.queued_at,
+            ended_at: landing.ended_at,
+        }
+    }
+
+    /// The output of one check, from a byte on; of the newest run, which may be at it.
+    pub async fn check_log(&self, number: u64, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
+        self.landing(number).await?;
+        let name = flower_core::text::name("check", check)?;
+        let folder = self.landing_folder(number);
+        let Some(path) = checks::newest_log(&folder, &name) else {
+            return Err(Problem::new(
+                ProblemKind::NotFound,
+                format!("landing {number} has no output of a check `{name}`"),
+                format!("`flower queue show {number}` lists its checks"),
+            ));
+        };
+        use std::io::{Read, Seek};
+        let mut text = Vec::new();
+        if let Ok(mut file) = std::fs::File::open(path)
+            && file.seek(std::io::SeekFrom::Start(after)).is_ok()
+        {
+            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+        }
+        Ok(text)
+    }
+
+    /// Logs of its checks.
+    pub(crate) fn landing_folder(&self, number: u64) -> PathBuf {
+        self.home.landings().join(number.to_string())
+    }
+
+    pub(crate) async fn title_of(&self, brief: u64) -> Result<String, Problem> {
+        let found = self.store.read(move |conn| Ok((briefs::state(conn, brief)?, briefs::newest(conn)?))).await?;
+        match found {
+            (Some(brief), _) => Ok(brief.title),
+            (None, newest) => Err(Refusal::NoBrief { number: brief, newest }.into()),
+        }
+    }
+}
+
+/// The end of a check's log.
+pub(crate) fn log_tail(file: &std::path::Path, most: u64) -> String {
+    String::from_utf8_lossy(&checks::tail(file, most)).into_owned()
+}
+
+/// What may be said of a landing when it is asked for.
+#[derive(Clone, Debug)]
+pub struct LandWish {
+    pub briefs: Vec<u64>,
+    pub title: Option<String>,
+    pub priority: Priority,
+}
+
+/// What a branch has that MAIN has not.
+struct NewCommits {
+    tip: CommitId,
+    /// First lines of up to two of its own commits.
+    subjects: Vec<String>,
+}
+
+impl NewCommits {
+    /// Nothing if MAIN has all of it.
+    async fn of(repository: &Repository, branch: &RefName, main: &CommitId) -> Result<Option<NewCommits>, Problem> {
+        // The branch's tip comes first, whatever the clocks said; a merge has two parents.
+        let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
+        let own = commits.iter().filter(|commit| commit.parents.len() < 2);
+        let subjects = own.take(2).map(|commit| commit.subject.clone()).collect();
+        Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))
+    }
+
+    /// What it is about: its only commit's first line, unless a secret is in it; or the worktree's name.
+    fn title(&self, name: &str, secrets: &[Vec<u8>]) -> String {
+        let tells = |text: &str| secrets.iter().any(|secret| objects::contains(text.as_bytes(), secret));
+        match self.subjects.as_slice() {
+            [only] if !only.trim().is_empty() && !tells(only) => flower_core::text::cut(only, 200),
+            _ => format!("Land {name}"),
+        }
+    }
+}

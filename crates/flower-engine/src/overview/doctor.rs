@@ -1,0 +1,155 @@
+//! `flower doctor`: looks for what is wrong, with evidence, and mends what can be mended without losing anything.
+
+use crate::Overview;
+use flower_contract::error::Problem;
+use flower_contract::view::Finding;
+use flower_git::repository::Repository;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The first git with `merge-tree --write-tree`.
+const OLDEST_GIT: (u64, u64) = (2, 38);
+/// Below this a build or a database soon fails in the middle.
+const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
+/// git holds its locks for moments; one that is older was left by a git that was killed.
+const STALE: Duration = Duration::from_secs(600);
+/// Of one kind, in one answer.
+const MOST: usize = 100;
+
+impl Overview {
+    /// Looks at everything; with `fix` also mends. What was mended is `ok`, and says what was done.
+    pub async fn doctor(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
+        let mut findings = vec![check_git().await, self.check_jail().await, self.check_ledger()];
+        findings.push(check_disk("disk", self.home.dir()));
+        for project in self.projects.projects().await? {
+            let root = PathBuf::from(&project.root);
+            let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
+                let evidence = format!("{} is no repository any more", root.display());
+                let fix = format!("move it back, or let it go: `flower project remove {}`", project.name);
+                findings.push(bad("repository", evidence, fix));
+                continue;
+            };
+            findings.push(check_disk("disk", &repository.git_dir));
+            findings.push(check_locks(&repository, fix));
+        }
+        findings.extend(self.worktrees.check_worktrees(fix).await?);
+        Ok(findings)
+    }
+
+    async fn check_jail(&self) -> Finding {
+        match self.worktrees.protection().await.missing.as_slice() {
+            [] => ok("jail", "the kernel keeps sealed worktrees apart"),
+            missing => bad(
+                "jail",
+                missing.join("; "),
+                "worktrees can only be `--linked` here, where nothing protects MAIN, until that is changed",
+            ),
+        }
+    }
+
+    fn check_ledger(&self) -> Finding {
+        match self.store.cut() {
+            None => ok("ledger", format!("it ends with event {}", self.store.live().head())),
+            Some(evidence) => bad("ledger", evidence, "`flower log verify` shows what is missing"),
+        }
+    }
+}
+
+pub(crate) fn ok(check: &str, evidence: impl Into<String>) -> Finding {
+    Finding { check: check.into(), state: "ok".into(), evidence: evidence.into(), fix: None }
+}
+
+pub(crate) fn bad(check: &str, evidence: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { check: check.into(), state: "bad".into(), evidence: evidence.into(), fix: Some(fix.into()) }
+}
+
+/// Something was wrong; whether it still is depends on how its mending went.
+pub(crate) fn mended(check: &str, evidence: String, done: Result<String, String>) -> Finding {
+    match done {
+        Ok(fix) => Finding { fix: Some(fix), ..ok(check, evidence) },
+        Err(error) => bad(check, evidence, format!("mending it failed: {error}")),
+    }
+}
+
+async fn check_git() -> Finding {
+    let needed = format!("install git {}.{} or newer", OLDEST_GIT.0, OLDEST_GIT.1);
+    match flower_git::version().await {
+        Err(error) => bad("git", error.to_string(), needed),
+        Ok(version) => {
+            let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+            let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+            let said = format!("git {version}");
+            if found >= OLDEST_GIT { ok("git", said) } else { bad("git", said, needed) }
+        }
+    }
+}
+
+fn check_disk(check: &str, dir: &Path) -> Finding {
+    match rustix::fs::statvfs(dir) {
+        Err(error) => Finding {
+            check: check.into(),
+            state: "unknown".into(),
+            evidence: format!("{}: {error}", dir.display()),
+            fix: None,
+        },
+        Ok(disk) => {
+            let free = disk.f_bavail * disk.f_frsize;
+            let said = format!("{} MB free at {}", free / 1_000_000, dir.display());
+            if free < LITTLE_SPACE {
+                bad(check, said, "free some space; `flower worktree archive` shows what flower keeps")
+            } else {
+                ok(check, said)
+            }
+        }
+    }
+}
+
+/// Locks that a git left behind when it was killed: old, and open in no process.
+fn check_locks(repository: &Repository, fix: bool) -> Finding {
+    let stale = stale_locks(&repository.git_dir);
+    if stale.is_empty() {
+        return ok("locks", format!("no stale lock in {}", repository.git_dir.display()));
+    }
+    let evidence = stale.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    if !fix {
+        return bad("locks", format!("{evidence}: old, and no process holds it"), "`flower doctor --fix` deletes it");
+    }
+    let failed = stale.iter().find_map(|path| fs::remove_file(path).err());
+    mended("locks", evidence, failed.map_or_else(|| Ok("deleted".into()), |error| Err(error.to_string())))
+}
+
+fn stale_locks(git_dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    find_locks(git_dir, 0, &mut found);
+    if !found.is_empty() {
+        let open = open_files();
+        found.retain(|path| !open.contains(path));
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// Objects are not searched: there are many, and git leaves no locks among them.
+fn find_locks(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    const DEEPEST: usize = 12;
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+        if kind.is_dir() && depth < DEEPEST && !path.ends_with("objects") && !path.ends_with("modules") {
+            find_locks(&path, depth + 1, found);
+        }
+        // Ours says itself whether it is held.
+        let is_lock = path.extension().is_some_and(|kind| kind == "lock") && !path.ends_with("flower.lock");
+        let age = entry.metadata().and_then(|file| file.modified()).ok().and_then(|at| at.elapsed().ok());
+        if kind.is_file() && is_lock && age.is_some_and(|age| age > STALE) {
+            found.push(path);
+        }
+    }
+}
+
+/// Every file that some process has open, as far as we may see it.
+fn open_files() -> std::collections::HashSet<PathBuf> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let descriptors = processes.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten());
+    descriptors.flatten().filter_map(|descriptor| fs::read_link(descriptor.path()).ok()).collect()
+}

@@ -1,0 +1,102 @@
+//! Everything at a glance.
+
+use crate::projects::ProjectChoice;
+use crate::{Overview, PAGE};
+use flower_contract::error::Problem;
+use flower_contract::view::{MainSummary, NextLanding, StatusView};
+use flower_core::policy;
+use flower_core::queue::Standing;
+use flower_core::{Caller, Landing};
+use flower_store::{briefs, dispatches, landings, worktrees};
+use std::collections::BTreeMap;
+
+impl Overview {
+    pub async fn status(&self, caller: &Caller, choice: ProjectChoice) -> Result<StatusView, Problem> {
+        // A heartbeat of an agent that has no work yet is a question for the status of nothing.
+        if choice.name.is_none() && policy::reads_own_only(caller) && self.access.project_of(caller).await?.is_none() {
+            return Ok(self.no_status());
+        }
+        let choice = &self.access.choice(caller, choice).await?;
+        let project = self.projects.find_project(choice).await?;
+        let of = project.clone();
+        let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
+        let of = project.clone();
+        let worktrees = self.store.read(move |conn| worktrees::live(conn, of.as_deref())).await?.len() as u64;
+        let of = project.clone();
+        let (main, open) = self
+            .store
+            .read(move |conn| {
+                let main = of.as_deref().map(|of| landings::main(conn, of)).transpose()?.flatten();
+                Ok((main, landings::open(conn, of.as_deref())?))
+            })
+            .await?;
+        let of = project.clone();
+        let mut dispatches = self.store.read(dispatches::open).await?;
+        dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
+        let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
+        let mut agents = BTreeMap::new();
+        for agent in self.agents.agents(&Caller::system(), choice, false, PAGE).await? {
+            *agents.entry(agent.state.as_str().to_owned()).or_insert(0) += 1;
+        }
+        let next_landing = match &project {
+            Some(project) if !open.is_empty() => self.next_landing(project, &open).await?,
+            _ => None,
+        };
+        let main = match project.as_ref().zip(main) {
+            Some((project, main)) => {
+                let settings =
+                    self.merge_queue.settings_problem(project, &main.tip).await.map(|problem| problem.in_words());
+                Some(MainSummary { settings, ..self.merge_queue.summary_of(project, main) })
+            }
+            None => None,
+        };
+        Ok(StatusView {
+            project,
+            main,
+            queue: open.len() as u64,
+            next_landing,
+            briefs,
+            worktrees,
+            at_work: at_work as u64,
+            unclaimed: (dispatches.len() - at_work) as u64,
+            agents,
+            inbox: self.inbox(caller).await?.len() as u64,
+            ..self.no_status()
+        })
+    }
+
+    /// The daemon itself, and nothing of any project.
+    fn no_status(&self) -> StatusView {
+        StatusView {
+            version: flower_contract::VERSION.to_owned(),
+            pid: std::process::id(),
+            url: self.url.clone(),
+            started_at: self.started_at.clone(),
+            database: self.database.clone(),
+            read_only: self.store.cut(),
+            project: None,
+            main: None,
+            queue: 0,
+            next_landing: None,
+            briefs: BTreeMap::new(),
+            worktrees: 0,
+            at_work: 0,
+            unclaimed: 0,
+            agents: BTreeMap::new(),
+            inbox: 0,
+            last_event: self.store.live().head(),
+        }
+    }
+
+    /// The landing that is at it, or whose turn it is; otherwise the first of those that wait for something.
+    async fn next_landing(&self, project: &str, open: &[Landing]) -> Result<Option<NextLanding>, Problem> {
+        let order = self.merge_queue.plan(project).await?.order;
+        let goes = |standing: &Standing| matches!(standing, Standing::Running | Standing::Next);
+        let next = order.iter().find(|(_, standing)| goes(standing)).or_else(|| order.first());
+        Ok(next.and_then(|(number, standing)| {
+            let landing = open.iter().find(|landing| landing.number == *number)?;
+            let (title, reason) = (landing.title.clone(), standing.in_words());
+            Some(NextLanding { id: *number, title, state: landing.state, reason })
+        }))
+    }
+}

@@ -1,0 +1,300 @@
+//! Which agents flower can start, and how: data, of flower's own and of `config.toml` in FLOWER_HOME.
+
+use super::file::{Raw, RawConfig};
+use crate::home::Home;
+use flower_contract::error::{Problem, ProblemKind};
+pub use flower_contract::view::Protocol;
+use flower_jail::Network;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const BUILT_IN: &str = include_str!("profiles.toml");
+
+/// Far more than anybody writes by hand.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What an agent is told that asks whether it may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permissions {
+    /// Whatever stays within the worktree is allowed; for the rest the operator is asked.
+    #[default]
+    Worktree,
+    Ask,
+    Deny,
+    Allow,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub name: String,
+    pub protocol: Protocol,
+    pub command: Vec<String>,
+    /// Names of variables that are passed through; their values come from [`super::keys::Keys`].
+    pub env: Vec<String>,
+    /// Fixed values, none of them secret.
+    pub set: BTreeMap<String, String>,
+    /// Such as `~/.claude/.credentials.json`; the first that is there is lent.
+    pub credentials: Vec<String>,
+    /// The worktree's own, if not given.
+    pub network: Option<Network>,
+    pub connect: Vec<u16>,
+    /// Whole paths, or such as `~/models`: see [`Profile::readable`].
+    pub read: Vec<PathBuf>,
+    /// The ACP session mode to choose.
+    pub mode: Option<String>,
+    pub model: Option<String>,
+    /// Without a `model` the agent would use one that its vendor hosts.
+    pub model_required: bool,
+    pub permissions: Permissions,
+    pub ask_timeout: Duration,
+    pub turn_timeout: Duration,
+    /// How long a turn may go on without any update.
+    pub quiet_timeout: Duration,
+    pub package: Option<String>,
+    pub version: Option<String>,
+    /// One line how to get it.
+    pub install: Option<String>,
+    /// The command with which a person logs in once.
+    pub login: Option<String>,
+    /// The ACP `authenticate` method without which lent credentials are not used.
+    pub authenticate: Option<String>,
+    /// Of these names of variables and credentials at least one must be there; nothing is needed if there are none.
+    pub any_of: Vec<String>,
+    pub built_in: bool,
+}
+
+impl Profile {
+    /// What is wrong, and what to do, if a model must be named and is not.
+    pub fn missing_model(&self) -> Option<(String, String)> {
+        (self.model_required && self.model.is_none()).then(|| {
+            let name = &self.name;
+            (
+                format!("`{name}` has no `model`, and would use the one that its vendor hosts"),
+                format!("name one in config.toml of FLOWER_HOME: `[agents.{name}]`, then `model = \"PROVIDER/MODEL\"`"),
+            )
+        })
+    }
+
+    /// `read`, with the home in place of `~`.
+    pub fn readable(&self, user_home: &Path) -> Vec<PathBuf> {
+        self.read.iter().map(|path| below_home(path, user_home)).collect()
+    }
+}
+
+/// What stands behind `~/` is below the home.
+pub(super) fn below_home(path: &Path, user_home: &Path) -> PathBuf {
+    path.strip_prefix("~").map_or_else(|_| path.to_owned(), |below| user_home.join(below))
+}
+
+/// What may be spent; without a number there is no limit.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spend {
+    pub per_day: Option<f64>,
+    pub per_brief: Option<f64>,
+    pub tokens_per_day: Option<u64>,
+}
+
+/// `config.toml` of FLOWER_HOME over the built-in profiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    pub profiles: BTreeMap<String, Profile>,
+    pub spend: Spend,
+}
+
+impl Config {
+    pub fn load(home: &Home) -> Result<Config, Problem> {
+        let path = home.config();
+        match read(&path) {
+            Ok(text) => Config::parse_file(&text, &path.display().to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Config::parse(""),
+            Err(error) => Err(Problem::new(
+                ProblemKind::Invalid,
+                format!("{} cannot be read: {error}", path.display()),
+                "mend that file, or move it away to use the built-in profiles",
+            )),
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Config, Problem> {
+        Config::parse_file(text, "config.toml")
+    }
+
+    fn parse_file(text: &str, file: &str) -> Result<Config, Problem> {
+        let built_in = RawConfig::parse(BUILT_IN, "profiles.toml")?;
+        let own = RawConfig::parse(text, file)?;
+        let mut layers: BTreeMap<String, (Option<Raw>, Option<Raw>)> = BTreeMap::new();
+        for (name, raw) in built_in.profiles {
+            layers.entry(name).or_default().0 = Some(raw);
+        }
+        for (name, raw) in own.profiles {
+            layers.entry(name).or_default().1 = Some(raw);
+        }
+        let mut profiles = BTreeMap::new();
+        for (name, (built_in, own)) in layers {
+            profiles.insert(name.clone(), Raw::resolve(&name, built_in, own, file)?);
+        }
+        Ok(Config { profiles, spend: own.spend })
+    }
+
+    pub fn profile(&self, name: &str) -> Result<&Profile, Problem> {
+        self.profiles.get(name).ok_or_else(|| {
+            let distance = |known: &&String| strsim::osa_distance(known, &name.to_lowercase());
+            let nearest = self.profiles.keys().min_by_key(distance).filter(|known| distance(known) <= 3);
+            let meant = nearest.map_or_else(String::new, |known| format!("did you mean `{known}`? "));
+            let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
+            Problem::new(
+                ProblemKind::NotFound,
+                format!("there is no agent profile `{}`", flower_core::text::visible(name, 64)),
+                format!("{meant}known are {}; `flower agent profiles` shows them", known.join(", ")),
+            )
+        })
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    // Before it is opened: a pipe would never answer.
+    let found = std::fs::metadata(path)?;
+    if !found.is_file() || found.len() > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of at most 1 MB"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> String {
+        let problem = Config::parse(text).unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::Invalid, "{text}");
+        assert!(!problem.hints.is_empty());
+        problem.message
+    }
+
+    #[test]
+    fn the_built_in_ones_are_whole() {
+        let config = Config::parse("").unwrap();
+        let names: Vec<&str> = config.profiles.keys().map(String::as_str).collect();
+        assert_eq!(names, ["claude", "codex", "gemini", "opencode"]);
+        for profile in config.profiles.values() {
+            assert!(profile.built_in && profile.protocol == Protocol::Acp);
+            assert_eq!(profile.permissions, Permissions::Worktree);
+            assert_eq!(profile.network, Some(Network::Web));
+            assert!(profile.package.is_some() && profile.version.is_some() && !profile.any_of.is_empty());
+            let install = profile.install.as_deref().unwrap();
+            assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");
+        }
+        assert!(!config.profile("claude").unwrap().any_of.contains(&"ANTHROPIC_BASE_URL".to_owned()));
+    }
+
+    #[test]
+    fn opencode_is_given_its_model_or_does_not_run() {
+        let opencode = |text: &str| Config::parse(text).unwrap().profile("opencode").unwrap().clone();
+        let without = opencode("");
+        assert!(without.missing_model().is_some() && !without.set.contains_key("OPENCODE_CONFIG_CONTENT"));
+        let with = opencode("[agents.opencode]\nmodel = \"a/\\\"b\"\n");
+        assert_eq!(with.missing_model(), None);
+        let told: serde_json::Value = serde_json::from_str(&with.set["OPENCODE_CONFIG_CONTENT"]).unwrap();
+        assert_eq!((&told["model"], &told["small_model"]), (&"a/\"b".into(), &"a/\"b".into()));
+        // A configuration of the user's own stays as it is; the session's model is chosen all the same.
+        let own = opencode("[agents.opencode]\nmodel = \"a/b\"\nset = { OPENCODE_CONFIG_CONTENT = \"{}\" }\n");
+        assert_eq!(own.set["OPENCODE_CONFIG_CONTENT"], "{}");
+        assert_eq!(Config::parse("").unwrap().profile("claude").unwrap().missing_model(), None);
+    }
+
+    #[test]
+    fn the_users_own_overrides_field_by_field() {
+        let text = "[agents.claude]\nmodel = \"opus\"\nquiet_timeout = \"90s\"\nset = { ANTHROPIC_BASE_URL = \"x\" }\n\
+                    [agents.aider]\nprotocol = \"pty\"\ncommand = [\"aider\"]\nenv = [\"OPENAI_API_KEY\"]\n\
+                    [spend]\nper_day = 20\ntokens_per_day = 5000000\n";
+        let config = Config::parse(text).unwrap();
+        let claude = config.profile("claude").unwrap();
+        assert_eq!(claude.command, ["claude-agent-acp"]);
+        assert_eq!(claude.model.as_deref(), Some("opus"));
+        assert_eq!((claude.quiet_timeout, claude.turn_timeout), (Duration::from_secs(90), Duration::from_secs(3600)));
+        assert_eq!(claude.set["DISABLE_TELEMETRY"], "1");
+        assert_eq!(claude.set["ANTHROPIC_BASE_URL"], "x");
+        let aider = config.profile("aider").unwrap();
+        assert_eq!((aider.protocol, aider.built_in), (Protocol::Pty, false));
+        assert_eq!(aider.any_of, ["OPENAI_API_KEY"]);
+        assert_eq!(config.spend, Spend { per_day: Some(20.0), per_brief: None, tokens_per_day: Some(5_000_000) });
+    }
+
+    #[test]
+    fn whoever_names_other_keys_needs_those() {
+        let config = Config::parse("[agents.claude]\nenv = [\"MY_KEY\"]\ncredentials = []\n").unwrap();
+        assert_eq!(config.profile("claude").unwrap().any_of, ["MY_KEY"]);
+        let config = Config::parse("[agents.claude]\nany_of = []\n").unwrap();
+        assert_eq!(config.profile("claude").unwrap().any_of, Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_cannot_be_meant_names_the_profile_and_the_field() {
+        let own = "[agents.x]\nprotocol = \"acp\"\ncommand = [\"x\"]\n";
+        for (text, words) in [
+            ("[agents.x]\nprotocol = \"acp\"\n", &["`x`", "`command`"][..]),
+            ("[agents.x]\nprotocol = \"acp\"\ncommand = []\n", &["`x`", "`command`"]),
+            ("[agents.x]\nprotocol = \"acp\"\ncommand = [\"bin/x\"]\n", &["`x`", "`command`"]),
+            ("[agents.x]\nprotocol = \"acp\"\ncommand = [\"\"]\n", &["`x`", "`command`"]),
+            ("[agents.x]\ncommand = [\"x\"]\n", &["`x`", "`protocol`"]),
+            ("[agents.x]\nprotocol = [\"acp\", \"pty\"]\ncommand = [\"x\"]\n", &["`x`", "`protocol`"]),
+            ("[agents.x]\nprotocol = \"web\"\ncommand = [\"x\"]\n", &["`x`", "`protocol`"]),
+            ("[agents.claude]\ncomand = [\"x\"]\n", &["`claude`", "comand"]),
+            ("[agents.claude]\nturn_timeout = \"soon\"\n", &["`claude`", "`turn_timeout`"]),
+            ("[agents.\"../x\"]\nprotocol = \"acp\"\ncommand = [\"x\"]\n", &["../x"]),
+            ("[agents.claude]\ncredentials = [\"/etc/shadow\"]\n", &["`claude`", "`credentials`"]),
+            ("[agents.claude]\ncredentials = [\"~/../x\"]\n", &["`claude`", "`credentials`"]),
+            ("[agents.claude]\ncredentials = [\"~\"]\n", &["`claude`", "`credentials`"]),
+            ("[agents.claude]\nread = [\"~\"]\n", &["`claude`", "`read`"]),
+            ("[agents.claude]\nread = [\"/\"]\n", &["`claude`", "`read`"]),
+            ("[agents.claude]\nread = [\"x\"]\n", &["`claude`", "`read`"]),
+            ("[agents.claude]\nconnect = [0]\n", &["`claude`", "`connect`"]),
+            ("[agents.claude]\nnetwork = \"some\"\n", &["`claude`", "`network`"]),
+            ("[agents.claude]\nany_of = [\"OTHER\"]\n", &["`claude`", "`any_of`"]),
+            ("[agents.claude]\nenv = [\"LD_PRELOAD\"]\n", &["`claude`", "`env`", "LD_PRELOAD"]),
+            ("[agents.claude]\nenv = [\"a b\"]\n", &["`claude`", "`env`"]),
+            ("[agents.claude.set]\nFLOWER_TOKEN = \"x\"\n", &["`claude`", "`set`"]),
+            ("[agents.claude.set]\nX = \"a\\u0000b\"\n", &["`claude`", "`set`"]),
+            ("[spend]\nper_day = -1\n", &["spend", "`per_day`"]),
+            ("[spend]\nper_week = 1\n", &["spend", "per_week"]),
+            ("[agent.claude]\nmodel = \"x\"\n", &["`agent`"]),
+            ("[agents", &[]),
+        ] {
+            let message = refused(text);
+            assert!(message.contains("config.toml"), "{text}: {message}");
+            for word in words {
+                assert!(message.contains(word), "{text}: {message}");
+            }
+        }
+        assert!(Config::parse(own).is_ok());
+    }
+
+    #[test]
+    fn an_unknown_profile_is_told_the_nearest() {
+        let config = Config::parse("").unwrap();
+        let problem = config.profile("Cluade").unwrap_err();
+        assert_eq!(problem.kind, ProblemKind::NotFound);
+        assert!(problem.hints[0].starts_with("did you mean `claude`?"), "{:?}", problem.hints);
+        assert!(problem.hints[0].contains("opencode"));
+    }
+
+    #[test]
+    fn a_file_is_read_where_it_is_and_named_where_it_is_wrong() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::at(dir.path());
+        assert_eq!(Config::load(&home).unwrap().profiles.len(), 4);
+        std::fs::write(home.config(), "[agents.claude]\nmodel = 7\n").unwrap();
+        let message = Config::load(&home).unwrap_err().message;
+        assert!(message.contains(&home.config().display().to_string()), "{message}");
+        std::fs::remove_file(home.config()).unwrap();
+        std::fs::create_dir(home.config()).unwrap();
+        assert!(Config::load(&home).unwrap_err().message.contains("cannot be read"));
+    }
+}

@@ -1,0 +1,371 @@
+//! Takes secrets out of what agents write, before anybody sees or keeps it.
+
+use super::secret_patterns::{self, Class, KNOWN};
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+const MARK: &str = "[masked]";
+
+/// Shorter ones occur by chance.
+pub(crate) const MIN_SECRET: usize = 8;
+
+/// Finds secrets by their values, and some by their form.
+#[derive(Clone)]
+pub struct Mask {
+    /// The first patterns are [`KNOWN`], the others are values.
+    finder: Option<Arc<AhoCorasick>>,
+    /// How many bytes decide whether something is a secret.
+    reach: usize,
+}
+
+impl Mask {
+    pub fn new(values: impl IntoIterator<Item = String>) -> Mask {
+        let mut forms = BTreeSet::new();
+        for value in values {
+            add_forms(value.trim(), &mut forms);
+        }
+        let mut reach = KNOWN.iter().map(|known| known.prefix.len() + known.least).max().unwrap_or(1);
+        let mut patterns: Vec<Vec<u8>> = KNOWN.iter().map(|known| known.prefix.as_bytes().to_vec()).collect();
+        for form in forms {
+            reach = reach.max(form.len());
+            patterns.push(form);
+        }
+        // It fails only on more patterns than a memory holds; then everything is masked.
+        let finder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns).ok().map(Arc::new);
+        Mask { finder, reach }
+    }
+
+    /// These values, and whatever looks like a secret in this file of credentials.
+    pub fn of_credentials(values: impl IntoIterator<Item = String>, text: &str) -> Mask {
+        Mask::new(values.into_iter().chain(secret_patterns::in_credentials(text)))
+    }
+
+    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.bytes(text.as_bytes()) {
+            Cow::Borrowed(_) => Cow::Borrowed(text),
+            Cow::Owned(bytes) => Cow::Owned(
+                String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+            ),
+        }
+    }
+
+    pub fn bytes<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+        let found = self.find(bytes, None);
+        if found.is_empty() {
+            return Cow::Borrowed(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        for hit in found {
+            out.extend_from_slice(&bytes[at..hit.range.start]);
+            out.extend_from_slice(MARK.as_bytes());
+            at = hit.range.end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        Cow::Owned(out)
+    }
+
+    /// For bytes that come in pieces.
+    pub fn stream(&self) -> Stream {
+        Stream { mask: self.clone(), held: Vec::new(), done: 0, before: None, marked: false, run: Vec::new() }
+    }
+
+    /// Where secrets are: in order, and none touches another.
+    fn find(&self, bytes: &[u8], before: Option<u8>) -> Vec<Hit> {
+        let Some(finder) = &self.finder else {
+            return if bytes.is_empty() { Vec::new() } else { vec![Hit { range: 0..bytes.len(), run: Vec::new() }] };
+        };
+        let mut hits: Vec<Hit> = Vec::new();
+        // Up to where each class was looked at: a run is looked at once, however many prefixes are in it.
+        let mut looked = [0; Class::COUNT];
+        for found in finder.find_overlapping_iter(bytes) {
+            let Some(known) = KNOWN.get(found.pattern().as_usize()) else {
+                hits.push(Hit { range: found.range(), run: Vec::new() });
+                continue;
+            };
+            let previous = found.start().checked_sub(1).map_or(before, |at| bytes.get(at).copied());
+            let looked = &mut looked[known.class as usize];
+            if found.end() < *looked || (known.word && previous.is_some_and(|byte| byte.is_ascii_alphanumeric())) {
+                continue;
+            }
+            let end = found.end() + known.class.length(&bytes[found.end()..]);
+            if end - found.end() >= known.least {
+                *looked = end;
+                let start = if known.keep { found.end() } else { found.start() };
+                hits.push(Hit { range: start..end, run: Vec::from_iter((end == bytes.len()).then_some(known.class)) });
+            }
+        }
+        merged(hits)
+    }
+}
+
+impl fmt::Debug for Mask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mask")
+    }
+}
+
+struct Hit {
+    range: Range<usize>,
+    /// It goes on as long as bytes of one of these come.
+    run: Vec<Class>,
+}
+
+fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by_key(|hit| (hit.range.start, hit.range.end));
+    let mut all: Vec<Hit> = Vec::new();
+    for hit in hits {
+        match all.last_mut().filter(|last| hit.range.start <= last.range.end) {
+            Some(last) => {
+                last.range.end = last.range.end.max(hit.range.end);
+                last.run.extend(hit.run);
+            }
+            None => all.push(hit),
+        }
+    }
+    all
+}
+
+/// Holds back as many bytes as could still become a secret.
+#[derive(Debug)]
+pub struct Stream {
+    mask: Mask,
+    held: Vec<u8>,
+    /// So many of `held` have been given out, or masked; they are kept because a secret may begin in them.
+    done: usize,
+    /// The byte that stood before `held`.
+    before: Option<u8>,
+    /// What was given out last is the mark.
+    marked: bool,
+    run: Vec<Class>,
+}
+
+impl Stream {
+    pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
+        self.held.extend_from_slice(chunk);
+        self.give(self.held.len().saturating_sub(self.mask.reach - 1))
+    }
+
+    /// The rest; afterwards it begins anew.
+    pub fn flush(&mut self) -> Vec<u8> {
+        let out = self.give(self.held.len());
+        *self = self.mask.stream();
+        out
+    }
+
+    fn give(&mut self, limit: usize) -> Vec<u8> {
+        let mut hits = self.mask.find(&self.held, self.before);
+        for class in std::mem::take(&mut self.run) {
+            let end = self.done + class.length(&self.held[self.done..]);
+            hits.push(Hit { range: self.done..end, run: Vec::from_iter((end == self.held.len()).then_some(class)) });
+        }
+        let hits = merged(hits);
+        let mut out = Vec::new();
+        for hit in hits {
+            if hit.range.start >= limit.max(self.done + 1) {
+                break;
+            }
+            if hit.range.end <= self.done {
+                self.run.extend(hit.run);
+                continue;
+            }
+            if hit.range.start > self.done {
+                out.extend_from_slice(&self.held[self.done..hit.range.start]);
+                self.marked = false;
+            }
+            if !self.marked {
+                out.extend_from_slice(MARK.as_bytes());
+            }
+            (self.marked, self.done, self.run) = (true, hit.range.end, hit.run);
+        }
+        if limit > self.done {
+            out.extend_from_slice(&self.held[self.done..limit]);
+            (self.marked, self.done) = (false, limit);
+            self.run.clear();
+        }
+        self.run.sort_unstable();
+        self.run.dedup();
+        // What is done stays as long as something that begins in it decides about what is not.
+        let old = self.done.saturating_sub(self.mask.reach);
+        if old > 0 {
+            self.before = self.held.get(old - 1).copied();
+            self.held.drain(..old);
+            self.done -= old;
+        }
+        out
+    }
+}
+
+/// The ways in which a value is written down.
+fn add_forms(value: &str, forms: &mut BTreeSet<Vec<u8>>) {
+    if value.len() < MIN_SECRET || value == MARK {
+        return;
+    }
+    let json = |text: &str| {
+        let quoted = serde_json::Value::from(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let once = json(value);
+    let slashes = once.replace('/', "\\/");
+    let url = |hex: fn(u8) -> String| -> String {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+        value.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { hex(byte) }).collect()
+    };
+    let upper = url(|byte| format!("%{byte:02X}"));
+    let plus = upper.replace("%20", "+");
+    let lower = url(|byte| format!("%{byte:02x}"));
+    let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    forms.insert(value.as_bytes().to_vec());
+    forms.extend([json(&once), once, slashes, upper, plus, lower, hex.to_uppercase(), hex].map(String::into_bytes));
+    for shift in 0..3 {
+        // Within something longer it begins at any of three places; its first and last bits then share a letter.
+        let shifted = [&[0; 3][..shift], value.as_bytes()].concat();
+        let whole = (shift * 8).div_ceil(6)..shifted.len() * 8 / 6;
+        for encoded in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
+            forms.extend(encoded.get(whole.clone()).map(|inner| inner.as_bytes().to_vec()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn mask(values: &[&str]) -> Mask {
+        Mask::new(values.iter().map(|value| (*value).to_owned()))
+    }
+
+    fn streamed(mask: &Mask, bytes: &[u8], sizes: &[usize]) -> Vec<u8> {
+        let mut stream = mask.stream();
+        let (mut out, mut rest) = (Vec::new(), bytes);
+        for size in sizes.iter().copied().cycle().take(bytes.len() + 1) {
+            let (chunk, later) = rest.split_at(size.min(rest.len()));
+            out.extend(stream.push(chunk));
+            rest = later;
+        }
+        out.extend(stream.push(rest));
+        out.extend(stream.flush());
+        out
+    }
+
+    #[test]
+    fn every_form_of_a_value_is_masked() {
+        let secret = "p\"ss/wörd ÿ+1";
+        let mask = mask(&[secret]);
+        let basic = base64::engine::general_purpose::STANDARD.encode(format!("me:{secret}"));
+        let json = serde_json::json!({ "key": secret }).to_string();
+        let nested = serde_json::json!({ "text": json }).to_string();
+        for (text, gone) in [
+            (format!("a {secret} b"), secret.to_owned()),
+            (json, "ss/w".to_owned()),
+            (nested, "ss/w".to_owned()),
+            ("x=p%22ss%2Fw%C3%B6rd%20%C3%BF%2B1&y".to_owned(), "ss%2Fw".to_owned()),
+            ("x=p%22ss%2fw%c3%b6rd%20%c3%bf%2b1&y".to_owned(), "ss%2fw".to_owned()),
+            ("x=p%22ss%2Fw%C3%B6rd+%C3%BF%2B1&y".to_owned(), "ss%2Fw".to_owned()),
+            (format!("Authorization: Basic {basic}"), basic[6..basic.len() - 6].to_owned()),
+        ] {
+            let masked = mask.text(&text);
+            assert!(!masked.contains(&gone) && masked.contains(MARK), "{text} → {masked}");
+        }
+        assert_eq!(mask.text(&format!("a {secret} b")), "a [masked] b");
+        assert!(matches!(mask.text("nothing of it"), Cow::Borrowed(_)));
+        assert!(matches!(mask.bytes(b"\xff\xfe"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn overlapping_values_leave_nothing_behind() {
+        let mask = mask(&["xxxxYYYYYYYY", "YYYYYYYYzzzz", "YYYYYYYY", "short"]);
+        assert_eq!(mask.text("a xxxxYYYYYYYYzzzz short"), "a [masked] short");
+        assert_eq!(mask.text("YYYYYYYYYYYYYYYYYYYYYYYY."), "[masked].");
+    }
+
+    #[test]
+    fn known_forms_are_masked_without_a_value() {
+        let mask = mask(&[]);
+        let hex = "0123456789abcdef".repeat(4);
+        for (text, shown) in [
+            (format!("sk-ant-api03-{}", "aB3_-".repeat(10)), MARK.to_owned()),
+            (format!("x ghp_{}.", "a1B2".repeat(9)), format!("x {MARK}.")),
+            (format!("AKIA{} ", "ABCD2345".repeat(2)), format!("{MARK} ")),
+            (format!("Authorization: Bearer {hex}\n"), format!("Authorization: Bearer {MARK}\n")),
+            (format!("FLOWER_TOKEN={hex}"), format!("FLOWER_TOKEN={MARK}")),
+            (format!("\"FLOWER_TOKEN\":\"{hex}\""), format!("\"FLOWER_TOKEN\":\"{MARK}\"")),
+            (format!("sha256 {hex}"), format!("sha256 {hex}")),
+            (
+                "a task-list-of-many-many-many-words-here".to_owned(),
+                "a task-list-of-many-many-many-words-here".to_owned(),
+            ),
+            (
+                format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", "MIIE".repeat(30)),
+                format!("-----BEGIN RSA PRIVATE KEY-----{MARK}-----END RSA PRIVATE KEY-----"),
+            ),
+        ] {
+            assert_eq!(mask.text(&text), shown);
+            for size in [1, 2, 7, 64] {
+                assert_eq!(String::from_utf8(streamed(&mask, text.as_bytes(), &[size])).unwrap(), shown, "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_holds_back_no_more_than_it_must() {
+        let mask = mask(&["correct horse battery staple"]);
+        let mut stream = mask.stream();
+        let out = stream.push(&[b'.'; 10_000]);
+        assert!(out.len() + mask.reach >= 10_000);
+        for _ in 0..1_000 {
+            stream.push(b"sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
+            assert!(stream.held.len() - stream.done < mask.reach && stream.held.len() <= 2 * mask.reach);
+        }
+        let rest = String::from_utf8(stream.flush()).unwrap();
+        assert!(!rest.contains("aaa"), "{rest}");
+    }
+
+    #[test]
+    fn it_is_quick_on_what_repeats() {
+        let mask = mask(&["aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaa"]);
+        let text = "sk-ant-".repeat(40_000) + &"a".repeat(300_000);
+        let start = std::time::Instant::now();
+        assert!(mask.text(&text).len() < 100);
+        assert!(start.elapsed() < std::time::Duration::from_secs(10));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_of_a_secret_comes_out_however_it_is_cut(
+            secrets in prop::collection::vec("[a-c:/ \"%+]{8,14}", 1..4),
+            parts in prop::collection::vec((0_usize..4, "[a-c:/ s\"k-]{0,12}", 0_usize..8, 0_usize..90), 1..12),
+            sizes in prop::collection::vec(0_usize..40, 1..6),
+        ) {
+            let mask = Mask::new(secrets.clone());
+            let mut text = String::new();
+            for (which, plain, form, length) in parts {
+                let secret = secrets[which % secrets.len()].trim();
+                text.push_str(&plain);
+                text.push_str(&match form {
+                    0 => serde_json::json!(secret).to_string(),
+                    1 => STANDARD_NO_PAD.encode(secret),
+                    2 => format!("Bearer {}", "a/".repeat(length)),
+                    3 => format!(" sk-ant-{}", "b-".repeat(length)),
+                    4 => format!("PRIVATE KEY-----{}", "c\\n".repeat(length)),
+                    _ => secret.to_owned(),
+                });
+            }
+            let whole = mask.text(&text).into_owned();
+            let cut = String::from_utf8(streamed(&mask, text.as_bytes(), &sizes)).unwrap();
+            prop_assert_eq!(&whole, &cut);
+            for secret in secrets.iter().map(|secret| secret.trim()).filter(|secret| secret.len() >= MIN_SECRET) {
+                prop_assert!(!whole.contains(secret), "{} in {}", secret, whole);
+                let encoded = STANDARD_NO_PAD.encode(secret);
+                prop_assert!(!whole.contains(&encoded), "{} in {}", encoded, whole);
+            }
+        }
+    }
+}

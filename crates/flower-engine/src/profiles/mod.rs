@@ -1,0 +1,149 @@
+//! Agent profiles: which agents are configured, whether their programs and keys are there, and why none starts.
+
+pub mod config;
+mod eligibility;
+mod file;
+pub mod keys;
+pub mod mask;
+mod node;
+pub mod program;
+pub(crate) mod secret_patterns;
+mod spend;
+
+use crate::Setup;
+use crate::Worktrees;
+use crate::home::Home;
+use crate::settings::AgentSettings;
+use config::{Config, Profile};
+pub(crate) use eligibility::{Standing, idle_in, wanted};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::ProfileView;
+use flower_jail::Network;
+use flower_store::Store;
+use keys::Keys;
+use program::{Missing, Program};
+pub(crate) use spend::amount;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a found program counts as found.
+const PROGRAM_AGE: Duration = Duration::from_secs(20);
+
+/// When a program was looked for, for which profile, and the result.
+type Found = (Instant, Profile, Result<Program, Missing>);
+
+pub struct Profiles {
+    store: Store,
+    home: Home,
+    worktrees: Arc<Worktrees>,
+    /// Keys of agents, in memory only.
+    pub(crate) keys: Keys,
+    /// By profile: its program. The search may start another program.
+    found: Mutex<HashMap<String, Found>>,
+}
+
+impl Profiles {
+    pub(crate) fn new(setup: &Setup, worktrees: &Arc<Worktrees>) -> Profiles {
+        Profiles {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            worktrees: worktrees.clone(),
+            keys: Keys::default(),
+            found: Mutex::default(),
+        }
+    }
+
+    pub async fn agent_profiles(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {
+        let config = Config::load(&self.home)?;
+        let app = self.clone();
+        let looking = tokio::task::spawn_blocking(move || {
+            let home = user_home();
+            let all = config.profiles.values();
+            all.map(|profile| program::readiness(profile, &app.keys, &home)).collect()
+        });
+        looking.await.map_err(|error| Problem::bug(error.to_string()))
+    }
+
+    /// The program of a profile, looked for again after a while.
+    pub(crate) async fn find_program(&self, profile: &Profile) -> Result<Program, Missing> {
+        {
+            let found = self.found.lock().expect("no panic while held");
+            if let Some((at, of, program)) = found.get(&profile.name)
+                && at.elapsed() < PROGRAM_AGE
+                && of == profile
+            {
+                return program.clone();
+            }
+        }
+        let wanted = profile.clone();
+        let found = tokio::task::spawn_blocking(move || program::find(&wanted)).await;
+        let found = found.unwrap_or_else(|error| Err(Missing { what: error.to_string(), how: "try again".to_owned() }));
+        let new = (Instant::now(), profile.clone(), found.clone());
+        self.found.lock().expect("no panic while held").insert(profile.name.clone(), new);
+        found
+    }
+
+    /// Which variables profiles name.
+    pub fn wanted_keys(&self) -> Result<Vec<String>, Problem> {
+        Ok(keys::wanted(&Config::load(&self.home)?))
+    }
+
+    /// Whatever agents may be lent: none of it lands.
+    pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
+        let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
+        let home = user_home();
+        let mut secrets = Vec::new();
+        for profile in profiles.values() {
+            secrets.extend(self.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
+            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
+            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
+            secrets.extend(texts.flat_map(|text| secret_patterns::in_credentials(&text)));
+        }
+        secrets.retain(|secret| secret.len() >= mask::MIN_SECRET);
+        secrets.into_iter().map(String::into_bytes).collect()
+    }
+
+    /// A profile that must name its model does.
+    pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
+        // A dispatch waits for a profile that is not there, and for a file that cannot be read.
+        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
+        let missing = config.profile(name).ok().and_then(Profile::missing_model);
+        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
+    }
+
+    /// `[agents]` of a project; what cannot be read is as if it said nothing.
+    pub(crate) async fn agent_settings(&self, project: &str) -> AgentSettings {
+        self.worktrees.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
+    }
+
+    /// The narrower of what the project and the profile say, if either says anything. A profile that names a wider network than the
+    /// project allows cannot do its work there, which is said before anything starts.
+    pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<Option<Network>, Problem> {
+        let allowed = self.worktrees.facts_of(project).await?.settings.worktree.network;
+        match (allowed, profile.network) {
+            (Some(Network::Closed), Some(needed @ (Network::Web | Network::Open))) => Err(Problem::new(
+                ProblemKind::Refused,
+                format!(
+                    "profile `{}` needs a network (`network = \"{}\"`), and `network = \"closed\"` in {project}'s \
+                     flower.toml allows none",
+                    profile.name,
+                    if needed == Network::Web { "web" } else { "open" },
+                ),
+                format!(
+                    "for a model that needs none, set `network = \"closed\"` in `[agents.{}]` of config.toml; or set \
+                     `network = \"web\"` in `[worktree]` of flower.toml",
+                    profile.name
+                ),
+            )),
+            (Some(allowed), Some(needed)) => Ok(Some(allowed.min(needed))),
+            (allowed, needed) => Ok(allowed.or(needed)),
+        }
+    }
+}
+
+/// The operator's own home.
+pub(crate) fn user_home() -> PathBuf {
+    std::env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from)
+}

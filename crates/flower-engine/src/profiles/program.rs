@@ -1,0 +1,368 @@
+//! Whether the program of a profile is here, and what of the disk it needs to start in a jail.
+
+use super::config::{Profile, below_home};
+use super::keys::{self, Keys};
+use super::node;
+use flower_contract::view::{NeedKind, ProfileNeed, ProfileView};
+use flower_jail::may_be_listed;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Below the home, behind those of the PATH: where programs are put by hand and by npm.
+const FURTHER: &[&str] = &[".local/bin", ".npm-global/bin"];
+
+/// Longer first lines are no interpreter.
+const MOST_SHEBANG: u64 = 256;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    pub path: PathBuf,
+    /// Where links lead.
+    pub real: PathBuf,
+    /// Everything that must be readable for it to start.
+    pub read: Vec<PathBuf>,
+    /// Folders for the PATH inside.
+    pub folders: Vec<PathBuf>,
+    /// What its package says of itself.
+    pub version: Option<String>,
+}
+
+/// What is missing, and how to get it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    pub what: String,
+    pub how: String,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.how)
+    }
+}
+
+/// Where programs are looked for.
+#[derive(Clone, Debug)]
+pub struct Places {
+    pub path: OsString,
+    pub home: Option<PathBuf>,
+}
+
+impl Places {
+    pub fn of_this_process() -> Places {
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        Places { path: std::env::var_os("PATH").unwrap_or_default(), home }
+    }
+
+    pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
+        if name.contains('/') {
+            let home = self.home.as_deref().unwrap_or(Path::new("/"));
+            return Some(below_home(Path::new(name), home)).filter(|path| is_program(path));
+        }
+        let further = self.home.iter().flat_map(|home| FURTHER.iter().map(|below| home.join(below)));
+        let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
+        folders.chain(further).map(|folder| folder.join(name)).find(|path| is_program(path))
+    }
+
+    /// What a jail may show: never a home, nothing that holds credentials.
+    pub(super) fn may_show(&self, path: &Path) -> bool {
+        may_be_listed(path, self.home.as_deref())
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+pub fn find(profile: &Profile) -> Result<Program, Missing> {
+    find_in(profile, &Places::of_this_process())
+}
+
+pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
+    if let Some((what, how)) = profile.missing_model() {
+        return Err(Missing { what, how });
+    }
+    let name = profile.command.first().map_or("", String::as_str);
+    let absent = || Missing {
+        what: format!("`{name}` is {}", if name.contains('/') { "no program" } else { "not on the PATH" }),
+        how: how_to_get(profile),
+    };
+    let path = places.find(name).ok_or_else(absent)?;
+    let real = path.canonicalize().map_err(|_| absent())?;
+    let above = node::package_of(&real, profile.package.as_deref());
+    let package = above.or_else(|| node::package_beside(&real, profile.package.as_deref()?));
+    let mut program = Program {
+        path: path.clone(),
+        real: real.clone(),
+        read: Vec::new(),
+        folders: Vec::new(),
+        version: package.as_ref().and_then(|package| package.version.clone()),
+    };
+    program.show_with_folder(&path, places);
+    let folder = package.as_ref().map_or(&*real, |package| &package.folder);
+    match node::outermost_modules(folder, places).or(package.as_ref().map(|package| package.folder.clone())) {
+        Some(folder) if places.may_show(&folder) => program.show(folder),
+        _ => program.show_with_folder(&real, places),
+    }
+    if package.as_ref().is_some_and(|package| !real.starts_with(&package.folder)) {
+        program.show_with_folder(&real, places);
+    }
+    program.folders.extend(path.parent().map(Path::to_owned));
+    for interpreter in interpreters(&real) {
+        let by_name = !interpreter.contains('/');
+        let at = places.find(&interpreter).ok_or_else(|| Missing {
+            what: format!("`{name}` runs with `{interpreter}`, which is not there"),
+            how: match interpreter.as_str() {
+                "node" => format!("install Node {} or newer", node::LEAST),
+                other => format!("install `{other}`"),
+            },
+        })?;
+        if interpreter.ends_with("node") {
+            node::require_version(&at, package.as_ref())?;
+        }
+        program.show_interpreter(&at, by_name, places);
+    }
+    Ok(program)
+}
+
+fn how_to_get(profile: &Profile) -> String {
+    match (&profile.install, &profile.package, &profile.version) {
+        (Some(install), _, _) => format!("`{install}`"),
+        (None, Some(package), Some(version)) => format!("`npm install -g {package}@{version}`"),
+        (None, Some(package), None) => format!("`npm install -g {package}`"),
+        (None, None, _) => {
+            format!("install it, or write its whole path as `command` of `[agents.{}]` in config.toml", profile.name)
+        }
+    }
+}
+
+impl Program {
+    fn show(&mut self, path: PathBuf) {
+        // The system is in every jail.
+        let system = ["/usr", "/bin", "/sbin"].iter().any(|top| path.starts_with(top));
+        if !system && !self.read.iter().any(|shown| path.starts_with(shown)) {
+            self.read.push(path);
+        }
+    }
+
+    /// A program often needs what lies beside it; where the folder must not be seen, it has to do alone.
+    fn show_with_folder(&mut self, file: &Path, places: &Places) {
+        match file.parent().filter(|folder| places.may_show(folder)) {
+            Some(folder) => self.show(folder.to_owned()),
+            None => self.show(file.to_owned()),
+        }
+    }
+
+    fn show_interpreter(&mut self, at: &Path, by_name: bool, places: &Places) {
+        let real = at.canonicalize().unwrap_or_else(|_| at.to_owned());
+        if by_name {
+            let folder = at.parent().map(Path::to_owned);
+            self.folders.extend(folder.filter(|folder| !self.folders.contains(folder)));
+        }
+        self.show_with_folder(at, places);
+        // `…/v22/bin/node` has its libraries in `…/v22`.
+        let installation = real.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
+        match installation.filter(|folder| places.may_show(folder) && folder.join("lib").is_dir()) {
+            Some(folder) => self.show(folder.to_owned()),
+            None => self.show_with_folder(&real, places),
+        }
+    }
+}
+
+/// What the first line asks for: `#!/usr/bin/env -S node --x` needs `env` and `node`.
+fn interpreters(real: &Path) -> Vec<String> {
+    let mut start = Vec::new();
+    let read = File::open(real).and_then(|file| file.take(MOST_SHEBANG).read_to_end(&mut start));
+    let Some(line) = read.ok().and_then(|_| start.strip_prefix(b"#!")) else { return Vec::new() };
+    let line = String::from_utf8_lossy(line.split(|&byte| byte == b'\n').next().unwrap_or_default()).into_owned();
+    let mut words = line.split_whitespace();
+    let Some(first) = words.next().filter(|first| first.starts_with('/')) else { return Vec::new() };
+    let named = first.ends_with("/env").then(|| words.find(|word| !word.starts_with('-') && !word.contains('=')));
+    [Some(first), named.flatten()].into_iter().flatten().map(str::to_owned).collect()
+}
+
+pub fn readiness(profile: &Profile, keys: &Keys, user_home: &Path) -> ProfileView {
+    readiness_in(profile, keys, user_home, &Places::of_this_process())
+}
+
+fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, places: &Places) -> ProfileView {
+    let found = find_in(profile, places);
+    let missing: Vec<String> = [found.as_ref().err().map(Missing::to_string), keys::missing(profile, keys, user_home)]
+        .into_iter()
+        .flatten()
+        .collect();
+    let need = |name: &String, kind| ProfileNeed {
+        name: name.clone(),
+        kind,
+        there: keys::is_there(profile, name, keys, user_home),
+    };
+    let env = profile.env.iter().map(|name| need(name, NeedKind::Env));
+    let files = profile.credentials.iter().map(|name| need(name, NeedKind::File));
+    ProfileView {
+        profile: profile.name.clone(),
+        protocol: profile.protocol,
+        command: profile.command.clone(),
+        runs: missing.is_empty(),
+        missing,
+        version: found.ok().and_then(|program| program.version),
+        needs: env.chain(files).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profiles::config::Config;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    struct Machine {
+        _dir: tempfile::TempDir,
+        home: PathBuf,
+        places: Places,
+    }
+
+    impl Machine {
+        fn new() -> Machine {
+            let dir = tempfile::tempdir().unwrap();
+            let home = dir.path().canonicalize().unwrap().join("home/me");
+            fs::create_dir_all(home.join(".local/bin")).unwrap();
+            let places = Places { path: home.join("tools/bin").into(), home: Some(home.clone()) };
+            Machine { _dir: dir, home, places }
+        }
+
+        fn program(&self, below: &str, text: &str) -> PathBuf {
+            let path = self.home.join(below);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        }
+
+        /// As `npm install -g` leaves it.
+        fn claude(&self, node: &str) {
+            let package = "tools/lib/node_modules/@agentclientprotocol/claude-agent-acp";
+            let script = self.program(&format!("{package}/dist/index.js"), "#!/usr/bin/env node\n");
+            let about =
+                r#"{"name":"@agentclientprotocol/claude-agent-acp","version":"0.99.1","engines":{"node":">=22"}}"#;
+            fs::write(self.home.join(package).join("package.json"), about).unwrap();
+            fs::create_dir_all(self.home.join("tools/bin")).unwrap();
+            symlink(script, self.home.join("tools/bin/claude-agent-acp")).unwrap();
+            if !node.is_empty() {
+                self.program(".nvm/versions/node/x/bin/node", &format!("#!/bin/sh\necho {node}\n"));
+                fs::create_dir_all(self.home.join(".nvm/versions/node/x/lib")).unwrap();
+                symlink(self.home.join(".nvm/versions/node/x/bin/node"), self.home.join("tools/bin/node")).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn an_npm_package_is_shown_with_all_it_needs_and_no_more() {
+        let machine = Machine::new();
+        machine.claude("v22.4.0");
+        let config = Config::parse("").unwrap();
+        let program = find_in(config.profile("claude").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.path, machine.home.join("tools/bin/claude-agent-acp"));
+        assert!(program.real.ends_with("dist/index.js"));
+        assert_eq!(program.version.as_deref(), Some("0.99.1"));
+        let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
+        assert_eq!(below, ["tools/bin", "tools/lib/node_modules", ".nvm/versions/node/x"].map(Path::new));
+        assert!(program.read.iter().all(|path| !machine.home.starts_with(path)), "{:?}", program.read);
+        assert_eq!(program.folders, [machine.home.join("tools/bin")]);
+    }
+
+    #[test]
+    fn a_launcher_is_shown_with_the_modules_around_it() {
+        let machine = Machine::new();
+        machine.claude("v22.4.0");
+        fs::remove_file(machine.home.join("tools/bin/claude-agent-acp")).unwrap();
+        machine.program("tools/bin/claude-agent-acp", "#!/bin/sh\nexec node \"$0\"/../x \"$@\"\n");
+        let config = Config::parse("").unwrap();
+        let program = find_in(config.profile("claude").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.version.as_deref(), Some("0.99.1"));
+        let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
+        assert_eq!(below, ["tools/bin", "tools/lib/node_modules"].map(Path::new));
+    }
+
+    #[test]
+    fn what_is_missing_is_said_with_how_to_get_it() {
+        let machine = Machine::new();
+        let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own-tool\"]\n").unwrap();
+        let (claude, own) = (config.profile("claude").unwrap(), config.profile("own").unwrap());
+        let said = |profile| find_in(profile, &machine.places).unwrap_err().to_string();
+        let install = "npm install -g @agentclientprotocol/claude-agent-acp@0.99.1";
+        assert_eq!(said(claude), format!("`claude-agent-acp` is not on the PATH: `{install}`"));
+        assert!(said(own).contains("[agents.own]"), "{}", said(own));
+        machine.claude("");
+        assert!(said(claude).contains("install Node 22"), "{}", said(claude));
+        machine.program("tools/bin/node", "#!/bin/sh\necho v20.20.2\n");
+        assert!(said(claude).contains("20.20.2"), "{}", said(claude));
+    }
+
+    #[test]
+    fn a_program_in_the_home_itself_is_shown_alone() {
+        let machine = Machine::new();
+        machine.program("agent", "#!/bin/sh\n");
+        let text = "[agents.own]\nprotocol = \"pty\"\ncommand = [\"~/agent\"]\n";
+        let config = Config::parse(text).unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.read[0], machine.home.join("agent"));
+        assert!(program.read.iter().all(|path| !machine.home.starts_with(path)), "{:?}", program.read);
+    }
+
+    #[test]
+    fn what_is_no_program_is_passed_over() {
+        let machine = Machine::new();
+        fs::create_dir_all(machine.home.join("tools/bin/own")).unwrap();
+        let own = machine.program(".local/bin/own", "");
+        let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own\"]\n").unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.path, own);
+        assert_eq!(program.read, [machine.home.join(".local/bin")]);
+    }
+
+    #[test]
+    fn a_link_into_credentials_shows_none_of_them() {
+        let machine = Machine::new();
+        let hidden = machine.program(".config/tool/run", "");
+        fs::create_dir_all(machine.home.join("tools/bin")).unwrap();
+        symlink(hidden, machine.home.join("tools/bin/own")).unwrap();
+        let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own\"]\n").unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        assert_eq!(program.read, [machine.home.join("tools/bin"), machine.home.join(".config/tool/run")]);
+    }
+
+    #[test]
+    fn first_lines_are_understood() {
+        let machine = Machine::new();
+        for (text, wanted) in [
+            ("#!/usr/bin/env node\n", vec!["/usr/bin/env", "node"]),
+            ("#!/usr/bin/env -S A=1 node --x\n", vec!["/usr/bin/env", "node"]),
+            ("#! /bin/sh -e\n", vec!["/bin/sh"]),
+            ("\u{7f}ELF", vec![]),
+            ("#!node\n", vec![]),
+        ] {
+            assert_eq!(interpreters(&machine.program("x/y", text)), wanted, "{text}");
+        }
+    }
+
+    #[test]
+    fn readiness_says_what_is_there_and_no_value() {
+        let machine = Machine::new();
+        machine.claude("v24.0.0");
+        let config = Config::parse("").unwrap();
+        let claude = config.profile("claude").unwrap();
+        let keys = Keys::default();
+        let ready = readiness_in(claude, &keys, &machine.home, &machine.places);
+        assert!(!ready.runs && ready.missing.len() == 1 && ready.missing[0].starts_with("no key"), "{ready:?}");
+        let value = [("ANTHROPIC_API_KEY".to_owned(), "sk-canary".to_owned())];
+        keys.give(&config, value.into()).unwrap();
+        let ready = readiness_in(claude, &keys, &machine.home, &machine.places);
+        assert!(ready.runs, "{ready:?}");
+        assert!(ready.needs.iter().any(|need| need.name == "ANTHROPIC_API_KEY" && need.there));
+        assert!(ready.needs.iter().any(|need| need.kind == NeedKind::File && !need.there));
+        assert!(!serde_json::to_string(&ready).unwrap().contains("canary"));
+    }
+}

@@ -1,0 +1,236 @@
+//! Makes repositories projects of this flower, and gives them back. Each repository has one daemon at a time.
+
+use crate::Setup;
+use crate::home::Home;
+use crate::lock::{Holder, Lock, LockError};
+use crate::merge_queue::main_branch::hook;
+use crate::projects::{ProjectChoice, utf8};
+use crate::{Access, MergeQueue, Projects, Worktrees, require_operator};
+use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::{ProjectView, RemovedProject};
+use flower_core::policy::Read;
+use flower_core::{Caller, Command};
+use flower_git::repository::Repository;
+use flower_store::Store;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The locks that keep other daemons off the repositories of this one.
+#[derive(Debug, Default)]
+pub struct RepositoryLocks {
+    /// By the repository's root: the lock and its file.
+    held: Mutex<HashMap<PathBuf, (Lock, PathBuf)>>,
+    /// One at a time, so that a name found to be free still is when it is taken.
+    registering: tokio::sync::Mutex<()>,
+}
+
+impl RepositoryLocks {
+    pub fn take(&self, repository: &Repository, home: &Path) -> Result<(), Problem> {
+        let mut held = self.held.lock().expect("no panic while held");
+        if held.contains_key(&repository.root) {
+            return Ok(());
+        }
+        let path = repository.git_dir.join("flower.lock");
+        let lock = Lock::take(&path, &Holder::this_process(home, None)).map_err(|error| match error {
+            LockError::Held(holder) => {
+                let who = holder.map_or_else(String::new, |h| format!(" of {} (process {})", h.home, h.pid));
+                Problem::new(
+                    ProblemKind::Conflict,
+                    format!("another flower{who} serves {}", repository.root.display()),
+                    "use that one, or stop it first: `FLOWER_HOME=… flower down`",
+                )
+            }
+            LockError::Io(error) => Problem::unreachable(
+                format!("{}: {error}", path.display()),
+                "make the repository writable for you, then try again",
+            ),
+        })?;
+        held.insert(repository.root.clone(), (lock, path));
+        Ok(())
+    }
+
+    /// Lets another flower have the repository, and leaves nothing of ours in it.
+    pub fn release(&self, root: &Path) {
+        let held = self.held.lock().expect("no panic while held").remove(root);
+        if let Some((lock, path)) = held
+            && let Err(error) = lock.remove(&path)
+        {
+            tracing::warn!("{} stays behind: {error}", path.display());
+        }
+    }
+}
+
+pub struct Registration {
+    store: Store,
+    home: Home,
+    access: Arc<Access>,
+    projects: Arc<Projects>,
+    worktrees: Arc<Worktrees>,
+    merge_queue: Arc<MergeQueue>,
+    repositories: RepositoryLocks,
+}
+
+impl Registration {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        worktrees: &Arc<Worktrees>,
+        merge_queue: &Arc<MergeQueue>,
+    ) -> Registration {
+        Registration {
+            store: setup.store.clone(),
+            home: setup.home.clone(),
+            access: access.clone(),
+            projects: projects.clone(),
+            worktrees: worktrees.clone(),
+            merge_queue: merge_queue.clone(),
+            repositories: RepositoryLocks::default(),
+        }
+    }
+
+    /// Keeps other daemons off the repositories of all projects. A repository that another daemon serves, or that is gone,
+    /// does not stop the start.
+    pub async fn take_repositories(&self) {
+        let projects = match self.projects.projects().await {
+            Ok(projects) => projects,
+            Err(problem) => {
+                tracing::warn!("projects cannot be read: {}", problem.message);
+                return;
+            }
+        };
+        for project in projects {
+            let Some(repository) = Repository::discover(Path::new(&project.root)) else {
+                tracing::warn!("project {}: {} is no repository any more", project.name, project.root);
+                continue;
+            };
+            if let Err(problem) = self.repositories.take(&repository, self.home.dir()) {
+                tracing::warn!("project {}: {}", project.name, problem.message);
+            }
+        }
+    }
+
+    /// Those that the caller may read.
+    pub async fn projects_for(&self, caller: &Caller) -> Result<Vec<ProjectView>, Problem> {
+        let reader = self.access.reader(caller).await?;
+        let mut projects = self.projects.projects().await?;
+        projects.retain(|project| reader.may(Read::Project { name: &project.name }));
+        for project in &mut projects {
+            project.lending = self.worktrees.lending_note(&project.name);
+        }
+        Ok(projects)
+    }
+
+    /// Makes the repository around `dir` a project, or finds that it is one.
+    pub async fn register_project(
+        &self,
+        caller: &Caller,
+        dir: &Path,
+        name: Option<String>,
+    ) -> Result<ProjectView, Problem> {
+        // The rules would refuse it too, but only after its lock was taken.
+        require_operator(caller, "register a project")?;
+        let Some(repository) = Repository::discover(dir) else {
+            if Repository::is_bare(dir) {
+                return Err(Problem::new(
+                    ProblemKind::Refused,
+                    format!("{} is a bare repository; MAIN is a checkout that can be served", dir.display()),
+                    "clone it, and run `flower init` in the clone",
+                ));
+            }
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!("{} is not inside a git repository", dir.display()),
+                "go to one, or make one: `git init`",
+            ));
+        };
+        let root = utf8(&repository.root)?;
+        let _turn = self.repositories.registering.lock().await;
+        let known = self.projects.project_at(&repository.root).await?;
+        let is_new = known.is_none();
+        let name = match (name, known) {
+            (Some(name), Some(known)) if name != known => {
+                return Err(Problem::new(
+                    ProblemKind::Conflict,
+                    format!("{root} is project `{known}` already"),
+                    format!("to call it `{name}`: `flower project remove {known}`, then `flower init --name {name}`"),
+                ));
+            }
+            (_, Some(known)) => known,
+            (Some(name), None) => name,
+            (None, None) => self.free_name(&repository).await?,
+        };
+        self.repositories.take(&repository, self.home.dir())?;
+        let registered = self.store.execute(caller, Command::RegisterProject { name: name.clone(), root }).await;
+        if registered.is_err() && is_new {
+            self.repositories.release(&repository.root);
+        }
+        registered?;
+        // One without commits gets its fence once it has some.
+        if let Err(problem) = self.merge_queue.look_after_main(&name).await {
+            tracing::debug!("{name}: {}", problem.message);
+        }
+        self.worktrees.lend_soon(&name, &repository);
+        let mut project = self.projects.project(&name).await?;
+        project.lending = self.worktrees.lending_note(&name);
+        // None of them runs; who else works there should know of them.
+        project.programs = flower_git::programs(&repository).await.unwrap_or_default();
+        Ok(project)
+    }
+
+    /// Gives the repository back as it was. Branches with work that is not in MAIN stay, and so does what is kept of its
+    /// worktrees.
+    pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
+        require_operator(caller, "remove a project")?;
+        let (root, repository) = self.repository_to_leave(name).await?;
+        let stays = self.worktrees.what_stays(name, repository.as_ref()).await?;
+        if let Some(repository) = &repository {
+            self.worktrees.pack_archives(name, repository).await?;
+        }
+        self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
+        if let Some(repository) = &repository {
+            self.worktrees.leave_repository(name, repository).await?;
+            hook::take_down(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        }
+        crate::worktrees::reclaim(&self.home, &self.home.objects().join(name));
+        self.repositories.release(&root);
+        Ok(stays)
+    }
+
+    /// What `remove_project` would leave behind now.
+    pub async fn preview_removal(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
+        require_operator(caller, "remove a project")?;
+        let (_, repository) = self.repository_to_leave(name).await?;
+        self.worktrees.what_stays(name, repository.as_ref()).await
+    }
+
+    /// The project's root, and its repository unless that is gone: then nothing has to be given back.
+    async fn repository_to_leave(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
+        let root = PathBuf::from(self.projects.project(name).await?.root);
+        let repository = Repository::discover(&root).filter(|found| found.root == root);
+        Ok((root, repository))
+    }
+
+    /// The project for something new. A repository that is none yet becomes one; outside of any, the only project there is.
+    pub async fn project_for_new(&self, caller: &Caller, choice: &ProjectChoice) -> Result<String, Problem> {
+        if let Some(name) = self.projects.find_project(choice).await? {
+            return Ok(name);
+        }
+        if let Some(dir) = &choice.dir
+            && Repository::discover(dir).is_some()
+        {
+            return self.register_project(caller, dir, None).await.map(|project| project.name);
+        }
+        self.projects.require_project(choice).await
+    }
+
+    /// The folder's name, with a number behind it where another project has it.
+    async fn free_name(&self, repository: &Repository) -> Result<String, Problem> {
+        let wish = repository.default_name();
+        let taken: Vec<String> = self.projects.projects().await?.into_iter().map(|p| p.name).collect();
+        let numbered = (2..).map(|n| format!("{wish}-{n}"));
+        let free = std::iter::once(wish.clone()).chain(numbered).find(|name| !taken.contains(name));
+        Ok(free.expect("there are always more numbers"))
+    }
+}
