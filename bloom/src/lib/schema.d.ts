@@ -1910,6 +1910,11 @@ export interface components {
             created_at: string;
             updated_at: string;
         };
+        /**
+         * @description Why something needs a person.
+         * @enum {string}
+         */
+        Cause: "main_changed" | "settings_invalid" | "agent_failed" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
         CheckView: {
             name: string;
             ok: boolean;
@@ -2204,6 +2209,17 @@ export interface components {
             briefs: number[];
             worktree?: string | null;
         };
+        /**
+         * @description Why a landing waits for the operator.
+         * @enum {string}
+         */
+        HoldCode: "many_files" | "large_files" | "sensitive_path" | "git_setting_path" | "merge" | "reserved_path" | "reverted_before" | "checks_changed" | "settings_invalid" | "approval_required" | "commands_not_approved";
+        HoldView: {
+            code: components["schemas"]["HoldCode"];
+            text: string;
+            /** @description The commands that are not approved. */
+            commands?: string[];
+        };
         /** @description A picture in the blob store, named by the SHA-256 of its content. */
         Image: {
             sha256: string;
@@ -2218,8 +2234,9 @@ export interface components {
         };
         /** @description Something that waits for the operator. */
         InboxItem: {
-            /** @description `question`, `permission`, `approval`, `alarm` or `message`. */
-            kind: string;
+            kind: components["schemas"]["ItemKind"];
+            cause: components["schemas"]["Cause"];
+            tone: components["schemas"]["Tone"];
             /**
              * Format: int64
              * @description Absent where it is about something else.
@@ -2267,6 +2284,11 @@ export interface components {
             brief?: number | null;
             worktree?: string | null;
         };
+        /**
+         * @description The kinds of items in the inbox, most urgent first.
+         * @enum {string}
+         */
+        ItemKind: "alarm" | "permission" | "question" | "approval" | "message";
         KindReadiness: {
             ok: boolean;
             reasons: components["schemas"]["ReasonView"][];
@@ -2301,6 +2323,8 @@ export interface components {
             reason?: string | null;
             verdict?: components["schemas"]["Verdict"] | null;
             priority: components["schemas"]["Priority"];
+            /** @description Why it waits for the operator. */
+            held?: components["schemas"]["HoldView"][];
             approved: boolean;
             checks: components["schemas"]["CheckView"][];
             running?: components["schemas"]["RunningCheck"] | null;
@@ -2628,8 +2652,13 @@ export interface components {
             failure?: string | null;
             at: string;
         };
+        /**
+         * @description Why a brief cannot be dispatched, or why its dispatch waits.
+         * @enum {string}
+         */
+        ReasonCode: "closed" | "parked" | "missing_plan" | "missing_spec" | "open_dependency" | "in_progress" | "in_review" | "epic" | "nothing_to_mend" | "dispatched" | "no_agent" | "no_profile" | "agent_missing" | "agent_stopped" | "network_closed" | "spend_limit" | "no_slot" | "starting" | "main_frozen" | "main_alarm";
         ReasonView: {
-            code: string;
+            code: components["schemas"]["ReasonCode"];
             message: string;
         };
         RebuildView: {
@@ -2950,6 +2979,11 @@ export interface components {
             at: string;
             revoked_at?: string | null;
         };
+        /**
+         * @description How the page shows something.
+         * @enum {string}
+         */
+        Tone: "danger" | "attention" | "info";
         /** @description What a tool answers, in Markdown. */
         ToolAnswer: {
             /** @description What waits in the caller's inbox, if anything; beside the answer, so that its bytes stay what they are. */
@@ -3090,6 +3124,7 @@ export type BriefKind = components['schemas']['BriefKind'];
 export type BriefProject = components['schemas']['BriefProject'];
 export type BriefRow = components['schemas']['BriefRow'];
 export type BriefView = components['schemas']['BriefView'];
+export type Cause = components['schemas']['Cause'];
 export type CheckView = components['schemas']['CheckView'];
 export type Claim = components['schemas']['Claim'];
 export type ClaimView = components['schemas']['ClaimView'];
@@ -3120,9 +3155,12 @@ export type HandBack = components['schemas']['HandBack'];
 export type HandBackView = components['schemas']['HandBackView'];
 export type HeardView = components['schemas']['HeardView'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
+export type HoldCode = components['schemas']['HoldCode'];
+export type HoldView = components['schemas']['HoldView'];
 export type Image = components['schemas']['Image'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type IssueToken = components['schemas']['IssueToken'];
+export type ItemKind = components['schemas']['ItemKind'];
 export type KindReadiness = components['schemas']['KindReadiness'];
 export type Land = components['schemas']['Land'];
 export type LandSettings = components['schemas']['LandSettings'];
@@ -3164,6 +3202,7 @@ export type ProposalView = components['schemas']['ProposalView'];
 export type Protocol = components['schemas']['Protocol'];
 export type PullView = components['schemas']['PullView'];
 export type PushView = components['schemas']['PushView'];
+export type ReasonCode = components['schemas']['ReasonCode'];
 export type ReasonView = components['schemas']['ReasonView'];
 export type RebuildView = components['schemas']['RebuildView'];
 export type RecallView = components['schemas']['RecallView'];
@@ -3199,6 +3238,7 @@ export type TakeLease = components['schemas']['TakeLease'];
 export type TerminalSize = components['schemas']['TerminalSize'];
 export type Text = components['schemas']['Text'];
 export type TokenView = components['schemas']['TokenView'];
+export type Tone = components['schemas']['Tone'];
 export type ToolAnswer = components['schemas']['ToolAnswer'];
 export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];

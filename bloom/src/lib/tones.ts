@@ -74,18 +74,6 @@ export function mainTone(state: string): Tone {
   return MAIN[state] ?? "neutral";
 }
 
-const WAITING: Record<string, Tone> = {
-  question: "attention",
-  permission: "attention",
-  approval: "attention",
-  alarm: "danger",
-  message: "info",
-};
-
-export function inboxTone(kind: string): Tone {
-  return WAITING[kind] ?? "attention";
-}
-
 const EVENT: [RegExp, Tone][] = [
   [/^(landed|dispatch_landed|spec_snapshot|decision_made|main_settled|landing_approved)$/, "success"],
   [/(rejected|rolled_back|failed|refused|breached|diverged|main_alarm|dispatch_late|expired)$/, "danger"],

@@ -39,12 +39,20 @@ word_schemas! {
     /// What is wrong with MAIN.
     Alarm = flower_core::main_branch::Alarm;
     BriefKind = flower_core::BriefKind;
+    /// Why something needs a person.
+    Cause = flower_core::attention::Cause;
     DispatchKind = flower_core::readiness::DispatchKind;
     DispatchState = flower_core::dispatch::DispatchState;
     /// How an agent ended.
     Ending = flower_core::agent::Ending;
+    /// Why a landing waits for the operator.
+    HoldCode = flower_core::landing::HoldCode;
+    /// The kinds of items in the inbox, most urgent first.
+    ItemKind = flower_core::attention::ItemKind;
     LinkKind = flower_core::LinkKind;
     Priority = flower_core::landing::Priority;
+    /// Why a brief cannot be dispatched, or why its dispatch waits.
+    ReasonCode = flower_core::readiness::ReasonCode;
     /// What a token lets its owner do.
     Role = flower_core::Role;
     /// How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
@@ -57,6 +65,8 @@ word_schemas! {
     Source = flower_core::landing::Source;
     State = flower_core::landing::State;
     Status = flower_core::Status;
+    /// How the page shows something.
+    Tone = flower_core::attention::Tone;
     /// A part of the state that readers show.
     Topic = flower_core::Topic;
     /// Why something did not land.

@@ -11,8 +11,9 @@ pub use landings::*;
 pub use worktrees::*;
 
 use crate::schema;
+use flower_core::attention::{Cause, Item, ItemKind, Tone};
 use flower_core::landing::State;
-use flower_core::readiness::Readiness;
+use flower_core::readiness::{Readiness, ReasonCode};
 use flower_core::{Actor, BriefKind, Description, Participant, Recorded, Role, Status, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -97,7 +98,8 @@ pub struct KindReadiness {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ReasonView {
-    pub code: String,
+    #[schema(value_type = schema::ReasonCode)]
+    pub code: ReasonCode,
     pub message: String,
 }
 
@@ -239,8 +241,12 @@ impl From<EventView> for Recorded {
 /// Something that waits for the operator.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
-    /// `question`, `permission`, `approval`, `alarm` or `message`.
-    pub kind: String,
+    #[schema(value_type = schema::ItemKind)]
+    pub kind: ItemKind,
+    #[schema(value_type = schema::Cause)]
+    pub cause: Cause,
+    #[schema(value_type = schema::Tone)]
+    pub tone: Tone,
     /// Absent where it is about something else.
     pub brief: Option<u64>,
     /// The landing that waits.
@@ -271,6 +277,31 @@ pub struct InboxItem {
     pub at: String,
     /// The command that settles it.
     pub next: String,
+}
+
+impl InboxItem {
+    /// `until` is when the item is decided without a person.
+    pub fn new(item: Item, until: Option<String>) -> InboxItem {
+        InboxItem {
+            kind: item.cause.kind(),
+            cause: item.cause,
+            tone: item.cause.tone(),
+            brief: item.brief,
+            landing: item.landing,
+            permission: item.permission,
+            title: item.title,
+            question: item.question,
+            version: item.version,
+            project: item.project,
+            agent: item.agent,
+            until,
+            seq: item.seq,
+            text: item.text,
+            by: EventActor { sort: item.by.sort.to_string(), name: item.by.name },
+            at: item.at,
+            next: item.next,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -5,7 +5,7 @@ use crate::actor::{ActorType, Role};
 use crate::agent::{Author, Ending};
 use crate::brief::{BriefKind, Status};
 use crate::description::Description;
-use crate::landing::{Check, Priority, Source, Verdict};
+use crate::landing::{Check, HoldReason, Priority, Source, Verdict};
 use crate::link::LinkKind;
 use crate::main_branch::{Alarm, Settlement};
 use crate::message::Recipient;
@@ -178,7 +178,14 @@ events! {
     }
     /// It was merged with MAIN's tip, away from MAIN, and its checks begin.
     LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
-    LandingHeld = "landing_held" { number: u64, why: Vec<String>, paths: Vec<String> }
+    LandingHeld = "landing_held" {
+        number: u64,
+        /// In words.
+        why: Vec<String>,
+        paths: Vec<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reasons: Vec<HoldReason>,
+    }
     LandingApproved = "landing_approved" {
         number: u64,
         /// The checks that it removes or changes in `flower.toml` need not pass.

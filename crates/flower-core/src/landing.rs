@@ -62,6 +62,42 @@ words! {
     }
 }
 
+words! {
+    /// Why a landing waits for the operator.
+    HoldCode ("reason of a held landing") {
+        ManyFiles = "many_files",
+        LargeFiles = "large_files",
+        /// A path that needs the operator.
+        SensitivePath = "sensitive_path",
+        /// A path that a setting of git in MAIN names.
+        GitSettingPath = "git_setting_path",
+        /// A merge commit that cannot be followed, or that changes what neither side had.
+        Merge = "merge",
+        /// A path that another agent had reserved.
+        ReservedPath = "reserved_path",
+        /// A landing of the same brief was reverted.
+        RevertedBefore = "reverted_before",
+        /// It changes the checks in `flower.toml`.
+        ChecksChanged = "checks_changed",
+        /// MAIN's `flower.toml` is not valid.
+        SettingsInvalid = "settings_invalid",
+        /// Every landing waits for the operator.
+        ApprovalRequired = "approval_required",
+        /// Commands of `flower.toml` that the operator has not approved.
+        CommandsNotApproved = "commands_not_approved",
+    }
+}
+
+/// A reason why a landing waits for the operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldReason {
+    pub code: HoldCode,
+    pub text: String,
+    /// The commands that are not approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+}
+
 /// One check that has run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
@@ -99,6 +135,9 @@ pub struct Landing {
     pub reason: Option<String>,
     /// Of one that was rejected.
     pub verdict: Option<Verdict>,
+    /// Why it waits for the operator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held: Vec<HoldReason>,
     pub approved: bool,
     /// The operator lets it in without the checks that it removes or changes in `flower.toml`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -134,6 +173,7 @@ impl Landing {
             state: State::Queued,
             reason: None,
             verdict: None,
+            held: Vec::new(),
             approved: false,
             waived: false,
             onto: None,
@@ -159,12 +199,14 @@ impl Landing {
             Event::LandingHeld(held) => {
                 self.state = State::Approval;
                 self.reason = Some(held.why.join("; "));
+                self.held.clone_from(&held.reasons);
                 self.paths.clone_from(&held.paths);
             }
             Event::LandingApproved(approved) => {
                 self.approved = true;
                 self.waived |= approved.waive;
                 self.state = State::Queued;
+                self.held.clear();
                 self.reason = None;
             }
             Event::LandingRequeued(requeued) => {
@@ -253,7 +295,7 @@ pub enum Step {
         merge_commit: String,
     },
     Hold {
-        why: Vec<String>,
+        reasons: Vec<HoldReason>,
         paths: Vec<String>,
     },
     Approve {
@@ -374,11 +416,13 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
             }
             _ => Err(wanted("queued")),
         },
-        Step::Hold { why, paths } => match landing.state {
+        Step::Hold { reasons, paths } => match landing.state {
             // Let in while the gate was looking.
             State::Queued | State::Checking if landing.approved => Ok(Vec::new()),
             State::Queued | State::Checking => {
-                Ok(vec![draft(landing, LandingHeld { number, why: why.clone(), paths: paths.clone() })])
+                let why = reasons.iter().map(|reason| reason.text.clone()).collect();
+                let (reasons, paths) = (reasons.clone(), paths.clone());
+                Ok(vec![draft(landing, LandingHeld { number, why, paths, reasons })])
             }
             _ => Err(wanted("queued or checking")),
         },

@@ -8,6 +8,7 @@
 
 pub mod actor;
 pub mod agent;
+pub mod attention;
 pub mod brief;
 pub mod chain;
 pub mod command;

@@ -224,7 +224,10 @@ mod tests {
     fn whoever_waits_for_something_else_lets_the_others_pass() {
         let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
         let mut held = landing(2, None, Priority::High);
-        held.evolve(&LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![] }.into(), "now");
+        held.evolve(
+            &LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![], reasons: vec![] }.into(),
+            "now",
+        );
         let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(plan.start, [3]);

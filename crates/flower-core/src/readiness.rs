@@ -17,6 +17,39 @@ words! {
     }
 }
 
+words! {
+    /// Why a brief cannot be dispatched, or why its dispatch waits.
+    ReasonCode ("reason code") {
+        Closed = "closed",
+        Parked = "parked",
+        MissingPlan = "missing_plan",
+        MissingSpec = "missing_spec",
+        OpenDependency = "open_dependency",
+        InProgress = "in_progress",
+        InReview = "in_review",
+        Epic = "epic",
+        NothingToMend = "nothing_to_mend",
+        Dispatched = "dispatched",
+        NoAgent = "no_agent",
+        NoProfile = "no_profile",
+        AgentMissing = "agent_missing",
+        AgentStopped = "agent_stopped",
+        NetworkClosed = "network_closed",
+        SpendLimit = "spend_limit",
+        NoSlot = "no_slot",
+        Starting = "starting",
+        MainFrozen = "main_frozen",
+        MainAlarm = "main_alarm",
+    }
+}
+
+impl ReasonCode {
+    /// Whether a dispatch waits for an agent that is started by hand, with the packet.
+    pub fn waits_for_packet(self) -> bool {
+        matches!(self, ReasonCode::NoAgent | ReasonCode::NoProfile | ReasonCode::AgentMissing)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Readiness {
     pub ok: bool,
@@ -25,10 +58,7 @@ pub struct Readiness {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Reason {
-    /// Stable, for programs: `closed`, `parked`, `missing_plan`, `missing_spec`, `open_dependency`, `in_progress`,
-    /// `in_review`, `epic`, `nothing_to_mend`, `dispatched`; of what only waits `no_agent`, `no_profile`,
-    /// `agent_missing`, `agent_stopped`, `spend_limit`, `no_slot`, `starting`, `main_frozen`, `main_alarm`.
-    pub code: String,
+    pub code: ReasonCode,
     pub message: String,
 }
 
@@ -46,14 +76,14 @@ impl BriefKind {
 /// `dependencies` are the briefs it waits for, with their statuses; `open` what was dispatched and has not ended.
 pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status)], open: &[&Dispatch]) -> Readiness {
     let mut reasons = Vec::new();
-    let mut no = |code: &str, message: String| reasons.push(Reason { code: code.to_owned(), message });
+    let mut no = |code: ReasonCode, message: String| reasons.push(Reason { code, message });
     let number = brief.number;
     if brief.status.is_closed() {
-        no("closed", format!("it is {}", brief.status));
+        no(ReasonCode::Closed, format!("it is {}", brief.status));
     }
     if brief.status == Status::Parked {
         let before = brief.parked_from.unwrap_or(Status::Draft);
-        no("parked", format!("it is parked; take it up again: `flower brief status {number} {before}`"));
+        no(ReasonCode::Parked, format!("it is parked; take it up again: `flower brief status {number} {before}`"));
     }
     for dispatch in open.iter().filter(|dispatch| excludes(dispatch.kind, kind)) {
         let how = match &dispatch.claim {
@@ -61,44 +91,47 @@ pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status
             None => dispatch.state.to_string(),
         };
         let id = dispatch.number;
-        no("dispatched", format!("dispatch {id} is {how} already: `flower dispatch show {id}`"));
+        no(ReasonCode::Dispatched, format!("dispatch {id} is {how} already: `flower dispatch show {id}`"));
     }
     match kind {
         DispatchKind::Design => {}
         DispatchKind::Build => {
             if brief.kind == BriefKind::Epic {
-                no("epic", "an epic is built through its children".to_owned());
+                no(ReasonCode::Epic, "an epic is built through its children".to_owned());
             }
             match brief.status {
                 Status::Draft if brief.spec_version == 0 => {
-                    no("missing_plan", format!("it has no plan: `flower brief plan {number} --spec FILE`"));
+                    no(ReasonCode::MissingPlan, format!("it has no plan: `flower brief plan {number} --spec FILE`"));
                 }
                 Status::Draft => {
-                    no("missing_plan", format!("its plan is not accepted yet: `flower brief accept {number}`"));
+                    no(
+                        ReasonCode::MissingPlan,
+                        format!("its plan is not accepted yet: `flower brief accept {number}`"),
+                    );
                 }
                 Status::InProgress if open.is_empty() => {
                     no(
-                        "in_progress",
+                        ReasonCode::InProgress,
                         format!("work on it has begun; go on with it: `flower dispatch {number} --kind fix`"),
                     );
                 }
-                Status::InProgress => no("in_progress", "somebody works on it already".to_owned()),
-                Status::InReview => no("in_review", "its result is in review".to_owned()),
+                Status::InProgress => no(ReasonCode::InProgress, "somebody works on it already".to_owned()),
+                Status::InReview => no(ReasonCode::InReview, "its result is in review".to_owned()),
                 _ => {}
             }
             for (needs, status) in dependencies.iter().filter(|(_, status)| !status.is_met()) {
-                no("open_dependency", format!("it needs brief {needs}, which is {status}"));
+                no(ReasonCode::OpenDependency, format!("it needs brief {needs}, which is {status}"));
             }
         }
         DispatchKind::Review | DispatchKind::Research | DispatchKind::Ops => {
             if brief.spec_version == 0 {
-                no("missing_spec", format!("it has no spec: `flower brief plan {number} --spec FILE`"));
+                no(ReasonCode::MissingSpec, format!("it has no spec: `flower brief plan {number} --spec FILE`"));
             }
         }
         DispatchKind::Fix => {
             let begun = matches!(brief.status, Status::InProgress | Status::InReview);
             if !begun && !brief.status.is_closed() {
-                no("nothing_to_mend", "there is no work to mend yet".to_owned());
+                no(ReasonCode::NothingToMend, "there is no work to mend yet".to_owned());
             }
         }
     }
@@ -115,16 +148,16 @@ fn excludes(one: DispatchKind, other: DispatchKind) -> bool {
 /// it yet.
 pub fn waits(dispatch: &Dispatch, main: Option<&Main>, unserved: Option<Reason>) -> Vec<Reason> {
     let is_waiting = dispatch.claim.is_none() && dispatch.is_open();
-    let starting = || Reason { code: "starting".to_owned(), message: "its agent is being started".to_owned() };
+    let starting = || Reason { code: ReasonCode::Starting, message: "its agent is being started".to_owned() };
     let first = is_waiting.then(|| unserved.unwrap_or_else(starting));
-    let frozen_said = first.as_ref().is_some_and(|reason| reason.code == "main_frozen");
+    let frozen_said = first.as_ref().is_some_and(|reason| reason.code == ReasonCode::MainFrozen);
     let mut reasons: Vec<Reason> = first.into_iter().collect();
-    let mut wait = |code: &str, message: String| reasons.push(Reason { code: code.to_owned(), message });
+    let mut wait = |code: ReasonCode, message: String| reasons.push(Reason { code, message });
     if let Some(why) = main.and_then(|main| main.frozen.as_ref()).filter(|_| !frozen_said) {
-        wait("main_frozen", format!("MAIN is frozen ({why}); work can go on, landing waits: `flower thaw`"));
+        wait(ReasonCode::MainFrozen, format!("MAIN is frozen ({why}); work can go on, landing waits: `flower thaw`"));
     }
     if let Some(alarm) = main.and_then(|main| main.alarm.as_ref()) {
-        wait("main_alarm", format!("landing waits, because {}", alarm.text));
+        wait(ReasonCode::MainAlarm, format!("landing waits, because {}", alarm.text));
     }
     reasons
 }

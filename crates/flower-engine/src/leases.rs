@@ -49,14 +49,14 @@ impl Leases {
     }
 
     /// Those in force, of one worktree or of the whole project.
-    pub async fn leases(
+    pub async fn list(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
         worktree: Option<&str>,
     ) -> Result<Vec<LeaseView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let moment = self.clock.moment();
         let all = self.store.read(|conn| dispatches::leases(conn, None)).await?;
         let wanted = |lease: &Lease| {
@@ -68,7 +68,7 @@ impl Leases {
         Ok(all.into_iter().filter(wanted).map(|lease| self.view_lease(lease)).collect())
     }
 
-    pub async fn take_lease(
+    pub async fn take(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -78,7 +78,7 @@ impl Leases {
         holder: Option<String>,
     ) -> Result<LeaseView, Problem> {
         let name = self.own_worktree(caller, choice, worktree).await?;
-        let worktree = self.worktrees.worktree(choice, &name).await?;
+        let worktree = self.worktrees.find(choice, &name).await?;
         let request = lease::Request {
             project: worktree.project,
             worktree: worktree.name,
@@ -95,7 +95,7 @@ impl Leases {
     }
 
     /// One of them, or everything that the caller holds in the worktree.
-    pub async fn release_leases(
+    pub async fn release(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -109,7 +109,7 @@ impl Leases {
             }
             None => {
                 let name = self.own_worktree(caller, choice, worktree).await?;
-                let worktree = self.worktrees.worktree(choice, &name).await?;
+                let worktree = self.worktrees.find(choice, &name).await?;
                 let of = (worktree.project, worktree.name);
                 let mut all = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
                 all.retain(|lease| lease.holder == caller.actor.name);
@@ -150,7 +150,7 @@ impl Leases {
         name: &str,
         paths: &[String],
     ) -> Result<(), Problem> {
-        let worktree = self.worktrees.worktree(choice, name).await?;
+        let worktree = self.worktrees.find(choice, name).await?;
         let of = (worktree.project.clone(), worktree.name.clone());
         let leases = self.store.read(move |conn| dispatches::leases(conn, Some((&of.0, &of.1)))).await?;
         let moment = self.clock.moment();
@@ -198,7 +198,7 @@ impl Leases {
         name: &str,
         commit: &str,
     ) -> Result<(), Problem> {
-        let worktree = self.worktrees.worktree(choice, name).await?;
+        let worktree = self.worktrees.find(choice, name).await?;
         let commit = flower_core::link::target(flower_core::LinkKind::Commit, commit)?;
         let made = format!("{} {}", super::now(), caller.actor.name);
         self.store.remember(format!("made/{commit}"), Some(made)).await?;

@@ -7,7 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Why a path is never let in. `.git` in any spelling that some file system takes for it leads into a repository's own
 /// folder; control characters and bad UTF-8 deceive whoever reads a list.
-pub(super) fn hostile(path: &OsStr) -> Option<String> {
+pub(super) fn forbidden(path: &OsStr) -> Option<String> {
     let Some(text) = path.to_str() else {
         return Some(format!("`{}` is not UTF-8", path.to_string_lossy()));
     };
@@ -39,7 +39,7 @@ fn is_deceiving(c: char) -> bool {
 }
 
 /// Why a change of this path needs the operator: it decides what runs, for people or for agents.
-pub(super) fn delicate(path: &OsStr) -> Option<&'static str> {
+pub(super) fn requires_approval(path: &OsStr) -> Option<&'static str> {
     let text = String::from_utf8_lossy(path.as_bytes()).to_lowercase();
     let parts: Vec<&str> = text.split('/').collect();
     let (name, folders) = parts.split_last()?;
@@ -193,11 +193,11 @@ mod tests {
             "a//b",
             ".git::$INDEX_ALLOCATION/x",
         ] {
-            assert!(hostile(OsStr::new(bad)).is_some(), "{bad:?}");
+            assert!(forbidden(OsStr::new(bad)).is_some(), "{bad:?}");
         }
-        assert!(hostile(OsStr::from_bytes(b"\xff")).is_some());
+        assert!(forbidden(OsStr::from_bytes(b"\xff")).is_some());
         for good in ["src/main.rs", ".gitignore", "a/.github/x", "git.md", "Grüße.txt", "a b/c", "...x"] {
-            assert_eq!(hostile(OsStr::new(good)), None, "{good}");
+            assert_eq!(forbidden(OsStr::new(good)), None, "{good}");
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
             "gradle/wrapper/gradle-wrapper.properties",
             ".mvn/extensions.xml",
         ] {
-            assert!(delicate(OsStr::new(path)).is_some(), "{path}");
+            assert!(requires_approval(OsStr::new(path)).is_some(), "{path}");
         }
         for path in [
             "src/flower.toml.rs",
@@ -253,7 +253,7 @@ mod tests {
             "src/config.toml",
             "yarn/x",
         ] {
-            assert_eq!(delicate(OsStr::new(path)), None, "{path}");
+            assert_eq!(requires_approval(OsStr::new(path)), None, "{path}");
         }
     }
 }

@@ -26,7 +26,7 @@ impl Projects {
         Projects { store: setup.store.clone() }
     }
 
-    pub async fn projects(&self) -> Result<Vec<ProjectView>, Problem> {
+    pub async fn list(&self) -> Result<Vec<ProjectView>, Problem> {
         let projects = self.store.read(tables::projects).await?;
         Ok(projects
             .into_iter()
@@ -35,22 +35,22 @@ impl Projects {
     }
 
     /// The project a caller means, if it is one: by name, else by directory.
-    pub async fn find_project(&self, choice: &ProjectChoice) -> Result<Option<String>, Problem> {
+    pub async fn find(&self, choice: &ProjectChoice) -> Result<Option<String>, Problem> {
         if let Some(name) = &choice.name {
-            return self.project(name).await.map(|project| Some(project.name));
+            return self.get(name).await.map(|project| Some(project.name));
         }
         match choice.dir.as_deref().and_then(Repository::discover) {
-            Some(repository) => self.project_at(&repository.root).await,
+            Some(repository) => self.at_root(&repository.root).await,
             None => Ok(None),
         }
     }
 
     /// The one project that is meant; outside of any, the only one there is.
-    pub(super) async fn require_project(&self, choice: &ProjectChoice) -> Result<String, Problem> {
-        if let Some(name) = self.find_project(choice).await? {
+    pub(super) async fn require(&self, choice: &ProjectChoice) -> Result<String, Problem> {
+        if let Some(name) = self.find(choice).await? {
             return Ok(name);
         }
-        let projects = self.projects().await?;
+        let projects = self.list().await?;
         match projects.as_slice() {
             [only] => Ok(only.name.clone()),
             [] => Err(Problem::new(
@@ -65,14 +65,14 @@ impl Projects {
         }
     }
 
-    pub(super) async fn project(&self, name: &str) -> Result<ProjectView, Problem> {
-        let projects = self.projects().await?;
+    pub(super) async fn get(&self, name: &str) -> Result<ProjectView, Problem> {
+        let projects = self.list().await?;
         let known = projects.iter().map(|p| p.name.clone()).collect();
         let found = projects.into_iter().find(|project| project.name == name);
         found.ok_or_else(|| Refusal::NoProject { name: name.to_owned(), known }.into())
     }
 
-    pub(crate) async fn project_at(&self, root: &Path) -> Result<Option<String>, Problem> {
+    pub(crate) async fn at_root(&self, root: &Path) -> Result<Option<String>, Problem> {
         let root = utf8(root)?;
         Ok(self.store.read(move |conn| tables::project_at(conn, &root)).await?)
     }

@@ -93,7 +93,7 @@ impl Registration {
     /// Keeps other daemons off the repositories of all projects. A repository that another daemon serves, or that is gone,
     /// does not stop the start.
     pub async fn take_repositories(&self) {
-        let projects = match self.projects.projects().await {
+        let projects = match self.projects.list().await {
             Ok(projects) => projects,
             Err(problem) => {
                 tracing::warn!("projects cannot be read: {}", problem.message);
@@ -112,9 +112,9 @@ impl Registration {
     }
 
     /// Those that the caller may read.
-    pub async fn projects_for(&self, caller: &Caller) -> Result<Vec<ProjectView>, Problem> {
+    pub async fn list(&self, caller: &Caller) -> Result<Vec<ProjectView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let mut projects = self.projects.projects().await?;
+        let mut projects = self.projects.list().await?;
         projects.retain(|project| reader.may(Read::Project { name: &project.name }));
         for project in &mut projects {
             project.lending = self.worktrees.lending_note(&project.name);
@@ -123,12 +123,7 @@ impl Registration {
     }
 
     /// Makes the repository around `dir` a project, or finds that it is one.
-    pub async fn register_project(
-        &self,
-        caller: &Caller,
-        dir: &Path,
-        name: Option<String>,
-    ) -> Result<ProjectView, Problem> {
+    pub async fn register(&self, caller: &Caller, dir: &Path, name: Option<String>) -> Result<ProjectView, Problem> {
         // The rules would refuse it too, but only after its lock was taken.
         require_operator(caller, "register a project")?;
         let Some(repository) = Repository::discover(dir) else {
@@ -147,7 +142,7 @@ impl Registration {
         };
         let root = utf8(&repository.root)?;
         let _turn = self.repositories.registering.lock().await;
-        let known = self.projects.project_at(&repository.root).await?;
+        let known = self.projects.at_root(&repository.root).await?;
         let is_new = known.is_none();
         let name = match (name, known) {
             (Some(name), Some(known)) if name != known => {
@@ -168,11 +163,11 @@ impl Registration {
         }
         registered?;
         // One without commits gets its fence once it has some.
-        if let Err(problem) = self.merge_queue.look_after_main(&name).await {
+        if let Err(problem) = self.merge_queue.install_hooks_in(&name).await {
             tracing::debug!("{name}: {}", problem.message);
         }
         self.worktrees.lend_soon(&name, &repository);
-        let mut project = self.projects.project(&name).await?;
+        let mut project = self.projects.get(&name).await?;
         project.lending = self.worktrees.lending_note(&name);
         // None of them runs; who else works there should know of them.
         project.programs = flower_git::programs(&repository).await.unwrap_or_default();
@@ -181,7 +176,7 @@ impl Registration {
 
     /// Gives the repository back as it was. Branches with work that is not in MAIN stay, and so does what is kept of its
     /// worktrees.
-    pub async fn remove_project(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
+    pub async fn remove(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
         require_operator(caller, "remove a project")?;
         let (root, repository) = self.repository_to_leave(name).await?;
         let stays = self.worktrees.what_stays(name, repository.as_ref()).await?;
@@ -207,28 +202,28 @@ impl Registration {
 
     /// The project's root, and its repository unless that is gone: then nothing has to be given back.
     async fn repository_to_leave(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
-        let root = PathBuf::from(self.projects.project(name).await?.root);
+        let root = PathBuf::from(self.projects.get(name).await?.root);
         let repository = Repository::discover(&root).filter(|found| found.root == root);
         Ok((root, repository))
     }
 
     /// The project for something new. A repository that is none yet becomes one; outside of any, the only project there is.
     pub async fn project_for_new(&self, caller: &Caller, choice: &ProjectChoice) -> Result<String, Problem> {
-        if let Some(name) = self.projects.find_project(choice).await? {
+        if let Some(name) = self.projects.find(choice).await? {
             return Ok(name);
         }
         if let Some(dir) = &choice.dir
             && Repository::discover(dir).is_some()
         {
-            return self.register_project(caller, dir, None).await.map(|project| project.name);
+            return self.register(caller, dir, None).await.map(|project| project.name);
         }
-        self.projects.require_project(choice).await
+        self.projects.require(choice).await
     }
 
     /// The folder's name, with a number behind it where another project has it.
     async fn free_name(&self, repository: &Repository) -> Result<String, Problem> {
         let wish = repository.default_name();
-        let taken: Vec<String> = self.projects.projects().await?.into_iter().map(|p| p.name).collect();
+        let taken: Vec<String> = self.projects.list().await?.into_iter().map(|p| p.name).collect();
         let numbered = (2..).map(|n| format!("{wish}-{n}"));
         let free = std::iter::once(wish.clone()).chain(numbered).find(|name| !taken.contains(name));
         Ok(free.expect("there are always more numbers"))

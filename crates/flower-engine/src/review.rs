@@ -90,7 +90,7 @@ impl Review {
     }
 
     async fn sides_of_landing(&self, number: u64) -> Result<Sides, Problem> {
-        let landing = self.merge_queue.landing(number).await?;
+        let landing = self.merge_queue.get(number).await?;
         let repo = Repo::main(&self.worktrees.repository(&landing.project).await?);
         let whose = format!("landing {number}");
         let listing = format!("`flower queue diff {number} --stat` lists the changed files");
@@ -176,7 +176,7 @@ impl Review {
 
     /// What was said about its lines, oldest first.
     pub async fn comments(&self, choice: &ProjectChoice, name: &str) -> Result<Vec<CommentView>, Problem> {
-        let worktree = self.worktrees.worktree(choice, name).await?;
+        let worktree = self.worktrees.find(choice, name).await?;
         self.comments_of(&worktree.project, name).await
     }
 
@@ -211,7 +211,7 @@ impl Review {
     }
 
     async fn work(&self, choice: &ProjectChoice, name: &str) -> Result<Work, Problem> {
-        let worktree = self.worktrees.worktree(choice, name).await?;
+        let worktree = self.worktrees.find(choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
             self.worktrees.mirror(&place).await?;

@@ -68,7 +68,7 @@ impl Tools {
     }
 
     /// Runs a tool for whoever called it.
-    pub async fn call_tool(
+    pub async fn call(
         self: &Arc<Self>,
         caller: &Caller,
         tool: &str,

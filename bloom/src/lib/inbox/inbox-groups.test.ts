@@ -2,8 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { InboxItem } from "../api";
 import { inboxGroups, notificationText } from "./inbox-groups";
 
-const item = (kind: string, at: string, more: Partial<InboxItem> = {}): InboxItem => ({
+const item = (kind: InboxItem["kind"], at: string, more: Partial<InboxItem> = {}): InboxItem => ({
   kind,
+  cause: "question_asked",
+  tone: "attention",
   title: "Dark mode",
   text: "Which grey?",
   by: { type: "agent", name: "play-1" },
@@ -28,7 +30,7 @@ describe("groups", () => {
   });
 
   it("keep what they do not know", () => {
-    expect(inboxGroups([item("riddle", "1")])[0]?.title).toBe("riddle");
+    expect(inboxGroups([item("riddle" as InboxItem["kind"], "1")])[0]?.title).toBe("riddle");
   });
 });
 

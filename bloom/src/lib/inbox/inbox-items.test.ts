@@ -4,6 +4,8 @@ import { inboxKey, mostUrgent, inboxHref, newestMessage, inboxSubject } from "./
 
 const item = (over: Partial<InboxItem>): InboxItem => ({
   kind: "question",
+  cause: "question_asked",
+  tone: "attention",
   title: "Checkout",
   text: "Which tax?",
   by: { type: "agent", name: "play-1" },
@@ -22,7 +24,7 @@ describe("what waits", () => {
   });
 
   it("never hides what is soonest denied", () => {
-    const many = (kind: string, count: number, over = (_at: number): Partial<InboxItem> => ({})) =>
+    const many = (kind: InboxItem["kind"], count: number, over = (_at: number): Partial<InboxItem> => ({})) =>
       Array.from({ length: count }, (_, at) => item({ kind, title: `${kind} ${at}`, ...over(at) }));
     const asked = many("permission", 9, (at) => ({ permission: at, until: `2026-01-01T10:${20 - at}:00Z` }));
     const shown = (...items: InboxItem[]) => mostUrgent(items, 6).map((one) => one.title);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { approvalWords, changesWords, reasonParts } from "./landing-text";
+import type { LandingView } from "../api";
+import { approvalWords, changesWords, landingReasons } from "./landing-text";
 
 it("names the approval of a landing", () => {
   expect(approvalWords({ approved: false, state: "approval" })).toMatch(/waiting for you/);
@@ -8,14 +9,22 @@ it("names the approval of a landing", () => {
   expect(approvalWords({ approved: false, state: "cancelled" })).toBeUndefined();
 });
 
-it("commands stand apart from the words before them, whatever is in them", () => {
-  const reason =
-    "it changes `flower.toml`; these commands are not approved: for i in 1 2; do echo `$i`; done; make all";
-  expect(reasonParts(reason)).toEqual({
-    words: "it changes `flower.toml`; these commands are not approved:",
-    commands: "for i in 1 2; do echo `$i`; done; make all",
-  });
-  expect(reasonParts("it is next")).toEqual({ words: "it is next" });
+it("shows each reason of a held landing, and commands apart from the words", () => {
+  const commands = ["for i in 1 2; do echo `$i`; done", "make all"];
+  const text = `these commands are not approved: ${commands.join("; ")}`;
+  const held: LandingView["held"] = [
+    { code: "sensitive_path", text: "it changes `flower.toml`", commands: [] },
+    { code: "commands_not_approved", text, commands },
+  ];
+  expect(landingReasons({ reason: "it waits", held })).toEqual([
+    { text: "it changes `flower.toml`", commands: [] },
+    { text: "these commands are not approved:", commands },
+  ]);
+});
+
+it("shows the one reason of a landing that is not held", () => {
+  expect(landingReasons({ reason: "it is next", held: [] })).toEqual([{ text: "it is next", commands: [] }]);
+  expect(landingReasons({ reason: null, held: [] })).toEqual([]);
 });
 
 it("changes are those of the merge, once there is one", () => {

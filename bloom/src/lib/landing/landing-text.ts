@@ -18,14 +18,18 @@ export function approvalWords(landing: Pick<LandingView, "approved" | "state">):
   }
 }
 
-const COMMANDS = "these commands are not approved: ";
-
-/** Splits a reason into text and the commands in it, which are shown literally. */
-export function reasonParts(reason: string): { words: string; commands?: string } {
-  const at = reason.indexOf(COMMANDS);
-  if (at < 0) return { words: reason };
-  const end = at + COMMANDS.length;
-  return { words: reason.slice(0, end).trimEnd(), commands: reason.slice(end) };
+/** The reasons that a person reads one by one: of a held landing each with its commands, else the one reason. */
+export function landingReasons(landing: Pick<LandingView, "reason" | "held">): { text: string; commands: string[] }[] {
+  const held = landing.held ?? [];
+  if (held.length > 0) {
+    return held.map(({ code, text, commands = [] }) =>
+      // The commands follow on lines of their own.
+      code === "commands_not_approved"
+        ? { text: "these commands are not approved:", commands }
+        : { text, commands: [] },
+    );
+  }
+  return landing.reason ? [{ text: landing.reason, commands: [] }] : [];
 }
 
 /** What its changes are compared with. */

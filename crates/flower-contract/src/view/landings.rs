@@ -2,7 +2,7 @@
 
 use super::WorktreeView;
 use crate::schema;
-use flower_core::landing::{Priority, Source, State, Verdict};
+use flower_core::landing::{HoldCode, HoldReason, Priority, Source, State, Verdict};
 use flower_core::main_branch::Alarm;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -30,6 +30,9 @@ pub struct LandingView {
     pub verdict: Option<Verdict>,
     #[schema(value_type = schema::Priority)]
     pub priority: Priority,
+    /// Why it waits for the operator.
+    #[serde(default)]
+    pub held: Vec<HoldView>,
     pub approved: bool,
     pub checks: Vec<CheckView>,
     /// The check that is at it.
@@ -48,6 +51,22 @@ pub struct LandingView {
     pub by: String,
     pub queued_at: String,
     pub ended_at: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct HoldView {
+    #[schema(value_type = schema::HoldCode)]
+    pub code: HoldCode,
+    pub text: String,
+    /// The commands that are not approved.
+    #[serde(default)]
+    pub commands: Vec<String>,
+}
+
+impl From<HoldReason> for HoldView {
+    fn from(reason: HoldReason) -> HoldView {
+        HoldView { code: reason.code, text: reason.text, commands: reason.commands }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

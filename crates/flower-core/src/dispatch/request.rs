@@ -3,7 +3,7 @@
 use super::{Dispatch, draft};
 use crate::brief::Brief;
 use crate::event::{DispatchRequested, Draft};
-use crate::readiness::{DispatchKind, readiness};
+use crate::readiness::{DispatchKind, ReasonCode, readiness};
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{Status, text, worktree};
@@ -63,7 +63,7 @@ fn require_ready(world: &World, brief: &Brief, kind: DispatchKind) -> Result<(),
     if ready.ok {
         return Ok(());
     }
-    let taken = ready.reasons.iter().all(|reason| reason.code == "dispatched");
+    let taken = ready.reasons.iter().all(|reason| reason.code == ReasonCode::Dispatched);
     let reasons = ready.reasons.into_iter().map(|reason| reason.message).collect();
     Err(Refusal::NotDispatchable { brief: brief.number, kind, reasons, taken })
 }

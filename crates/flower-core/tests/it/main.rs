@@ -1,6 +1,7 @@
 //! The rules: examples, properties, simulations and stored forms.
 
 mod agents;
+mod attention;
 mod commands;
 mod fences;
 mod golden;

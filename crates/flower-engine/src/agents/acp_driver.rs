@@ -1,10 +1,10 @@
 //! Driving an agent over ACP: from the first word to the hand-back, and what is said when it stops in between.
 
-use super::agent_handle::{Body, Running, State};
+use super::agent_handle::{AgentHandle, AgentProcess, State};
 use super::launch_spec::LaunchSpec;
 use super::process::Process;
 use super::prompt;
-use super::runner::{Over, Run};
+use super::runner::{ProcessExit, Run};
 use super::session::{Session, Turn};
 use super::transcript::new_entry;
 use crate::Agents;
@@ -45,18 +45,18 @@ const IDLE_TICK: Duration = Duration::from_secs(20);
 enum Now {
     Say(String),
     Wait(State, String),
-    Over(Over),
+    ProcessExit(ProcessExit),
     Refresh,
 }
 
 impl Agents {
-    pub(super) async fn drive(
+    pub(super) async fn run_acp(
         self: &Arc<Self>,
-        running: &Arc<Running>,
+        running: &Arc<AgentHandle>,
         run: Run,
         profile: Profile,
         equipment: LaunchSpec,
-    ) -> Result<Over, Problem> {
+    ) -> Result<ProcessExit, Problem> {
         let transcript = running.transcript.clone();
         let LaunchSpec { launcher, command, dir, env, lent, .. } = equipment;
         let keyless = !profile.env.iter().any(|name| self.profiles.keys.has(name));
@@ -65,38 +65,38 @@ impl Agents {
         let started = Process::start(&launcher, &command, &dir, &env, transcript);
         let (process, stdin, stdout) = match started {
             Ok(started) => started,
-            Err(error) => return Ok(Over::Died(format!("its process cannot be started: {error}"))),
+            Err(error) => return Ok(ProcessExit::Died(format!("its process cannot be started: {error}"))),
         };
-        let body = Body::Piped(Arc::new(process));
+        let body = AgentProcess::Piped(Arc::new(process));
         running.set_body(Some(body.clone()));
         let (connection, incoming) = Connection::new(stdout, stdin);
         let connection = Arc::new(connection);
-        let talking = self.talk(running, run, profile, authenticate, dir, connection, incoming);
+        let talking = self.open_session(running, run, profile, authenticate, dir, connection, incoming);
         match talking.await {
             Ok(over) => over,
             Err(AcpError::Refused { code: LOG_IN, message, .. }) => {
-                Ok(Over::Wait(format!("it wants to be logged in: {message}")))
+                Ok(ProcessExit::Wait(format!("it wants to be logged in: {message}")))
             }
             Err(AcpError::Ended) => {
                 let code = tokio::time::timeout(Duration::from_secs(2), body.ended()).await;
                 let how = code.map_or_else(|_| "it closed its output".to_owned(), ended_with);
-                Ok(Over::Died(how))
+                Ok(ProcessExit::Died(how))
             }
-            Err(error) => Ok(Over::Died(error.to_string())),
+            Err(error) => Ok(ProcessExit::Died(error.to_string())),
         }
     }
 
     #[expect(clippy::too_many_arguments, reason = "it is what a conversation takes")]
-    async fn talk(
+    async fn open_session(
         self: &Arc<Self>,
-        running: &Arc<Running>,
+        running: &Arc<AgentHandle>,
         mut run: Run,
         profile: Profile,
         authenticate: Option<String>,
         dir: std::path::PathBuf,
         connection: Arc<Connection>,
         mut incoming: mpsc::Receiver<Incoming>,
-    ) -> Result<Result<Over, Problem>, AcpError> {
+    ) -> Result<Result<ProcessExit, Problem>, AcpError> {
         let hello = InitializeRequest::new(ProtocolVersion::V1)
             .client_info(Implementation::new("flower", flower_contract::VERSION));
         let slow = profile.turn_timeout;
@@ -104,7 +104,7 @@ impl Agents {
         let met: InitializeResponse = meanwhile(running, &mut incoming, saying).await?;
         if met.protocol_version != ProtocolVersion::V1 {
             let why = format!("it speaks version {} of ACP, and flower version 1", met.protocol_version);
-            return Ok(Ok(Over::Failed(why)));
+            return Ok(Ok(ProcessExit::Failed(why)));
         }
         if let Some(method) = authenticate {
             let request = AuthenticateRequest::new(method);
@@ -115,7 +115,7 @@ impl Agents {
         let opening = open(running, &run, &met, &dir, &connection, SESSION.min(slow), self);
         let Opened { id, resumed, settings } = meanwhile(running, &mut incoming, opening).await?;
         if let Err(why) = meanwhile(running, &mut incoming, choose(&connection, &id, &profile, &settings)).await {
-            return Ok(Ok(Over::Failed(why)));
+            return Ok(Ok(ProcessExit::Failed(why)));
         }
         run.kept.session = Some(id.0.to_string());
         run.kept.refreshes = run.agent.refreshes;
@@ -132,7 +132,7 @@ impl Agents {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
         };
-        self.converse(running, &run, &mut session, first).await
+        self.run_turns(running, &run, &mut session, first).await
     }
 
     /// From the brief as it stands now, or just a word where it remembers.
@@ -154,13 +154,13 @@ impl Agents {
         Ok(prompt::first(&run.agent, dispatch, &recalled.text))
     }
 
-    async fn converse(
+    async fn run_turns(
         self: &Arc<Self>,
-        running: &Arc<Running>,
+        running: &Arc<AgentHandle>,
         run: &Run,
         session: &mut Session,
         first: Option<String>,
-    ) -> Result<Result<Over, Problem>, AcpError> {
+    ) -> Result<Result<ProcessExit, Problem>, AcpError> {
         let mut next = first;
         let mut nudges = 0;
         loop {
@@ -178,13 +178,13 @@ impl Agents {
                     return Ok(self.hand_over(running, session).await);
                 }
             }
-            match self.what_now(running, run, &mut nudges).await {
+            match self.next_action(running, run, &mut nudges).await {
                 Err(problem) => {
                     running.see(State::Waiting, &problem.message);
                     tokio::time::sleep(Duration::from_secs(2)).await;
                 }
                 Ok(Now::Say(text)) => next = Some(text),
-                Ok(Now::Over(over)) => return Ok(Ok(over)),
+                Ok(Now::ProcessExit(over)) => return Ok(Ok(over)),
                 Ok(Now::Refresh) => return Ok(self.hand_over(running, session).await),
                 Ok(Now::Wait(state, why)) => {
                     running.see(state, &why);
@@ -198,7 +198,7 @@ impl Agents {
                     tokio::select! {
                         () = running.wake.notified() => {}
                         () = session.idle() => {}
-                        code = ended => return Ok(Ok(Over::Died(ended_with(code)))),
+                        code = ended => return Ok(Ok(ProcessExit::Died(ended_with(code)))),
                         () = tokio::time::sleep(IDLE_TICK) => self.beat_for(running).await,
                     }
                 }
@@ -206,7 +206,7 @@ impl Agents {
         }
     }
 
-    async fn after_turn(&self, running: &Running, run: &Run, turn: &Turn) {
+    async fn after_turn(&self, running: &AgentHandle, run: &Run, turn: &Turn) {
         if let Turn::Ended(reason) = turn
             && *reason != StopReason::EndTurn
         {
@@ -216,20 +216,20 @@ impl Agents {
         running.see(State::Idle, "its turn has ended");
         // What was committed is seen by the watch; this is for what it missed.
         let choice = crate::projects::ProjectChoice { name: Some(run.agent.project.clone()), dir: None };
-        let _ = self.worktrees.mirror_worktree(&choice, &run.agent.worktree).await;
+        let _ = self.worktrees.mirror_named(&choice, &run.agent.worktree).await;
     }
 
     /// Looks at how things stand, not at what was said.
-    async fn what_now(self: &Arc<Self>, running: &Running, run: &Run, nudges: &mut u32) -> Result<Now, Problem> {
-        let agent = self.agent(running.number).await?;
+    async fn next_action(self: &Arc<Self>, running: &AgentHandle, run: &Run, nudges: &mut u32) -> Result<Now, Problem> {
+        let agent = self.get(running.number).await?;
         if !agent.is_live() {
-            return Ok(Now::Over(Over::Gone));
+            return Ok(Now::ProcessExit(ProcessExit::Gone));
         }
         if self.has_other_work(&agent, run).await? {
-            return Ok(Now::Over(Over::Fresh));
+            return Ok(Now::ProcessExit(ProcessExit::Fresh));
         }
         let dispatch = match &run.dispatch {
-            Some(dispatch) => Some(self.dispatcher.dispatch(dispatch.number).await?),
+            Some(dispatch) => Some(self.dispatcher.get(dispatch.number).await?),
             None => None,
         };
         if let Some(dispatch) = &dispatch {
@@ -261,7 +261,7 @@ impl Agents {
         *nudges += 1;
         if *nudges > MOST_NUDGES {
             let why = format!("it ended its turn {nudges} times without handing back");
-            return Ok(Now::Over(Over::Failed(why)));
+            return Ok(Now::ProcessExit(ProcessExit::Failed(why)));
         }
         Ok(Now::Say(prompt::nudge(&dispatch)))
     }
@@ -270,7 +270,7 @@ impl Agents {
     pub(super) async fn has_other_work(&self, agent: &Agent, run: &Run) -> Result<bool, Problem> {
         match agent.dispatch {
             Some(number) if run.dispatch.as_ref().is_none_or(|dispatch| dispatch.number != number) => {
-                Ok(self.dispatcher.dispatch(number).await?.is_open())
+                Ok(self.dispatcher.get(number).await?.is_open())
             }
             _ => Ok(false),
         }
@@ -280,7 +280,7 @@ impl Agents {
         if agent.standing {
             // Its token ends with its work, so it waits for the next with another; what nobody holds it takes up again.
             return match !dispatch.is_open() || dispatch.state == DispatchState::Requested {
-                true => Now::Over(Over::Fresh),
+                true => Now::ProcessExit(ProcessExit::Fresh),
                 false => Now::Wait(State::Idle, format!("dispatch {} is {}", dispatch.number, dispatch.state)),
             };
         }
@@ -288,7 +288,7 @@ impl Agents {
             DispatchState::HandedBack | DispatchState::Landed => "its work is handed back".to_owned(),
             state => format!("dispatch {} is {state}", dispatch.number),
         };
-        Now::Over(Over::Retire(why))
+        Now::ProcessExit(ProcessExit::Retire(why))
     }
 
     /// What it should hear of before it goes on, if there is anything.
@@ -308,7 +308,11 @@ impl Agents {
     }
 
     /// Asks for a note, writes one if there is none, and lets a fresh one go on.
-    async fn hand_over(self: &Arc<Self>, running: &Arc<Running>, session: &mut Session) -> Result<Over, Problem> {
+    async fn hand_over(
+        self: &Arc<Self>,
+        running: &Arc<AgentHandle>,
+        session: &mut Session,
+    ) -> Result<ProcessExit, Problem> {
         running.see(State::Working, "it writes a hand-over note");
         // From here on nothing but the note counts.
         running.clear_refresh();
@@ -328,7 +332,7 @@ impl Agents {
         let step = Step::Refresh { note, author, used, size };
         self.store.execute(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await?;
         running.transcript.flower(format!("a fresh one goes on; the note is by {author}"));
-        Ok(Over::Fresh)
+        Ok(ProcessExit::Fresh)
     }
 }
 
@@ -340,7 +344,7 @@ struct Opened {
 
 /// Back into its session where it can, else a new one, with flower's tools in it.
 async fn open(
-    running: &Running,
+    running: &AgentHandle,
     run: &Run,
     met: &InitializeResponse,
     dir: &std::path::Path,
@@ -389,7 +393,7 @@ async fn open(
 /// Before its first turn: whatever it says is taken from it, or it would wait for us and we for it. A loaded session tells
 /// everything again, which is known; the first lines that are no protocol may say what is wrong with it.
 async fn meanwhile<T>(
-    running: &Running,
+    running: &AgentHandle,
     incoming: &mut mpsc::Receiver<Incoming>,
     asking: impl Future<Output = T>,
 ) -> T {

@@ -19,30 +19,30 @@ pub(super) enum Order {
 
 /// What it runs as.
 #[derive(Clone)]
-pub(super) enum Body {
+pub(super) enum AgentProcess {
     Piped(Arc<Process>),
     Shown(Arc<Terminal>),
 }
 
-impl Body {
+impl AgentProcess {
     pub(super) fn pid(&self) -> u32 {
         match self {
-            Body::Piped(process) => process.pid,
-            Body::Shown(terminal) => terminal.pid(),
+            AgentProcess::Piped(process) => process.pid,
+            AgentProcess::Shown(terminal) => terminal.pid(),
         }
     }
 
     pub(super) async fn ended(&self) -> i32 {
         match self {
-            Body::Piped(process) => process.ended().await,
-            Body::Shown(terminal) => terminal.ended().await,
+            AgentProcess::Piped(process) => process.ended().await,
+            AgentProcess::Shown(terminal) => terminal.ended().await,
         }
     }
 
     pub(super) async fn end(&self) {
         match self {
-            Body::Piped(process) => process.end().await,
-            Body::Shown(terminal) => terminal.stop().await,
+            AgentProcess::Piped(process) => process.end().await,
+            AgentProcess::Shown(terminal) => terminal.stop().await,
         }
     }
 }
@@ -66,7 +66,7 @@ pub(super) struct Work {
     pub(super) token: String,
 }
 
-pub struct Running {
+pub struct AgentHandle {
     pub(super) number: u64,
     pub(super) name: String,
     pub(super) transcript: Arc<Transcript>,
@@ -75,15 +75,15 @@ pub struct Running {
     pub(super) order: watch::Sender<Option<Order>>,
     pub(super) over: watch::Sender<bool>,
     observed: Mutex<Observed>,
-    body: Mutex<Option<Body>>,
+    body: Mutex<Option<AgentProcess>>,
     work: Mutex<Option<Work>>,
     refresh: AtomicBool,
     beaten: Mutex<Option<Instant>>,
     hints: ChangeHints,
 }
 
-impl Running {
-    pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>, hints: ChangeHints) -> Running {
+impl AgentHandle {
+    pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>, hints: ChangeHints) -> AgentHandle {
         let observed = Observed {
             state: State::Starting,
             evidence: "it is being started".to_owned(),
@@ -91,7 +91,7 @@ impl Running {
             heard: Instant::now(),
             context: None,
         };
-        Running {
+        AgentHandle {
             number,
             name,
             transcript,
@@ -150,11 +150,11 @@ impl Running {
         self.observed.lock().expect("no panic while held").context = None;
     }
 
-    pub(super) fn body(&self) -> Option<Body> {
+    pub(super) fn body(&self) -> Option<AgentProcess> {
         self.body.lock().expect("no panic while held").clone()
     }
 
-    pub(super) fn set_body(&self, body: Option<Body>) {
+    pub(super) fn set_body(&self, body: Option<AgentProcess>) {
         *self.body.lock().expect("no panic while held") = body;
     }
 

@@ -21,7 +21,7 @@ mod supervisor;
 pub mod terminals;
 pub mod transcript;
 
-pub use agent_handle::{Running, State};
+pub use agent_handle::{AgentHandle, State};
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -32,7 +32,7 @@ use crate::profiles::config::Config;
 use crate::profiles::mask::Mask;
 use crate::require_steering;
 use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktrees};
-use agent_handle::{Body, Order};
+use agent_handle::{AgentProcess, Order};
 use credentials::{Lent, Taken};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{AgentView, EndView, FillView, TranscriptView};
@@ -72,7 +72,7 @@ pub struct Agents {
     merge_queue: Arc<MergeQueue>,
     dispatcher: Arc<Dispatcher>,
     terminals: Terminals,
-    running: Mutex<BTreeMap<u64, Arc<Running>>>,
+    running: Mutex<BTreeMap<u64, Arc<AgentHandle>>>,
     /// Wakes the supervisor.
     bell: Notify,
     /// Held while an agent is chosen for a waiting dispatch.
@@ -121,15 +121,15 @@ impl Agents {
         }
     }
 
-    fn get(&self, number: u64) -> Option<Arc<Running>> {
+    fn handle(&self, number: u64) -> Option<Arc<AgentHandle>> {
         self.running.lock().expect("no panic while held").get(&number).cloned()
     }
 
-    fn all(&self) -> Vec<Arc<Running>> {
+    fn handles(&self) -> Vec<Arc<AgentHandle>> {
         self.running.lock().expect("no panic while held").values().cloned().collect()
     }
 
-    fn forget(&self, running: &Running) {
+    fn forget(&self, running: &AgentHandle) {
         self.running.lock().expect("no panic while held").remove(&running.number);
     }
 
@@ -152,7 +152,7 @@ impl Agents {
 
     /// Whatever an agent waits for may be there.
     pub fn wake_all(&self) {
-        for running in self.all() {
+        for running in self.handles() {
             running.wake.notify_one();
         }
     }
@@ -170,7 +170,7 @@ pub struct Spawn {
 }
 
 impl Agents {
-    pub(crate) async fn agent(&self, number: u64) -> Result<Agent, Problem> {
+    pub(crate) async fn get(&self, number: u64) -> Result<Agent, Problem> {
         let found = self.store.read(move |conn| table::agent(conn, number)).await?;
         found.ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() }.into())
     }
@@ -185,7 +185,7 @@ impl Agents {
     }
 
     /// Those that run, oldest first; with `all`, also those that have ended, newest first.
-    pub async fn agents(
+    pub async fn list(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -193,7 +193,7 @@ impl Agents {
         limit: u64,
     ) -> Result<Vec<AgentView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let found = self.store.read(move |conn| match all {
             true => table::all(conn, project.as_deref(), limit),
             false => table::live(conn, project.as_deref()),
@@ -208,7 +208,7 @@ impl Agents {
         Ok(views)
     }
 
-    pub async fn show_agent(&self, name: &str) -> Result<AgentView, Problem> {
+    pub async fn show(&self, name: &str) -> Result<AgentView, Problem> {
         let agent = self.agent_named(name).await?;
         self.view_agent(agent).await
     }
@@ -216,7 +216,7 @@ impl Agents {
     async fn view_agent(&self, agent: Agent) -> Result<AgentView, Problem> {
         let number = agent.number;
         let spent = self.store.read(move |conn| table::spent(conn, SpentOn::Agent(number))).await?;
-        let running = self.get(number);
+        let running = self.handle(number);
         let observed = running.as_ref().map(|running| running.observed());
         let (state, evidence, since) = match (&agent.ended, &observed) {
             (Some(end), _) => {
@@ -252,7 +252,7 @@ impl Agents {
             currency: spent.currency,
             tokens: spent.tokens,
             pid: running.as_ref().and_then(|running| running.body()).map(|body| body.pid()),
-            terminal: matches!(running.and_then(|running| running.body()), Some(Body::Shown(_))),
+            terminal: matches!(running.and_then(|running| running.body()), Some(AgentProcess::Shown(_))),
             restarts: agent.restarts,
             refreshes: agent.refreshes,
             since,
@@ -272,7 +272,7 @@ impl Agents {
     }
 
     /// Starts an agent: for a brief, which is dispatched to it, or to stay in a worktree.
-    pub async fn spawn_agent(
+    pub async fn spawn(
         self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -302,7 +302,7 @@ impl Agents {
         };
         let project = match &dispatch {
             Some(dispatch) => dispatch.project.clone(),
-            None => self.projects.find_project(choice).await?,
+            None => self.projects.find(choice).await?,
         };
         let project = project.ok_or_else(|| {
             Problem::usage("which project is it for?", "run it in the project's folder, or say `--project NAME`")
@@ -328,7 +328,7 @@ impl Agents {
             most,
         };
         let started = self.start_agent(caller, request).await?;
-        self.show_agent(&started.name).await
+        self.show(&started.name).await
     }
 
     /// The dispatch of a brief that waits for somebody, or a new one.
@@ -345,24 +345,24 @@ impl Agents {
             agents: 1,
             ..dispatch::Request::default()
         };
-        let id = self.dispatcher.request_dispatch(caller, request).await?.id;
-        self.dispatcher.dispatch(id).await
+        let id = self.dispatcher.request(caller, request).await?.id;
+        self.dispatcher.get(id).await
     }
 
     /// Stops it and everything it started. Its claim is free again.
-    pub async fn stop_agent(&self, caller: &Caller, name: &str, why: Option<String>) -> Result<AgentView, Problem> {
+    pub async fn stop(&self, caller: &Caller, name: &str, why: Option<String>) -> Result<AgentView, Problem> {
         require_steering(caller, "stop agents")?;
         let agent = self.agent_named(name).await?;
         let why = why.unwrap_or_else(|| format!("stopped by {}", caller.actor.name));
         self.end_agent(caller, agent.number, Ending::Stopped, why).await?;
-        self.show_agent(name).await
+        self.show(name).await
     }
 
     /// Everything stopped: no landing moves MAIN in any project, and running checks end.
     pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<Vec<String>, Problem> {
         let why = why.unwrap_or_else(|| "halted".to_owned());
         let mut halted = Vec::new();
-        for project in self.projects.projects().await? {
+        for project in self.projects.list().await? {
             let step = main_branch::Step::Freeze { why: Some(why.clone()) };
             match self.store.execute(caller, Command::Main { project: project.name.clone(), step }).await {
                 Ok(_) => halted.push(project.name),
@@ -390,7 +390,7 @@ impl Agents {
         let recording =
             self.store.execute(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
         let ending = async {
-            let Some(running) = self.get(number) else { return Ok(()) };
+            let Some(running) = self.handle(number) else { return Ok(()) };
             running.order.send_replace(Some(Order::Leave));
             running.until_over(STOP).await
         };
@@ -403,9 +403,9 @@ impl Agents {
     }
 
     /// The daemon ends: nothing is recorded, and they go on after the next start.
-    pub async fn leave_agents(&self) {
+    pub async fn leave_all(&self) {
         self.ending.store(true, Ordering::Relaxed);
-        let all = self.all();
+        let all = self.handles();
         for running in &all {
             running.order.send_replace(Some(Order::Leave));
         }
@@ -413,22 +413,22 @@ impl Agents {
     }
 
     /// Asks for a hand-over, and lets a fresh one go on.
-    pub async fn refresh_agent(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
+    pub async fn refresh(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
         require_steering(caller, "refresh agents")?;
         let agent = self.agent_named(name).await?;
-        match self.get(agent.number) {
+        match self.handle(agent.number) {
             Some(running) if agent.is_live() => running.want_refresh(),
             _ => return Err(Refusal::AgentEnded { name: name.to_owned() }.into()),
         }
-        self.show_agent(name).await
+        self.show(name).await
     }
 
     /// What it said and did, from a position on, or the last of it.
-    pub async fn agent_log(&self, name: &str, after: Option<u64>) -> Result<TranscriptView, Problem> {
+    pub async fn log(&self, name: &str, after: Option<u64>) -> Result<TranscriptView, Problem> {
         let agent = self.agent_named(name).await?;
         let file = self.transcript_file(agent.number);
         let io = |error: std::io::Error| self.home.problem(&file, &error);
-        match self.get(agent.number) {
+        match self.handle(agent.number) {
             Some(running) => {
                 let transcript = &running.transcript;
                 let after = after.unwrap_or_else(|| transcript.near_the_end(PAGE));
@@ -442,9 +442,9 @@ impl Agents {
     }
 
     /// Waits until there is more after a position, or for a while; none once it has ended.
-    pub async fn agent_log_grows(&self, name: &str, after: u64) -> Result<bool, Problem> {
+    pub async fn log_grows(&self, name: &str, after: u64) -> Result<bool, Problem> {
         let agent = self.agent_named(name).await?;
-        let Some(running) = self.get(agent.number) else { return Ok(agent.is_live()) };
+        let Some(running) = self.handle(agent.number) else { return Ok(agent.is_live()) };
         let mut end = running.transcript.watch();
         let mut over = running.over.subscribe();
         tokio::select! {
@@ -459,7 +459,7 @@ impl Agents {
         self.home.agent(number).join("transcript")
     }
 
-    async fn take_login_back(&self, running: &Running) {
+    async fn take_login_back(&self, running: &AgentHandle) {
         let lent = self.lent.lock().expect("no panic while held").remove(&running.number);
         let Some(lent) = lent else { return };
         let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;

@@ -1,6 +1,6 @@
 //! Permissions: what an agent may do by itself, what a person is asked for, and what is denied.
 
-use super::agent_handle::Running;
+use super::agent_handle::AgentHandle;
 use crate::Agents;
 use crate::acp::schema::{
     PermissionOptionKind, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
@@ -89,7 +89,7 @@ pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> Request
 impl Agents {
     pub(super) async fn ask_permission(
         &self,
-        running: &Running,
+        running: &AgentHandle,
         request: &RequestPermissionRequest,
         seconds: u64,
     ) -> Result<u64, Problem> {

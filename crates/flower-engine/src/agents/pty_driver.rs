@@ -2,13 +2,13 @@
 //! line, or by ending well.
 
 use super::acp_driver::ended_with;
-use super::agent_handle::{Body, Running, State};
+use super::agent_handle::{AgentHandle, AgentProcess, State};
 use super::folder::Folder;
 use super::launch_spec::LaunchSpec;
 use super::prompt;
-use super::runner::{Over, Run};
+use super::runner::{ProcessExit, Run};
 use crate::Agents;
-use crate::dispatch::Back;
+use crate::dispatch::HandBackRequest;
 use crate::profiles::config::Profile;
 use crate::profiles::user_home;
 use crate::terminal::{Size, Start, Terminal};
@@ -30,13 +30,13 @@ const SIZE: Size = Size { columns: 120, rows: 40 };
 const LAST: u64 = 2 << 10;
 
 impl Agents {
-    pub(super) async fn show(
+    pub(super) async fn run_in_pty(
         self: &Arc<Self>,
-        running: &Arc<Running>,
+        running: &Arc<AgentHandle>,
         run: Run,
         profile: Profile,
         equipment: LaunchSpec,
-    ) -> Result<Over, Problem> {
+    ) -> Result<ProcessExit, Problem> {
         let folder = self.home.agent(running.number);
         let text = match &run.dispatch {
             Some(dispatch) => self.words_for(&run, dispatch).await?,
@@ -69,22 +69,22 @@ impl Agents {
         };
         let terminal = match Terminal::start(start) {
             Ok(terminal) => terminal,
-            Err(error) => return Ok(Over::Died(format!("its terminal cannot be made: {error}"))),
+            Err(error) => return Ok(ProcessExit::Died(format!("its terminal cannot be made: {error}"))),
         };
-        running.set_body(Some(Body::Shown(terminal.clone())));
+        running.set_body(Some(AgentProcess::Shown(terminal.clone())));
         self.terminals.insert(running.name.clone(), terminal.clone());
         running.transcript.flower(format!("its terminal is open: `flower agent attach {}`", running.name));
         running.see(State::Working, "its process runs");
-        self.attend(running, &run, &profile, &terminal).await
+        self.supervise_pty(running, &run, &profile, &terminal).await
     }
 
-    async fn attend(
+    async fn supervise_pty(
         self: &Arc<Self>,
-        running: &Arc<Running>,
+        running: &Arc<AgentHandle>,
         run: &Run,
         profile: &Profile,
         terminal: &Arc<Terminal>,
-    ) -> Result<Over, Problem> {
+    ) -> Result<ProcessExit, Problem> {
         let begun = std::time::Instant::now();
         loop {
             tokio::select! {
@@ -102,24 +102,24 @@ impl Agents {
                 quiet if quiet > IDLE => running.see(State::Idle, "it has shown nothing for a while"),
                 _ => {}
             }
-            let agent = self.agent(running.number).await?;
+            let agent = self.get(running.number).await?;
             if !agent.is_live() {
-                return Ok(Over::Gone);
+                return Ok(ProcessExit::Gone);
             }
             if self.has_other_work(&agent, run).await? {
-                return Ok(Over::Fresh);
+                return Ok(ProcessExit::Fresh);
             }
             if self.is_over(running).await {
                 return Ok(match agent.standing {
-                    true => Over::Fresh,
-                    false => Over::Retire("its work has ended".to_owned()),
+                    true => ProcessExit::Fresh,
+                    false => ProcessExit::Retire("its work has ended".to_owned()),
                 });
             }
             if running.refresh_wanted() {
                 return self.start_afresh(running, terminal).await;
             }
             if running.work().is_some() && begun.elapsed() > profile.turn_timeout {
-                return Ok(Over::Died(format!("it takes longer than {} s", profile.turn_timeout.as_secs())));
+                return Ok(ProcessExit::Died(format!("it takes longer than {} s", profile.turn_timeout.as_secs())));
             }
             if quiet > QUIET {
                 self.type_messages(run, terminal).await?;
@@ -128,9 +128,9 @@ impl Agents {
     }
 
     /// Handed back, or taken from it.
-    async fn is_over(&self, running: &Running) -> bool {
+    async fn is_over(&self, running: &AgentHandle) -> bool {
         let Some(work) = running.work() else { return false };
-        match self.dispatcher.dispatch(work.dispatch).await {
+        match self.dispatcher.get(work.dispatch).await {
             Ok(dispatch) => !dispatch.is_open() || self.is_work_gone(running).await,
             Err(_) => false,
         }
@@ -154,36 +154,42 @@ impl Agents {
         Ok(())
     }
 
-    async fn start_afresh(&self, running: &Running, terminal: &Terminal) -> Result<Over, Problem> {
+    async fn start_afresh(&self, running: &AgentHandle, terminal: &Terminal) -> Result<ProcessExit, Problem> {
         running.clear_refresh();
         let note =
             format!("It has no way to leave a note. Its terminal showed last:\n\n{}", last_shown(terminal).await);
         let step = Step::Refresh { note, author: Author::Flower, used: None, size: None };
         self.store.execute(&Caller::system(), Command::Agent { number: running.number, step }).await?;
-        Ok(Over::Fresh)
+        Ok(ProcessExit::Fresh)
     }
 
     /// A command that ends well has done its work, as far as it can be seen.
-    async fn after_exit(&self, running: &Running, run: &Run, terminal: &Terminal, code: i32) -> Result<Over, Problem> {
+    async fn after_exit(
+        &self,
+        running: &AgentHandle,
+        run: &Run,
+        terminal: &Terminal,
+        code: i32,
+    ) -> Result<ProcessExit, Problem> {
         let open = match &run.dispatch {
-            Some(dispatch) => self.dispatcher.dispatch(dispatch.number).await?.is_open(),
+            Some(dispatch) => self.dispatcher.get(dispatch.number).await?.is_open(),
             None => false,
         };
         running.transcript.flower(ended_with(code));
         match (code, &run.dispatch) {
-            (0, _) if !open => Ok(Over::Retire("its command has ended".to_owned())),
-            (0, Some(_)) if run.agent.member > 0 => Ok(Over::Retire("its part is done".to_owned())),
+            (0, _) if !open => Ok(ProcessExit::Retire("its command has ended".to_owned())),
+            (0, Some(_)) if run.agent.member > 0 => Ok(ProcessExit::Retire("its part is done".to_owned())),
             (0, Some(dispatch)) => {
                 let summary =
                     format!("{} ended well. It showed last:\n\n{}", run.agent.name, last_shown(terminal).await);
-                let back = Back { fence: dispatch.fence, summary, not_done: None, failed: false };
+                let back = HandBackRequest { fence: dispatch.fence, summary, not_done: None, failed: false };
                 match self.dispatcher.hand_back(&run.caller, dispatch.number, back).await {
-                    Ok(_) => Ok(Over::Retire("its command has ended, and its work is handed back".to_owned())),
-                    Err(problem) => Ok(Over::Died(format!("it ended, but {}", problem.message))),
+                    Ok(_) => Ok(ProcessExit::Retire("its command has ended, and its work is handed back".to_owned())),
+                    Err(problem) => Ok(ProcessExit::Died(format!("it ended, but {}", problem.message))),
                 }
             }
             (code, _) => {
-                Ok(Over::Died(format!("{}; it showed last: {}", ended_with(code), last_shown(terminal).await)))
+                Ok(ProcessExit::Died(format!("{}; it showed last: {}", ended_with(code), last_shown(terminal).await)))
             }
         }
     }

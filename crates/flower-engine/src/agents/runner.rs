@@ -1,8 +1,8 @@
 //! The life of one agent: its processes, one after the other, until its work is done or somebody ends it.
 
-use super::agent_handle::{Order, Running, State, Work};
+use super::agent_handle::{AgentHandle, Order, State, Work};
 use crate::Agents;
-use crate::dispatch::ClaimWish;
+use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
 use crate::profiles::config::{Config, Protocol};
 use crate::profiles::keys;
@@ -25,7 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(15);
 const BEAT: Duration = Duration::from_secs(20);
 
 /// How a process ended, or why there is none.
-pub(super) enum Over {
+pub(super) enum ProcessExit {
     /// Its work is done.
     Retire(String),
     /// The next one goes on at once: refreshed, or with other work.
@@ -42,7 +42,7 @@ pub(super) enum Over {
 
 /// What is kept of a run while its agent lives: for its owner alone.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct RunState {
     pub(super) dispatch: Option<u64>,
     pub(super) token: String,
     pub(super) session: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Kept {
 pub(super) struct Run {
     pub(super) agent: Agent,
     pub(super) caller: Caller,
-    pub(super) kept: Kept,
+    pub(super) kept: RunState,
     pub(super) worktree: Worktree,
     pub(super) dispatch: Option<Dispatch>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Run {
 impl Agents {
     /// Until it has ended, or is told to.
     #[tracing::instrument(name = "agent", skip_all, fields(number = running.number, name = running.name))]
-    pub(super) async fn run_agent(self: Arc<Self>, running: Arc<Running>) {
+    pub(super) async fn run_agent(self: Arc<Self>, running: Arc<AgentHandle>) {
         tokio::select! {
             biased;
             Order::Leave = running.ordered() => {}
@@ -72,7 +72,7 @@ impl Agents {
     }
 
     /// What is left of an agent whose life ended by a bug of flower's: it counts as one that died.
-    pub(super) async fn after_bug(self: &Arc<Self>, running: &Arc<Running>, what: &str) {
+    pub(super) async fn after_bug(self: &Arc<Self>, running: &Arc<AgentHandle>, what: &str) {
         tracing::error!("bug: agent {}: {what}", running.name);
         self.end_process(running).await;
         self.after_death(running, format!("flower made a mistake ({what})")).await;
@@ -80,11 +80,11 @@ impl Agents {
     }
 
     /// Nothing of it runs any more. If it has ended for good, nobody can speak in its name either.
-    async fn leave(&self, running: &Running) {
+    async fn leave(&self, running: &AgentHandle) {
         running.transcript.settle();
-        if self.agent(running.number).await.is_ok_and(|agent| !agent.is_live()) {
+        if self.get(running.number).await.is_ok_and(|agent| !agent.is_live()) {
             let file = self.home.agent(running.number).join("run.json");
-            let kept: Option<Kept> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+            let kept: Option<RunState> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
             if let Some(kept) = kept
                 && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
                 && let Some(id) = caller.token
@@ -99,22 +99,22 @@ impl Agents {
         self.look();
     }
 
-    async fn live(self: &Arc<Self>, running: &Arc<Running>) {
+    async fn live(self: &Arc<Self>, running: &Arc<AgentHandle>) {
         loop {
-            let over = self.process(running).await.unwrap_or_else(|problem| Over::Wait(problem.message));
+            let over = self.process(running).await.unwrap_or_else(|problem| ProcessExit::Wait(problem.message));
             self.end_process(running).await;
             let number = running.number;
             match over {
-                Over::Retire(why) => return self.record_end(number, Ending::Retired, why, None).await,
-                Over::Failed(why) => return self.give_up_agent(running, why).await,
-                Over::Gone => return,
-                Over::Fresh => running.see(State::Starting, "the next process begins"),
-                Over::Died(why) => {
+                ProcessExit::Retire(why) => return self.record_end(number, Ending::Retired, why, None).await,
+                ProcessExit::Failed(why) => return self.give_up_agent(running, why).await,
+                ProcessExit::Gone => return,
+                ProcessExit::Fresh => running.see(State::Starting, "the next process begins"),
+                ProcessExit::Died(why) => {
                     if !self.after_death(running, why).await {
                         return;
                     }
                 }
-                Over::Wait(why) => {
+                ProcessExit::Wait(why) => {
                     running.see(State::Waiting, &why);
                     let _ = tokio::time::timeout(LOOK_AGAIN, running.wake.notified()).await;
                 }
@@ -123,30 +123,30 @@ impl Agents {
     }
 
     /// Whether it is started again.
-    async fn after_death(self: &Arc<Self>, running: &Arc<Running>, why: String) -> bool {
+    async fn after_death(self: &Arc<Self>, running: &Arc<AgentHandle>, why: String) -> bool {
         let number = running.number;
         let why = running.transcript.masked(&why);
         running.transcript.flower(format!("it ended: {why}"));
-        let Ok(agent) = self.agent(number).await else { return false };
+        let Ok(agent) = self.get(number).await else { return false };
         if agent.restarts >= MOST_RESTARTS {
             let times = MOST_RESTARTS + 1;
             self.give_up_agent(running, format!("it ended {times} times, the last time because {why}")).await;
             return false;
         }
         running.see(State::Starting, &format!("it ended ({why}) and is started again"));
-        self.insist(Command::Agent { number, step: Step::Restart { why } }).await;
+        self.submit_with_retry(Command::Agent { number, step: Step::Restart { why } }).await;
         tokio::time::sleep(PAUSE * 3_u32.pow(u32::try_from(agent.restarts).unwrap_or(0))).await;
         true
     }
 
     /// What was lent is taken back once nothing of it runs.
-    async fn end_process(&self, running: &Running) {
+    async fn end_process(&self, running: &AgentHandle) {
         self.terminals.remove(&running.name);
         running.end_body().await;
         self.take_login_back(running).await;
     }
 
-    async fn give_up_agent(&self, running: &Running, why: String) {
+    async fn give_up_agent(&self, running: &AgentHandle, why: String) {
         running.transcript.flower(format!("it is given up: {why}"));
         running.transcript.settle();
         let words = running.transcript.last_words();
@@ -154,11 +154,11 @@ impl Agents {
     }
 
     pub(super) async fn record_end(&self, number: u64, how: Ending, why: String, output: Option<String>) {
-        self.insist(Command::Agent { number, step: Step::Stop { how, why, output } }).await;
+        self.submit_with_retry(Command::Agent { number, step: Step::Stop { how, why, output } }).await;
     }
 
     /// Until it is recorded: a full disk is no reason to forget it.
-    pub(super) async fn insist(&self, command: Command) {
+    pub(super) async fn submit_with_retry(&self, command: Command) {
         loop {
             match self.store.execute(&Caller::system(), command.clone()).await {
                 Ok(_) => return,
@@ -171,56 +171,60 @@ impl Agents {
         }
     }
 
-    async fn process(self: &Arc<Self>, running: &Arc<Running>) -> Result<Over, Problem> {
-        let agent = self.agent(running.number).await?;
+    async fn process(self: &Arc<Self>, running: &Arc<AgentHandle>) -> Result<ProcessExit, Problem> {
+        let agent = self.get(running.number).await?;
         if !agent.is_live() {
-            return Ok(Over::Gone);
+            return Ok(ProcessExit::Gone);
         }
         let profile = match Config::load(&self.home)?.profile(&agent.profile) {
             Ok(profile) => profile.clone(),
-            Err(problem) => return Ok(Over::Failed(problem.message)),
+            Err(problem) => return Ok(ProcessExit::Failed(problem.message)),
         };
         if let Some(why) = keys::missing(&profile, &self.profiles.keys, &user_home()) {
-            return Ok(Over::Wait(why));
+            return Ok(ProcessExit::Wait(why));
         }
         let program = match self.profiles.find_program(&profile).await {
             Ok(program) => program,
-            Err(missing) => return Ok(Over::Failed(missing.to_string())),
+            Err(missing) => return Ok(ProcessExit::Failed(missing.to_string())),
         };
         running.see(State::Starting, "its worktree is made ready");
-        let run = match self.take_up(agent, running).await? {
+        let run = match self.claim_work(agent, running).await? {
             Ok(run) => run,
             Err(over) => return Ok(over),
         };
         let place = self.worktrees.require_ready(&run.worktree).await?;
         let equipment = match self.equip(&run.agent, &profile, &program, &place, &run.kept.token).await {
-            Err(problem) if problem.kind == ProblemKind::Refused => return Ok(Over::Failed(problem.message)),
+            Err(problem) if problem.kind == ProblemKind::Refused => return Ok(ProcessExit::Failed(problem.message)),
             equipment => equipment?,
         };
         running.transcript.mask(equipment.mask.clone());
         running.empty_context();
         running.see(State::Starting, "its process begins");
         match profile.protocol {
-            Protocol::Acp => self.drive(running, run, profile, equipment).await,
-            Protocol::Pty => self.show(running, run, profile, equipment).await,
+            Protocol::Acp => self.run_acp(running, run, profile, equipment).await,
+            Protocol::Pty => self.run_in_pty(running, run, profile, equipment).await,
         }
     }
 
     /// Its identity, its claim and its worktree, as far as they are not there already.
-    async fn take_up(self: &Arc<Self>, agent: Agent, running: &Running) -> Result<Result<Run, Over>, Problem> {
-        let done = |why: &str| Ok(Err(Over::Retire(why.to_owned())));
+    async fn claim_work(
+        self: &Arc<Self>,
+        agent: Agent,
+        running: &AgentHandle,
+    ) -> Result<Result<Run, ProcessExit>, Problem> {
+        let done = |why: &str| Ok(Err(ProcessExit::Retire(why.to_owned())));
         let Some(number) = agent.dispatch else {
             let (kept, caller) = self.identity(&agent).await?;
-            let worktree = self.worktrees.ensure_worktree(&agent.project, &agent.worktree, None).await?;
+            let worktree = self.worktrees.ensure(&agent.project, &agent.worktree, None).await?;
             running.set_work(None);
             return Ok(Ok(Run { agent, caller, kept, worktree, dispatch: None }));
         };
-        let dispatch = self.dispatcher.dispatch(number).await?;
+        let dispatch = self.dispatcher.get(number).await?;
         let others = dispatch.claim.as_ref().is_some_and(|claim| claim.holder != agent.name && agent.member == 0);
         if agent.standing && (!dispatch.is_open() || others) {
             // It waits for the next.
             let agent = Agent { dispatch: None, brief: None, ..agent };
-            return Box::pin(self.take_up(agent, running)).await;
+            return Box::pin(self.claim_work(agent, running)).await;
         }
         if !dispatch.is_open() {
             return done("its work has ended");
@@ -238,7 +242,7 @@ impl Agents {
                 if dispatch.was_run_by(caller.token.as_deref().unwrap_or_default()) {
                     (kept, caller) = self.new_identity(&agent).await?;
                 }
-                let wish = ClaimWish { wait: true, ..ClaimWish::default() };
+                let wish = ClaimOptions { wait: true, ..ClaimOptions::default() };
                 match self.dispatcher.claim(&caller, number, wish).await {
                     Err(problem) if problem.kind == ProblemKind::Conflict && !self.is_ours(number, &caller).await => {
                         return done("somebody else has claimed its work");
@@ -249,22 +253,22 @@ impl Agents {
                 self.dispatcher.prepare(number).await?;
             }
         }
-        let worktree = self.worktrees.ensure_worktree(&agent.project, &agent.worktree, agent.brief).await?;
-        let dispatch = self.dispatcher.dispatch(number).await?;
+        let worktree = self.worktrees.ensure(&agent.project, &agent.worktree, agent.brief).await?;
+        let dispatch = self.dispatcher.get(number).await?;
         let (fence, lead) = (dispatch.fence, agent.member == 0);
         running.set_work(Some(Work { dispatch: number, fence, lead, token: caller.token.clone().unwrap_or_default() }));
         Ok(Ok(Run { agent, caller, kept, worktree, dispatch: Some(dispatch) }))
     }
 
     async fn is_ours(&self, number: u64, caller: &Caller) -> bool {
-        let dispatch = self.dispatcher.dispatch(number).await;
+        let dispatch = self.dispatcher.get(number).await;
         dispatch.is_ok_and(|dispatch| caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token)))
     }
 
     /// The token of its run, kept for as long as it lives, so that a restart changes neither its name nor its claim.
-    async fn identity(&self, agent: &Agent) -> Result<(Kept, Caller), Problem> {
+    async fn identity(&self, agent: &Agent) -> Result<(RunState, Caller), Problem> {
         let file = self.home.agent(agent.number).join("run.json");
-        let kept: Option<Kept> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let kept: Option<RunState> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
         if let Some(kept) = kept.filter(|kept| kept.dispatch == agent.dispatch)
             && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
         {
@@ -273,27 +277,27 @@ impl Agents {
         self.new_identity(agent).await
     }
 
-    async fn new_identity(&self, agent: &Agent) -> Result<(Kept, Caller), Problem> {
+    async fn new_identity(&self, agent: &Agent) -> Result<(RunState, Caller), Problem> {
         let run = agent.dispatch.map(|dispatch| Binding { dispatch, member: agent.member > 0 });
         let worktree = Some(agent.worktree.clone());
         let new = self
             .access
             .issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run)
             .await?;
-        let kept = Kept { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
+        let kept = RunState { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
         self.keep(agent.number, &kept)?;
         let caller = self.access.identify(&kept.token, Door::Daemon).await?;
         Ok((kept, caller))
     }
 
-    pub(super) fn keep(&self, number: u64, kept: &Kept) -> Result<(), Problem> {
+    pub(super) fn keep(&self, number: u64, kept: &RunState) -> Result<(), Problem> {
         let file = self.home.agent(number).join("run.json");
         let text = serde_json::to_string(kept).expect("plain data");
         write_private(&file, &text).map_err(|error| self.home.problem(&file, &error))
     }
 
     /// A process that flower started beats by living.
-    pub(super) async fn beat_for(&self, running: &Running) {
+    pub(super) async fn beat_for(&self, running: &AgentHandle) {
         let Some(work) = running.work().filter(|work| work.lead) else { return };
         if !running.is_beat_due(BEAT) {
             return;
@@ -305,9 +309,9 @@ impl Agents {
     }
 
     /// Whether what it works on has ended, or is somebody else's.
-    pub(super) async fn is_work_gone(&self, running: &Running) -> bool {
+    pub(super) async fn is_work_gone(&self, running: &AgentHandle) -> bool {
         let Some(work) = running.work() else { return false };
-        match self.dispatcher.dispatch(work.dispatch).await {
+        match self.dispatcher.get(work.dispatch).await {
             Ok(dispatch) if work.lead => {
                 // Handed back by itself, it may still say a last word.
                 let by_itself = dispatch.state == DispatchState::HandedBack && dispatch.is_run_by(&work.token);

@@ -1,6 +1,6 @@
 //! One session with an agent: turns with deadlines, what it says meanwhile, what it asks for, and how full its context is.
 
-use super::agent_handle::{Running, State};
+use super::agent_handle::{AgentHandle, State};
 use super::calls::{Calls, words};
 use super::files;
 use super::permissions::{self, Verdict};
@@ -63,7 +63,7 @@ struct Asked {
 
 pub(super) struct Session {
     pub(super) app: Arc<Agents>,
-    pub(super) running: Arc<Running>,
+    pub(super) running: Arc<AgentHandle>,
     pub(super) connection: Arc<Connection>,
     pub(super) incoming: mpsc::Receiver<Incoming>,
     pub(super) profile: Profile,
@@ -97,7 +97,7 @@ impl Session {
     #[expect(clippy::too_many_arguments, reason = "it is all that a session has")]
     pub(super) fn new(
         app: Arc<Agents>,
-        running: Arc<Running>,
+        running: Arc<AgentHandle>,
         connection: Arc<Connection>,
         incoming: mpsc::Receiver<Incoming>,
         profile: Profile,

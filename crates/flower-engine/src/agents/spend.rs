@@ -1,6 +1,6 @@
 //! What agents have used, as far as they say, and where that ends.
 
-use super::agent_handle::Running;
+use super::agent_handle::AgentHandle;
 use crate::Agents;
 use flower_core::Command;
 use flower_core::agent::Step;
@@ -8,7 +8,7 @@ use flower_core::agent::Step;
 impl Agents {
     pub(super) async fn record_spending(
         &self,
-        running: &Running,
+        running: &AgentHandle,
         tokens: Option<u64>,
         cost: Option<u64>,
         currency: Option<String>,

@@ -1,7 +1,7 @@
 //! The supervisor: which agents there are to be, and whether they are there. It looks at how things stand, so a crash costs
 //! it nothing.
 
-use super::agent_handle::{Order, Running};
+use super::agent_handle::{AgentHandle, Order};
 use super::transcript::Transcript;
 use crate::Agents;
 use crate::profiles::config::Config;
@@ -38,7 +38,7 @@ const TOPICS: &[Topic] = &[
 
 impl Agents {
     /// Before anything else looks at leases: whoever was at work when the daemon ended goes on.
-    pub async fn adopt_agents(&self) {
+    pub async fn adopt(&self) {
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let Ok((live, open)) = read.await else { return };
         for agent in &live {
@@ -52,7 +52,7 @@ impl Agents {
         self.drop_permissions(None, "the daemon was started again").await;
     }
 
-    pub async fn run_agents(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>) {
         let mut changes = self.store.follow(TOPICS, SETTLE);
         loop {
             if let Err(problem) = self.supervise().await {
@@ -68,7 +68,7 @@ impl Agents {
     }
 
     /// Deletes what was kept of agents that ended long ago.
-    pub async fn tidy_agents(&self) {
+    pub async fn tidy(&self) {
         let all = self.store.read(|conn| agents::all(conn, None, u64::MAX >> 1)).await.unwrap_or_default();
         let now = jiff::Timestamp::now();
         for agent in all {
@@ -85,13 +85,13 @@ impl Agents {
         let _alone = self.serving.lock().await;
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let (live, open) = read.await?;
-        for running in self.all() {
+        for running in self.handles() {
             if !live.iter().any(|agent| agent.number == running.number) {
                 running.order.send_replace(Some(Order::Leave));
             }
         }
         for agent in &live {
-            if self.get(agent.number).is_none() {
+            if self.handle(agent.number).is_none() {
                 self.begin_agent(agent)?;
             }
         }
@@ -135,7 +135,7 @@ impl Agents {
             let transcript =
                 Transcript::open(&folder.join("transcript"), self.hints.clone(), &agent.name).map_err(io)?;
             let transcript = Arc::new(transcript);
-            let running = Arc::new(Running::new(agent.number, agent.name.clone(), transcript, self.hints.clone()));
+            let running = Arc::new(AgentHandle::new(agent.number, agent.name.clone(), transcript, self.hints.clone()));
             all.insert(agent.number, running.clone());
             running
         };

@@ -38,7 +38,7 @@ impl Briefs {
     }
 
     /// A page of briefs. The number of the last one is the cursor for the next; an empty page is the end.
-    pub async fn list_briefs(&self, filter: Filter, after: u64, limit: Option<u64>) -> Result<Vec<BriefView>, Problem> {
+    pub async fn list(&self, filter: Filter, after: u64, limit: Option<u64>) -> Result<Vec<BriefView>, Problem> {
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
         let views = self.store.read(move |conn| {
             let mut list = briefs::list(conn, &filter, after, limit)?;
@@ -50,7 +50,7 @@ impl Briefs {
     }
 
     /// The same page for a caller: of briefs that it does not read, titles and states.
-    pub async fn list_briefs_for(
+    pub async fn list_for(
         &self,
         caller: &Caller,
         filter: Filter,
@@ -58,7 +58,7 @@ impl Briefs {
         limit: Option<u64>,
     ) -> Result<Vec<BriefView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let mut briefs = self.list_briefs(filter, after, limit).await?;
+        let mut briefs = self.list(filter, after, limit).await?;
         for brief in briefs.iter_mut().filter(|brief| !reader.may(Read::Brief { number: Some(brief.number) })) {
             brief.spec.markdown.clear();
             brief.links.clear();
@@ -68,7 +68,7 @@ impl Briefs {
     }
 
     /// A page of a long list, or some lines of it.
-    pub async fn brief_rows(&self, which: Which, project: Option<String>) -> Result<Vec<BriefRow>, Problem> {
+    pub async fn rows(&self, which: Which, project: Option<String>) -> Result<Vec<BriefRow>, Problem> {
         let which = match which {
             Which::After(after, limit) => Which::After(after, limit.clamp(1, MOST_ROWS)),
             Which::These(mut numbers) => {
@@ -91,7 +91,7 @@ impl Briefs {
         Ok(rows.into_iter().map(row).collect())
     }
 
-    pub async fn show_brief(&self, number: u64) -> Result<BriefView, Problem> {
+    pub async fn show(&self, number: u64) -> Result<BriefView, Problem> {
         let view = self.store.read(move |conn| {
             let brief = require(conn, number)?;
             let around = briefs::around(conn, std::slice::from_ref(&brief))?;

@@ -23,7 +23,7 @@ impl Briefs {
         };
         let events = self.store.execute(caller, command).await?;
         let number = events.first().and_then(|event| event.brief);
-        self.show_brief(number.ok_or_else(|| Problem::bug("a brief without a number"))?).await
+        self.show(number.ok_or_else(|| Problem::bug("a brief without a number"))?).await
     }
 
     pub async fn edit(&self, caller: &Caller, brief: u64, edit: EditBrief) -> Result<BriefView, Problem> {
@@ -101,7 +101,7 @@ impl Briefs {
     /// Submits a command that changes a brief, and shows the brief afterwards.
     async fn change(&self, caller: &Caller, brief: u64, command: Command) -> Result<BriefView, Problem> {
         self.store.execute(caller, command).await?;
-        self.show_brief(brief).await
+        self.show(brief).await
     }
 
     /// Submits a command, and returns the event that it is about: joining as a participant comes before it.

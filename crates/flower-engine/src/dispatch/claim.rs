@@ -28,7 +28,7 @@ const LATER: Duration = Duration::from_secs(60);
 
 /// How somebody wants to claim.
 #[derive(Clone, Debug, Default)]
-pub struct ClaimWish {
+pub struct ClaimOptions {
     /// Names the holder.
     pub holder: Option<String>,
     /// The packet's token, where it is not the caller's own.
@@ -43,7 +43,7 @@ impl Dispatcher {
         self: &Arc<Self>,
         caller: &Caller,
         number: u64,
-        wish: ClaimWish,
+        wish: ClaimOptions,
     ) -> Result<DispatchView, Problem> {
         let wait = wish.wait;
         self.take(caller, number, wish).await?;
@@ -51,7 +51,7 @@ impl Dispatcher {
     }
 
     /// The claim itself: from here on it is theirs, whatever becomes of the worktree.
-    async fn take(&self, caller: &Caller, number: u64, wish: ClaimWish) -> Result<(), Problem> {
+    async fn take(&self, caller: &Caller, number: u64, wish: ClaimOptions) -> Result<(), Problem> {
         let packet = match &wish.packet {
             Some(token) => Some(self.packet_of(token, number).await?),
             None => None,
@@ -78,7 +78,7 @@ impl Dispatcher {
                 }
             }
         }
-        self.dispatch_view(number).await
+        self.show(number).await
     }
 
     /// The oldest one that waits for anybody, and that nobody else is about to get.
@@ -86,7 +86,7 @@ impl Dispatcher {
         self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
-        wish: ClaimWish,
+        wish: ClaimOptions,
     ) -> Result<DispatchView, Problem> {
         // A worker's token is the packet of one dispatch; others are not offered to it.
         if policy::reads_own_only(caller) {
@@ -95,7 +95,7 @@ impl Dispatcher {
             return self.claim(caller, number, wish).await;
         }
         policy::require_role(caller, Right::Run(0))?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let mut passed = Vec::new();
         loop {
             let of = project.clone();
@@ -142,11 +142,11 @@ impl Dispatcher {
     /// Renews a claim. Written down now and then only: it is no history.
     pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
         self.store.execute(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
-        self.dispatch_view(number).await
+        self.show(number).await
     }
 
     /// Whatever the holder of a run does is a sign of life.
-    pub async fn heard_of(&self, caller: &Caller) {
+    pub async fn record_heartbeat(&self, caller: &Caller) {
         let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return };
         {
             let mut beats = self.beats.lock().expect("no panic while held");
@@ -155,7 +155,7 @@ impl Dispatcher {
                 return;
             }
         }
-        let Ok(dispatch) = self.dispatch(run.dispatch).await else { return };
+        let Ok(dispatch) = self.get(run.dispatch).await else { return };
         let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
         let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
         self.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
@@ -192,13 +192,13 @@ impl Dispatcher {
     }
 
     async fn try_prepare(&self, number: u64) -> Result<(), Problem> {
-        let dispatch = self.dispatch(number).await?;
+        let dispatch = self.get(number).await?;
         if !is_claimed(&dispatch) {
             return Ok(());
         }
         let base = match (&dispatch.project, &dispatch.worktree) {
             (Some(project), Some(name)) => {
-                let worktree = self.worktrees.ensure_worktree(project, name, Some(dispatch.brief)).await?;
+                let worktree = self.worktrees.ensure(project, name, Some(dispatch.brief)).await?;
                 // What follows a landing may be at it still; the work begins after that.
                 let turn = self.worktrees.work_lock(project, name);
                 let _one_at_a_time = turn.lock().await;

@@ -28,7 +28,7 @@ const TAIL: usize = 3 * 1024;
 const TOPICS: &[Topic] = &[Topic::Briefs, Topic::Dispatches, Topic::Landings, Topic::Specs];
 
 impl Dispatcher {
-    pub async fn run_dispatcher(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>) {
         let mut changes = self.store.follow(TOPICS, SETTLE);
         if let Err(problem) = self.queue_handed_back().await {
             tracing::warn!("dispatcher, handed back: {}", problem.message);

@@ -2,7 +2,7 @@
 
 use super::late;
 use crate::Dispatcher;
-use crate::merge_queue::{LandWish, conflicts_with};
+use crate::merge_queue::{LandOptions, conflicts_with};
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::observe::uncommitted;
@@ -17,7 +17,7 @@ use flower_git::CommitId;
 
 /// What somebody hands back.
 #[derive(Clone, Debug)]
-pub struct Back {
+pub struct HandBackRequest {
     pub fence: u64,
     pub summary: String,
     pub not_done: Option<String>,
@@ -34,8 +34,13 @@ struct Work {
 
 impl Dispatcher {
     #[tracing::instrument(name = "dispatch", skip(self, caller, back))]
-    pub async fn hand_back(&self, caller: &Caller, number: u64, back: Back) -> Result<HandBackView, Problem> {
-        let dispatch = self.dispatch(number).await?;
+    pub async fn hand_back(
+        &self,
+        caller: &Caller,
+        number: u64,
+        back: HandBackRequest,
+    ) -> Result<HandBackView, Problem> {
+        let dispatch = self.get(number).await?;
         let changes_code = matches!(dispatch.kind, DispatchKind::Build | DispatchKind::Fix);
         let theirs = caller.token.as_deref().is_none_or(|token| dispatch.was_run_by(token));
         // What will be refused anyway is not worth a look.
@@ -68,14 +73,14 @@ impl Dispatcher {
         } else if changes_code && !back.failed {
             notes.push("no commit of its own was found; accepted, the brief is done".to_owned());
         }
-        Ok(HandBackView { dispatch: self.dispatch_view(number).await?, landing, notes })
+        Ok(HandBackView { dispatch: self.show(number).await?, landing, notes })
     }
 
     /// Everything is committed, and merges with MAIN as it stands.
     async fn look_at_work(&self, dispatch: &Dispatch) -> Result<Work, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(Work::default()) };
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
-        let worktree = self.worktrees.worktree(&choice, name).await?;
+        let worktree = self.worktrees.find(&choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
             self.worktrees.mirror(&place).await?;
@@ -114,8 +119,8 @@ impl Dispatcher {
         }
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
-        let wish = LandWish { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
-        Ok(Some(self.merge_queue.land_worktree(&Caller::system(), &choice, name, wish).await?.id))
+        let wish = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
+        Ok(Some(self.merge_queue.land(&Caller::system(), &choice, name, wish).await?.id))
     }
 }
 

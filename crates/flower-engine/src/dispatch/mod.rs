@@ -7,8 +7,8 @@ mod hand_back;
 mod packet;
 mod recall;
 
-pub use claim::ClaimWish;
-pub use hand_back::Back;
+pub use claim::ClaimOptions;
+pub use hand_back::HandBackRequest;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -102,14 +102,14 @@ impl Dispatcher {
         }
     }
 
-    pub async fn request_dispatch(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
+    pub async fn request(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
         self.profiles.require_model(request.profile.as_deref())?;
         let events = self.store.execute(caller, Command::RequestDispatch(request)).await?;
         let number = events.iter().find_map(|event| Some(Dispatch::requested(&event.event().ok()?, "", "")?.number));
-        self.dispatch_view(number.ok_or_else(|| Problem::bug("a dispatch was requested and no event says so"))?).await
+        self.show(number.ok_or_else(|| Problem::bug("a dispatch was requested and no event says so"))?).await
     }
 
-    pub(crate) async fn dispatch(&self, number: u64) -> Result<Dispatch, Problem> {
+    pub(crate) async fn get(&self, number: u64) -> Result<Dispatch, Problem> {
         let found = self.store.read(move |conn| match dispatches::dispatch(conn, number)? {
             Some(dispatch) => Ok(Ok(dispatch)),
             None => Ok(Err(Refusal::NoDispatch { number, newest: dispatches::last(conn)? })),
@@ -117,13 +117,13 @@ impl Dispatcher {
         Ok(found.await??)
     }
 
-    pub async fn dispatch_view(&self, number: u64) -> Result<DispatchView, Problem> {
-        let dispatch = self.dispatch(number).await?;
+    pub async fn show(&self, number: u64) -> Result<DispatchView, Problem> {
+        let dispatch = self.get(number).await?;
         self.view_dispatch(dispatch).await
     }
 
     /// The open ones, oldest first; with `all`, every one, newest first.
-    pub async fn dispatches(
+    pub async fn list(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -132,7 +132,7 @@ impl Dispatcher {
         limit: u64,
     ) -> Result<Vec<DispatchView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let found = self.store.read(move |conn| {
             let mut found = if all { dispatches::all(conn, brief, limit)? } else { dispatches::open(conn)? };
             found.retain(|dispatch| brief.is_none_or(|brief| dispatch.brief == brief));
@@ -148,14 +148,9 @@ impl Dispatcher {
         Ok(views)
     }
 
-    pub async fn cancel_dispatch(
-        &self,
-        caller: &Caller,
-        number: u64,
-        why: Option<String>,
-    ) -> Result<DispatchView, Problem> {
+    pub async fn cancel(&self, caller: &Caller, number: u64, why: Option<String>) -> Result<DispatchView, Problem> {
         self.store.execute(caller, Command::Dispatch { number, step: Step::Cancel { why } }).await?;
-        self.dispatch_view(number).await
+        self.show(number).await
     }
 
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {

@@ -12,7 +12,7 @@ const BUDGET: u64 = 4_000;
 impl Dispatcher {
     /// Makes a token that can claim the dispatch once, or with `member` work beside whoever does, and writes it all down.
     pub async fn packet(&self, caller: &Caller, number: u64, member: bool) -> Result<PacketView, Problem> {
-        let dispatch = self.dispatch(number).await?;
+        let dispatch = self.get(number).await?;
         if member && dispatch.worktree.is_none() {
             return Err(has_no_place(&dispatch));
         }

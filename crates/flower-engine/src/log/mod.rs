@@ -36,7 +36,7 @@ impl EventLog {
     }
 
     /// Checks the chain, and with `tables` also whether the tables are what the log says.
-    pub async fn verify_log(&self, caller: &Caller, tables: bool) -> Result<VerifyView, Problem> {
+    pub async fn verify(&self, caller: &Caller, tables: bool) -> Result<VerifyView, Problem> {
         self.access.reader(caller).await?.require(Read::Log)?;
         let verdict = self.store.verify().await?;
         let differing = if tables { Some(self.store.rebuild(false).await?.mended) } else { None };
@@ -53,7 +53,7 @@ impl EventLog {
         })
     }
 
-    pub async fn rebuild_log(&self, caller: &Caller) -> Result<RebuildView, Problem> {
+    pub async fn rebuild(&self, caller: &Caller) -> Result<RebuildView, Problem> {
         require_operator(caller, "rebuild the tables")?;
         let rebuilt = self.store.rebuild(true).await?;
         Ok(RebuildView { events: rebuilt.events, rows: rebuilt.rows, mended: rebuilt.mended })

@@ -25,8 +25,8 @@ impl EventLog {
     pub async fn trace(&self, window: Window) -> Result<Vec<EventView>, Problem> {
         match &window.of {
             Of::All => {}
-            Of::Brief(brief) => drop(self.briefs.show_brief(*brief).await?),
-            Of::Project(name) => drop(self.projects.project(name).await?),
+            Of::Brief(brief) => drop(self.briefs.show(*brief).await?),
+            Of::Project(name) => drop(self.projects.get(name).await?),
         }
         Ok(self.events(window).await?.iter().map(EventView::told).collect())
     }

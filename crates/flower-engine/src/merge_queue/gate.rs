@@ -11,7 +11,7 @@ use crate::worktrees::facts::{Facts, SettingsProblem};
 use crate::worktrees::limits::MOST_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
-use flower_core::landing::{Source, reverted_before};
+use flower_core::landing::{HoldCode, HoldReason, Source, reverted_before};
 use flower_git::repository::Repository;
 use flower_git::{Change, ChangeKind, CommitId, NamedPath, Repo};
 use flower_store::{dispatches, landings};
@@ -27,27 +27,27 @@ const MOST_MERGES: usize = 200;
 
 /// What the gate says.
 #[derive(Debug, Default)]
-pub(super) struct Opinion {
+pub(super) struct GateDecision {
     /// Never: why.
     pub(super) refused: Vec<String>,
     /// Not without the operator: why.
-    pub(super) held: Vec<String>,
+    pub(super) held: Vec<HoldReason>,
     pub(super) paths: BTreeSet<String>,
 }
 
-impl Opinion {
+impl GateDecision {
     fn refuse(&mut self, why: impl Into<String>, path: Option<&OsStr>) {
         note(&mut self.refused, why.into());
         self.paths.extend(path.map(|path| path.to_string_lossy().into_owned()));
     }
 
-    fn hold(&mut self, why: impl Into<String>, path: Option<&OsStr>) {
-        note(&mut self.held, why.into());
+    fn hold(&mut self, code: HoldCode, why: impl Into<String>, path: Option<&OsStr>) {
+        note(&mut self.held, HoldReason { code, text: why.into(), commands: Vec::new() });
         self.paths.extend(path.map(|path| path.to_string_lossy().into_owned()));
     }
 }
 
-fn note(list: &mut Vec<String>, why: String) {
+fn note<T: PartialEq>(list: &mut Vec<T>, why: T) {
     /// Enough to see what it is about.
     const MOST: usize = 20;
     if list.len() < MOST && !list.contains(&why) {
@@ -65,53 +65,62 @@ impl MergeQueue {
         settings: &Settings,
         facts: &Facts,
         found: &Found,
-    ) -> Result<Opinion, Problem> {
-        let mut opinion = Opinion::default();
-        for why in &found.hostile {
-            opinion.refuse(why.clone(), None);
+    ) -> Result<GateDecision, Problem> {
+        let mut decision = GateDecision::default();
+        for why in &found.forbidden {
+            decision.refuse(why.clone(), None);
         }
         if found.secret {
-            opinion
+            decision
                 .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
         }
         if merged.changes.len() as u64 > MOST_FILES {
-            opinion.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
-            return Ok(opinion);
+            decision.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
+            return Ok(decision);
         }
         if merged.changes.len() > MANY_FILES {
-            opinion.hold(format!("it changes {} files", merged.changes.len()), None);
+            decision.hold(HoldCode::ManyFiles, format!("it changes {} files", merged.changes.len()), None);
         }
         if found.large > 0 {
             let megabytes = objects::LARGE >> 20;
-            opinion.hold(format!("{} of its files are larger than {megabytes} MB", found.large), None);
+            decision.hold(
+                HoldCode::LargeFiles,
+                format!("{} of its files are larger than {megabytes} MB", found.large),
+                None,
+            );
         }
-        self.look_at_changes(repository, landing, merged, facts, &mut opinion).await?;
-        look_at_merges(repository, found, &mut opinion).await?;
-        self.look_at_leases(repository, landing, &mut opinion).await?;
-        self.look_at_reverts(landing, &mut opinion).await?;
+        self.look_at_changes(repository, landing, merged, facts, &mut decision).await?;
+        look_at_merges(repository, found, &mut decision).await?;
+        self.look_at_leases(repository, landing, &mut decision).await?;
+        self.look_at_reverts(landing, &mut decision).await?;
         for difference in settings.differences(&facts.settings) {
-            opinion.hold(difference, None);
+            decision.hold(HoldCode::ChecksChanged, difference, None);
         }
         if let Some(SettingsProblem { why, in_force: None }) = &facts.settings_problem {
-            opinion.hold(format!("{why}, and no earlier version of it is valid"), None);
+            decision.hold(HoldCode::SettingsInvalid, format!("{why}, and no earlier version of it is valid"), None);
         }
         // What was in force before decides, so that no landing frees itself from it.
         if [settings, &facts.settings].iter().any(|settings| settings.land.approve == Approve::Operator) {
-            opinion.hold("every landing waits for the operator (`[land] approve`)", None);
+            decision.hold(HoldCode::ApprovalRequired, "every landing waits for the operator (`[land] approve`)", None);
         }
         let commands = settings.commands();
         if !commands.is_empty() && !self.worktrees.is_approved(&landing.project, &settings.commands_sha256()).await? {
-            opinion.hold(format!("these commands are not approved: {}", commands.join("; ")), None);
+            let text = format!("these commands are not approved: {}", commands.join("; "));
+            note(&mut decision.held, HoldReason { code: HoldCode::CommandsNotApproved, text, commands });
         }
-        Ok(opinion)
+        Ok(decision)
     }
 
     /// Briefs that were reverted: the operator took them out of MAIN, so the operator lets them in again.
-    async fn look_at_reverts(&self, landing: &Landing, opinion: &mut Opinion) -> Result<(), Problem> {
+    async fn look_at_reverts(&self, landing: &Landing, decision: &mut GateDecision) -> Result<(), Problem> {
         for &brief in &landing.briefs {
             let known = self.store.read(move |conn| landings::of_brief(conn, brief)).await?;
             if let Some(reverted) = reverted_before(&known, &landing.project) {
-                opinion.hold(format!("landing {} of brief {brief} was reverted", reverted.number), None);
+                decision.hold(
+                    HoldCode::RevertedBefore,
+                    format!("landing {} of brief {brief} was reverted", reverted.number),
+                    None,
+                );
             }
         }
         Ok(())
@@ -122,7 +131,7 @@ impl MergeQueue {
         &self,
         repository: &Repository,
         landing: &Landing,
-        opinion: &mut Opinion,
+        decision: &mut GateDecision,
     ) -> Result<(), Problem> {
         if landing.worktree.is_none() || !self.store.read(dispatches::any_breach).await? {
             return Ok(());
@@ -142,7 +151,7 @@ impl MergeQueue {
         for (commit, (holder, paths)) in read.await? {
             for path in paths.lines() {
                 let why = format!("commit {} changes `{path}`, which `{holder}` had reserved", commit.short());
-                opinion.hold(why, Some(OsStr::new(path)));
+                decision.hold(HoldCode::ReservedPath, why, Some(OsStr::new(path)));
             }
         }
         Ok(())
@@ -166,31 +175,36 @@ impl MergeQueue {
         landing: &Landing,
         merged: &Merged,
         facts: &Facts,
-        opinion: &mut Opinion,
+        decision: &mut GateDecision,
     ) -> Result<(), Problem> {
         let git_reads = flower_git::named_paths(repository).await?;
         for change in &merged.changes {
             let path = change.path.as_os_str();
-            if let Some(why) = path_policy::hostile(path) {
-                opinion.refuse(why, Some(path));
+            if let Some(why) = path_policy::forbidden(path) {
+                decision.refuse(why, Some(path));
             }
             if change.mode == "160000" {
                 let why = format!("`{}` is a submodule, which a landing does not add or move", change.name());
-                opinion.refuse(why, Some(path));
+                decision.refuse(why, Some(path));
             }
             // What the operator brings in himself is his own.
             let by_others = matches!(landing.source, Source::Worktree | Source::Adopted);
-            if let Some(what) = path_policy::delicate(path).filter(|_| by_others || landing.source == Source::Settings)
+            if let Some(what) =
+                path_policy::requires_approval(path).filter(|_| by_others || landing.source == Source::Settings)
             {
-                opinion.hold(format!("it changes {what}"), Some(path));
+                decision.hold(HoldCode::SensitivePath, format!("it changes {what}"), Some(path));
             }
             let named = git_reads.iter().find(|named| by_others && Path::new(path).starts_with(&named.path));
             if let Some(NamedPath { key, .. }) = named {
-                opinion.hold(format!("it changes what git's setting `{key}` of MAIN names"), Some(path));
+                decision.hold(
+                    HoldCode::GitSettingPath,
+                    format!("it changes what git's setting `{key}` of MAIN names"),
+                    Some(path),
+                );
             }
         }
-        look_at_links(repository, &facts.main_tip, merged, opinion).await?;
-        look_at_twins(repository, merged, opinion).await
+        look_at_links(repository, &facts.main_tip, merged, decision).await?;
+        look_at_twins(repository, merged, decision).await
     }
 }
 
@@ -200,7 +214,7 @@ async fn look_at_links(
     repository: &Repository,
     onto: &CommitId,
     merged: &Merged,
-    opinion: &mut Opinion,
+    decision: &mut GateDecision,
 ) -> Result<(), Problem> {
     let turns =
         |change: &Change| change.mode == "120000" || matches!(change.kind, ChangeKind::Deleted | ChangeKind::Retyped);
@@ -210,13 +224,13 @@ async fn look_at_links(
     for astray in links::astray(repository, onto, &merged.tree).await? {
         let (link, target) = (astray.link.display(), astray.target.display());
         let why = format!("the link `{link}` leads to `{target}`, which MAIN does not have");
-        opinion.refuse(why, Some(astray.link.as_os_str()));
+        decision.refuse(why, Some(astray.link.as_os_str()));
     }
     Ok(())
 }
 
 /// Two names that some file systems take for one.
-async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut Opinion) -> Result<(), Problem> {
+async fn look_at_twins(repository: &Repository, merged: &Merged, decision: &mut GateDecision) -> Result<(), Problem> {
     let added: Vec<&Change> = merged.changes.iter().filter(|change| change.kind == ChangeKind::Added).collect();
     if added.is_empty() {
         return Ok(());
@@ -235,7 +249,7 @@ async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut O
                     "`{}` differs from another name by upper and lower case or composed characters only",
                     above.display()
                 );
-                opinion.refuse(why, Some(above.as_os_str()));
+                decision.refuse(why, Some(above.as_os_str()));
             }
         }
     }
@@ -243,14 +257,14 @@ async fn look_at_twins(repository: &Repository, merged: &Merged, opinion: &mut O
 }
 
 /// Merge commits must be what merging gives, but for what conflicted: otherwise one could quietly undo what others landed.
-async fn look_at_merges(repository: &Repository, found: &Found, opinion: &mut Opinion) -> Result<(), Problem> {
+async fn look_at_merges(repository: &Repository, found: &Found, decision: &mut GateDecision) -> Result<(), Problem> {
     if found.merges.len() > MOST_MERGES {
-        opinion.hold(format!("it has {} merge commits", found.merges.len()), None);
+        decision.hold(HoldCode::Merge, format!("it has {} merge commits", found.merges.len()), None);
         return Ok(());
     }
     for merge in &found.merges {
         let [ours, theirs] = &merge.parents[..] else {
-            opinion.hold(format!("{} merges more than two", merge.commit.short()), None);
+            decision.hold(HoldCode::Merge, format!("{} merges more than two", merge.commit.short()), None);
             continue;
         };
         let again = Repo::main(repository).with_deadline(DEADLINE).merge_trees(None, ours, theirs).await?;
@@ -260,7 +274,7 @@ async fn look_at_merges(repository: &Repository, found: &Found, opinion: &mut Op
         // What differs from MAIN because of it, and not because of work in other commits.
         for change in evil.into_iter().take(20) {
             let why = format!("{} merges otherwise than git would: it may undo what has landed", merge.commit.short());
-            opinion.hold(why, Some(&change.path));
+            decision.hold(HoldCode::Merge, why, Some(&change.path));
         }
     }
     Ok(())

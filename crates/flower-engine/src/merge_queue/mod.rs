@@ -26,7 +26,7 @@ use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{CheckView, LandingView};
+use flower_contract::view::{CheckView, HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
 use flower_core::policy::Read;
 use flower_core::queue::{self, Standing};
@@ -147,15 +147,15 @@ const LONG_REST: Duration = Duration::from_secs(300);
 
 impl MergeQueue {
     /// Queues what is committed in a worktree.
-    pub async fn land_worktree(
+    pub async fn land(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        wish: LandWish,
+        wish: LandOptions,
     ) -> Result<LandingView, Problem> {
         require_steering(caller, "land anything")?;
-        let worktree = self.worktrees.worktree(choice, name).await?;
+        let worktree = self.worktrees.find(choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
             self.worktrees.mirror(&place).await?;
@@ -212,10 +212,10 @@ impl MergeQueue {
 
     /// Queues the reverse of something that has landed. Once that has landed, the briefs are parked, or a `fix` is
     /// dispatched.
-    pub async fn revert_landing(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
+    pub async fn revert(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
         require_steering(caller, "revert a landing")?;
         let number = revert.of;
-        let landing = self.landing(number).await?;
+        let landing = self.get(number).await?;
         if landing.state != State::Landed {
             let (state, wanted) = (landing.state, "landed");
             return Err(Refusal::LandingState { number, state, wanted }.into());
@@ -253,31 +253,26 @@ impl MergeQueue {
         self.stop_ended().await?;
         for recorded in &queued {
             if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
-                self.unpin(&self.landing(replaced.number).await?).await;
+                self.unpin(&self.get(replaced.number).await?).await;
             }
         }
         self.wake();
-        self.landing_view(number).await
+        self.show(number).await
     }
 
     /// Running landings that were cancelled or replaced.
     async fn stop_ended(&self) -> Result<(), Problem> {
         let running: Vec<u64> = self.stops.lock().expect("no panic while held").keys().copied().collect();
         for number in running {
-            if !self.landing(number).await?.is_open() {
+            if !self.get(number).await?.is_open() {
                 self.stop(number);
             }
         }
         Ok(())
     }
 
-    pub async fn cancel_landing(
-        &self,
-        caller: &Caller,
-        number: u64,
-        why: Option<String>,
-    ) -> Result<LandingView, Problem> {
-        let landing = self.landing(number).await?;
+    pub async fn cancel(&self, caller: &Caller, number: u64, why: Option<String>) -> Result<LandingView, Problem> {
+        let landing = self.get(number).await?;
         // A landing that moves MAIN at this moment is not cancelled.
         let lock = self.main_locks.of(landing.project.as_str());
         let held = lock.lock().await;
@@ -286,27 +281,27 @@ impl MergeQueue {
         self.stop(number);
         self.unpin(&landing).await;
         self.wake();
-        self.landing_view(number).await
+        self.show(number).await
     }
 
     /// Lets in what the gate holds back, and with it the commands that it brings along.
     /// With `waive`, also without the checks that it removes or changes in `flower.toml`.
-    pub async fn approve_landing(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
+    pub async fn approve(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
         require_operator(caller, "let a landing in")?;
-        self.landing(number).await?;
+        self.get(number).await?;
         self.store.execute(caller, Command::Landing { number, step: Step::Approve { waive } }).await?;
         self.wake();
-        self.landing_view(number).await
+        self.show(number).await
     }
 
-    pub(crate) async fn landing(&self, number: u64) -> Result<Landing, Problem> {
+    pub(crate) async fn get(&self, number: u64) -> Result<Landing, Problem> {
         let found = self.store.read(move |conn| Ok((landings::landing(conn, number)?, landings::last(conn)?)));
         let (landing, newest) = found.await?;
         landing.ok_or_else(|| Refusal::NoLanding { number, newest }.into())
     }
 
-    pub async fn landing_view(&self, number: u64) -> Result<LandingView, Problem> {
-        let landing = self.landing(number).await?;
+    pub async fn show(&self, number: u64) -> Result<LandingView, Problem> {
+        let landing = self.get(number).await?;
         let standings = if landing.is_open() { self.standings(&landing.project).await? } else { BTreeMap::new() };
         Ok(self.view_landing(landing, &standings))
     }
@@ -329,7 +324,7 @@ impl MergeQueue {
     }
 
     async fn whole_queue(&self, choice: &ProjectChoice, all: bool, limit: u64) -> Result<Vec<LandingView>, Problem> {
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         if all {
             let of = project.clone();
             let found = self.store.read(move |conn| landings::all(conn, of.as_deref(), limit)).await?;
@@ -411,6 +406,7 @@ impl MergeQueue {
             reason,
             verdict: landing.verdict,
             priority: landing.priority,
+            held: landing.held.into_iter().map(HoldView::from).collect(),
             approved: landing.approved,
             checks: checks.collect(),
             running,
@@ -427,7 +423,7 @@ impl MergeQueue {
 
     /// The output of one check, from a byte on; of the newest run, which may be at it.
     pub async fn check_log(&self, number: u64, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
-        self.landing(number).await?;
+        self.get(number).await?;
         let name = flower_core::text::name("check", check)?;
         let folder = self.landing_folder(number);
         let Some(path) = checks::newest_log(&folder, &name) else {
@@ -468,7 +464,7 @@ pub(crate) fn log_tail(file: &std::path::Path, most: u64) -> String {
 
 /// What may be said of a landing when it is asked for.
 #[derive(Clone, Debug)]
-pub struct LandWish {
+pub struct LandOptions {
     pub briefs: Vec<u64>,
     pub title: Option<String>,
     pub priority: Priority,

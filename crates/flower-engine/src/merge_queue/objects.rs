@@ -20,7 +20,7 @@ pub(super) struct Found {
     /// Commits with two parents or more.
     pub(super) merges: Vec<Merge>,
     /// Why it is never let in.
-    pub(super) hostile: Vec<String>,
+    pub(super) forbidden: Vec<String>,
     /// Files that are too large to look into.
     pub(super) large: u64,
     /// Whether one of our own secrets is in it.
@@ -86,7 +86,7 @@ impl Found {
             }
             if name.contains(&b'/') {
                 self.note(format!("`{shown}` is no file name"));
-            } else if let Some(why) = crate::path_policy::hostile(OsStr::from_bytes(name)) {
+            } else if let Some(why) = crate::path_policy::forbidden(OsStr::from_bytes(name)) {
                 self.note(why);
             }
             content = content.get(end + 1 + id_bytes..).unwrap_or_default();
@@ -96,8 +96,8 @@ impl Found {
     fn note(&mut self, why: String) {
         /// Enough to see what it is about.
         const MOST: usize = 20;
-        if self.hostile.len() < MOST && !self.hostile.contains(&why) {
-            self.hostile.push(why);
+        if self.forbidden.len() < MOST && !self.forbidden.contains(&why) {
+            self.forbidden.push(why);
         }
     }
 }
@@ -168,9 +168,9 @@ mod tests {
         let entry = |mode: &str, name: &str| [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[7; 20]].concat();
         let good = [entry("100644", "a.txt"), entry("40000", "src"), entry("160000", "lib")].concat();
         found.take_tree(&good, 20);
-        assert_eq!(found.hostile, Vec::<String>::new());
+        assert_eq!(found.forbidden, Vec::<String>::new());
         let bad = [entry("104755", "su"), entry("100644", ".GIT"), entry("100644", "a/b")].concat();
         found.take_tree(&bad, 20);
-        assert_eq!(found.hostile.len(), 3, "{:?}", found.hostile);
+        assert_eq!(found.forbidden.len(), 3, "{:?}", found.forbidden);
     }
 }

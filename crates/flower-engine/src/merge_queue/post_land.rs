@@ -33,7 +33,7 @@ impl Note {
 
 impl MergeQueue {
     pub(super) async fn after_landing(self: &Arc<Self>, number: u64) {
-        match self.landing(number).await {
+        match self.get(number).await {
             Ok(landing) => {
                 self.unpin(&landing).await;
                 self.follow_up(&landing.project);
@@ -65,7 +65,7 @@ impl MergeQueue {
     async fn follow(self: &Arc<Self>, project: &str) -> bool {
         let mut said = self.following.lock().await;
         self.worktrees.lend_landed(project).await;
-        let worktrees = self.worktrees.live_worktrees(project).await.unwrap_or_default();
+        let worktrees = self.worktrees.live(project).await.unwrap_or_default();
         let mut blocked = false;
         for worktree in worktrees.into_iter().filter(|worktree| worktree.stage == Stage::Ready) {
             match self.catch_up(&worktree).await {
@@ -123,7 +123,7 @@ impl MergeQueue {
             let told = worktree.kind == WorktreeKind::Lane;
             return Ok(told.then(|| Note { onto: main.tip, why_not: Some(WORKED_IN.to_owned()) }));
         }
-        let why_not = match self.worktrees.sync_worktree(&choice, &worktree.name).await {
+        let why_not = match self.worktrees.sync(&choice, &worktree.name).await {
             Ok(synced) => synced.reason,
             Err(problem) => Some(problem.message),
         };
@@ -150,11 +150,7 @@ impl MergeQueue {
         let why_not = if crate::worktrees::observe::is_dirty(&place).await? {
             Some("it has changes that are not committed".to_owned())
         } else {
-            self.worktrees
-                .remove_worktree(&Caller::system(), choice, &worktree.name)
-                .await
-                .err()
-                .map(|problem| problem.message)
+            self.worktrees.remove(&Caller::system(), choice, &worktree.name).await.err().map(|problem| problem.message)
         };
         Ok(why_not.map(|why| Note::stays(main, &why)))
     }

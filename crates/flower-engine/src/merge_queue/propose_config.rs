@@ -12,7 +12,7 @@ use flower_git::{CommitId, NewCommit, Repo};
 impl MergeQueue {
     /// What flower would write, and why; nothing if the repository has its own.
     pub async fn propose_settings(&self, choice: &ProjectChoice) -> Result<ProposalView, Problem> {
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
@@ -41,7 +41,7 @@ impl MergeQueue {
     ) -> Result<LandingView, Problem> {
         crate::require_operator(caller, "propose settings")?;
         Settings::parse(text)?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);

@@ -1,7 +1,7 @@
 //! Processes the merge queue: merges, checks and lands the next entry, or rejects it.
 
 use super::checks::{self, Job, Outcome};
-use super::gate::Opinion;
+use super::gate::GateDecision;
 use super::merge::{self, Merged, NotMerged};
 use super::{candidate_pin, pins};
 use crate::MergeQueue;
@@ -33,17 +33,17 @@ enum End {
     /// Recorded; nothing more to do now.
     Settled,
     /// MAIN is elsewhere by now: merge and check again.
-    Again,
+    Retry,
     /// Stopped by hand, or frozen meanwhile.
-    Put(String),
+    Requeued(String),
 }
 
 impl MergeQueue {
     /// Finishes what an earlier daemon left, then processes the queues of all projects until the daemon ends.
-    pub async fn run_queue(self: Arc<Self>) {
+    pub async fn run(self: Arc<Self>) {
         self.recover_landings().await;
         loop {
-            match self.projects.projects().await {
+            match self.projects.list().await {
                 Ok(projects) => {
                     for project in projects {
                         self.clone().begin(&project.name).await;
@@ -84,7 +84,7 @@ impl MergeQueue {
             let Some(number) = next else { return };
             let (stop, stopped) = watch::channel(false);
             self.stops.lock().expect("no panic while held").insert(number, stop);
-            let ended = self.land(number, &stopped).await;
+            let ended = self.process(number, &stopped).await;
             self.stops.lock().expect("no panic while held").remove(&number);
             match ended {
                 Ok(true) => self.go_on(project),
@@ -109,10 +109,10 @@ impl MergeQueue {
 
     /// One landing, from the queue to its end. Whether the queue may go on with the next one.
     #[tracing::instrument(name = "landing", skip(self, stop))]
-    async fn land(self: &Arc<Self>, number: u64, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
+    async fn process(self: &Arc<Self>, number: u64, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
         failpoint::here("landing.taken");
         for _ in 0..TRIES {
-            match self.try_to_land(number, stop).await? {
+            match self.try_landing(number, stop).await? {
                 End::Landed => {
                     self.after_landing(number).await;
                     failpoint::here("landing.after");
@@ -123,8 +123,8 @@ impl MergeQueue {
                     self.after_landing(number).await;
                     return Ok(true);
                 }
-                End::Again => self.requeue(number, "MAIN has moved meanwhile; merged and checked again").await,
-                End::Put(why) => {
+                End::Retry => self.requeue(number, "MAIN has moved meanwhile; merged and checked again").await,
+                End::Requeued(why) => {
                     self.requeue(number, &why).await;
                     return Ok(false);
                 }
@@ -134,8 +134,8 @@ impl MergeQueue {
         Ok(true)
     }
 
-    async fn try_to_land(&self, number: u64, stop: &watch::Receiver<bool>) -> Result<End, Problem> {
-        let landing = self.landing(number).await?;
+    async fn try_landing(&self, number: u64, stop: &watch::Receiver<bool>) -> Result<End, Problem> {
+        let landing = self.get(number).await?;
         if landing.state != State::Queued {
             return Ok(End::Settled);
         }
@@ -168,7 +168,7 @@ impl MergeQueue {
             (Some(_), Some(tip)) if adopting => tip,
             (None, Some(tip)) => tip,
             // The policy says in words what it waits for.
-            _ => return Ok(End::Put(String::new())),
+            _ => return Ok(End::Requeued(String::new())),
         };
         if merged.is_err() && !repo.has_commit(&commit).await? {
             let why = format!("the commit {} is gone from the repository", landing.commit);
@@ -186,9 +186,9 @@ impl MergeQueue {
                 return self.reject(&landing, Verdict::Gate, problem.message, vec!["flower.toml".into()], vec![]).await;
             }
         };
-        let opinion = self.gate(&repository, &landing, &merged, &settings, &facts, &found).await?;
+        let decision = self.gate(&repository, &landing, &merged, &settings, &facts, &found).await?;
         failpoint::here("landing.gated");
-        if let Some(end) = self.heed(&landing, &opinion).await? {
+        if let Some(end) = self.apply_gate_decision(&landing, &decision).await? {
             return Ok(end);
         }
         let history = (settings.land.history, found.subjects.as_slice());
@@ -217,7 +217,7 @@ impl MergeQueue {
         };
         let verified = match self.check(&job, stop.clone()).await? {
             Outcome::Green(verified) => verified,
-            Outcome::Stopped => return Ok(End::Put("it was stopped".to_owned())),
+            Outcome::Stopped => return Ok(End::Requeued("it was stopped".to_owned())),
             Outcome::Red(check) => {
                 let how = match check.code {
                     124 => "took too long".to_owned(),
@@ -255,7 +255,7 @@ impl MergeQueue {
     ) -> Result<End, Problem> {
         let number = landing.number;
         // Cancelled, frozen, alarmed, edited: all of it may have happened during the checks.
-        if self.landing(number).await?.state != State::Checking {
+        if self.get(number).await?.state != State::Checking {
             return Ok(End::Settled);
         }
         let (now, tip) = match unchecked {
@@ -272,13 +272,13 @@ impl MergeQueue {
             }
         };
         if now.frozen.is_some() {
-            return Ok(End::Put("the queue was frozen during its checks".to_owned()));
+            return Ok(End::Requeued("the queue was frozen during its checks".to_owned()));
         }
         if now.tip != main.tip || tip.as_ref() != Some(old) {
-            return Ok(End::Again);
+            return Ok(End::Retry);
         }
         if now.alarm.is_some() && landing.source != Source::Adopted {
-            return Ok(End::Put(String::new()));
+            return Ok(End::Requeued(String::new()));
         }
         let in_the_way = if landing.source == Source::Adopted {
             Vec::new()
@@ -299,8 +299,8 @@ impl MergeQueue {
             false => checkout::changes(&lock.repository, old, verified.commit()).await?,
         };
         let changes = if is_recorded { &merged.changes } else { &adopted };
-        if self.move_main(lock, &now, old, target, changes).await? == Moved::Elsewhere {
-            return Ok(End::Again);
+        if self.move_main(lock, &now, old, target, changes).await? == Moved::Conflict {
+            return Ok(End::Retry);
         }
         let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_string());
         let step = Step::Land { onto, merge_commit, note: verified.note(), commands: verified.commands() };
@@ -310,15 +310,15 @@ impl MergeQueue {
         Ok(End::Landed)
     }
 
-    /// Turns the gate's opinion into an end, if it is one.
-    async fn heed(&self, landing: &Landing, opinion: &Opinion) -> Result<Option<End>, Problem> {
-        let paths: Vec<String> = opinion.paths.iter().take(50).cloned().collect();
-        if !opinion.refused.is_empty() {
-            let why = opinion.refused.join("; ");
+    /// Turns the gate's decision into an end, if it is one.
+    async fn apply_gate_decision(&self, landing: &Landing, decision: &GateDecision) -> Result<Option<End>, Problem> {
+        let paths: Vec<String> = decision.paths.iter().take(50).cloned().collect();
+        if !decision.refused.is_empty() {
+            let why = decision.refused.join("; ");
             return self.reject(landing, Verdict::Gate, why, paths, Vec::new()).await.map(Some);
         }
-        if !opinion.held.is_empty() && !landing.approved {
-            let step = Step::Hold { why: opinion.held.clone(), paths };
+        if !decision.held.is_empty() && !landing.approved {
+            let step = Step::Hold { reasons: decision.held.clone(), paths };
             self.store.execute(&Caller::system(), Command::Landing { number: landing.number, step }).await?;
             return Ok(Some(End::Settled));
         }
@@ -402,7 +402,7 @@ impl MergeQueue {
 
     /// What was under way when flower ended: recorded if git has done it, queued again if not.
     async fn recover_landings(self: &Arc<Self>) {
-        let projects = self.projects.projects().await.unwrap_or_default();
+        let projects = self.projects.list().await.unwrap_or_default();
         for project in projects {
             if let Err(problem) = self.recover_main(&project.name, Since::Crash).await {
                 tracing::warn!("MAIN of {}: {}", project.name, problem.message);

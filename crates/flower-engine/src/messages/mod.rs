@@ -28,7 +28,7 @@ impl Messages {
         Messages { store: setup.store.clone(), hints: setup.hints.clone(), operator: setup.operator.clone() }
     }
 
-    pub async fn send_message(&self, caller: &Caller, to: &str, text: String) -> Result<MessageView, Problem> {
+    pub async fn send(&self, caller: &Caller, to: &str, text: String) -> Result<MessageView, Problem> {
         let to = if to == self.operator { "operator" } else { to };
         let events = self.store.execute(caller, Command::SendMessage { to: to.to_owned(), text }).await?;
         let sent = events.iter().find_map(|recorded| match recorded.event() {
@@ -98,7 +98,7 @@ impl Messages {
     }
 
     /// The operator has seen the messages that wait, or those up to an event.
-    pub async fn seen_messages(&self, caller: &Caller, up_to: Option<u64>) -> Result<(), Problem> {
+    pub async fn mark_seen(&self, caller: &Caller, up_to: Option<u64>) -> Result<(), Problem> {
         crate::require_operator(caller, "answer for the operator")?;
         let head = self.store.live().head();
         let seen = up_to.map_or(head, |seq| seq.min(head));

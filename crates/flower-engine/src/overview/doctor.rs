@@ -22,7 +22,7 @@ impl Overview {
     pub async fn doctor(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let mut findings = vec![check_git().await, self.check_jail().await, self.check_ledger()];
         findings.push(check_disk("disk", self.home.dir()));
-        for project in self.projects.projects().await? {
+        for project in self.projects.list().await? {
             let root = PathBuf::from(&project.root);
             let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
                 let evidence = format!("{} is no repository any more", root.display());
@@ -33,7 +33,7 @@ impl Overview {
             findings.push(check_disk("disk", &repository.git_dir));
             findings.push(check_locks(&repository, fix));
         }
-        findings.extend(self.worktrees.check_worktrees(fix).await?);
+        findings.extend(self.worktrees.check_all(fix).await?);
         Ok(findings)
     }
 

@@ -17,7 +17,7 @@ impl Overview {
             return Ok(self.no_status());
         }
         let choice = &self.access.choice(caller, choice).await?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let of = project.clone();
         let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
         let of = project.clone();
@@ -35,7 +35,7 @@ impl Overview {
         dispatches.retain(|dispatch| of.is_none() || dispatch.project.is_none() || dispatch.project == of);
         let at_work = dispatches.iter().filter(|dispatch| dispatch.claim.is_some()).count();
         let mut agents = BTreeMap::new();
-        for agent in self.agents.agents(&Caller::system(), choice, false, PAGE).await? {
+        for agent in self.agents.list(&Caller::system(), choice, false, PAGE).await? {
             *agents.entry(agent.state.as_str().to_owned()).or_insert(0) += 1;
         }
         let next_landing = match &project {

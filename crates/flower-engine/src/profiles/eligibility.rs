@@ -6,7 +6,7 @@ use crate::settings::AgentSettings;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::Ending;
 use flower_core::dispatch::DispatchState;
-use flower_core::readiness::Reason;
+use flower_core::readiness::{Reason, ReasonCode};
 use flower_core::{Agent, Dispatch, Role};
 use flower_store::{agents, dispatches, landings};
 
@@ -37,7 +37,7 @@ impl Profiles {
         member: u64,
         standing: &Standing,
     ) -> Result<Option<Reason>, Problem> {
-        let reason = |code: &str, message: String| Ok(Some(Reason { code: code.to_owned(), message }));
+        let reason = |code: ReasonCode, message: String| Ok(Some(Reason { code, message }));
         let id = dispatch.number;
         let Some(name) = dispatch.profile.as_deref().or(standing.settings.default.as_deref()) else {
             return Ok(Some(no_agent(dispatch)));
@@ -47,7 +47,7 @@ impl Profiles {
         let by_hand = |end: &flower_core::agent::End| matches!(end.how, Ending::Stopped | Ending::Failed);
         if let Some(stopped) = last.filter(|agent| agent.ended.as_ref().is_some_and(by_hand)) {
             return reason(
-                "agent_stopped",
+                ReasonCode::AgentStopped,
                 format!(
                     "{} was stopped; start another: `flower agent spawn {name} --brief {}`",
                     stopped.name, dispatch.brief
@@ -57,31 +57,31 @@ impl Profiles {
         match config.profile(name) {
             Err(problem) => {
                 let hint = problem.hints.first().cloned().unwrap_or_default();
-                return reason("no_profile", format!("{}: {hint}", problem.message));
+                return reason(ReasonCode::NoProfile, format!("{}: {hint}", problem.message));
             }
             Ok(profile) => {
                 if let Err(missing) = self.find_program(profile).await {
-                    return reason("agent_missing", format!("`{name}` cannot run here: {missing}"));
+                    return reason(ReasonCode::AgentMissing, format!("`{name}` cannot run here: {missing}"));
                 }
                 let network = self.network_for(profile, dispatch.project.as_deref().unwrap_or_default()).await;
                 if let Err(problem) = network
                     && problem.kind == ProblemKind::Refused
                 {
                     let hint = problem.hints.first().cloned().unwrap_or_default();
-                    return reason("network_closed", format!("{}: {hint}", problem.message));
+                    return reason(ReasonCode::NetworkClosed, format!("{}: {hint}", problem.message));
                 }
             }
         }
         if standing.frozen {
-            return reason("main_frozen", "MAIN is frozen, so no agent begins: `flower thaw`".to_owned());
+            return reason(ReasonCode::MainFrozen, "MAIN is frozen, so no agent begins: `flower thaw`".to_owned());
         }
         if let Some(why) = self.spend_limit(&config.spend, dispatch.brief).await? {
-            return reason("spend_limit", why);
+            return reason(ReasonCode::SpendLimit, why);
         }
         if standing.live >= standing.settings.max {
             let place = self.place_in_line(dispatch, &standing.settings).await?;
             return reason(
-                "no_slot",
+                ReasonCode::NoSlot,
                 format!("{place} in line: {} of {} agents run", standing.live, standing.settings.max),
             );
         }
@@ -114,7 +114,7 @@ impl Profiles {
         }
         let config = match Config::load(&self.home) {
             Ok(config) => config,
-            Err(problem) => return Ok(Some(Reason { code: "no_profile".to_owned(), message: problem.message })),
+            Err(problem) => return Ok(Some(Reason { code: ReasonCode::NoProfile, message: problem.message })),
         };
         let standing = self.standing(project, &live).await?;
         self.blocked(&config, dispatch, 0, &standing).await
@@ -124,7 +124,7 @@ impl Profiles {
 fn no_agent(dispatch: &Dispatch) -> Reason {
     let id = dispatch.number;
     let message = format!("no agent is configured; it waits for whoever claims it: `flower dispatch packet {id}`");
-    Reason { code: "no_agent".to_owned(), message }
+    Reason { code: ReasonCode::NoAgent, message }
 }
 
 /// A standing agent of the dispatch's worktree that has nothing to do.

@@ -55,7 +55,7 @@ impl Profiles {
         }
     }
 
-    pub async fn agent_profiles(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {
+    pub async fn list(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {
         let config = Config::load(&self.home)?;
         let app = self.clone();
         let looking = tokio::task::spawn_blocking(move || {

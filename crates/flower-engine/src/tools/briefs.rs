@@ -24,7 +24,7 @@ pub(super) async fn list(app: &Tools, caller: &Caller, given: ListBriefs) -> Res
     let project = app.choice_of(caller).await?.name;
     let filter = Filter { status: given.status, ready: given.ready, project, ..Filter::default() };
     // One more than is shown tells whether there are more.
-    let briefs = app.briefs.list_briefs(filter, 0, Some(limit + 1)).await?;
+    let briefs = app.briefs.list(filter, 0, Some(limit + 1)).await?;
     if briefs.is_empty() {
         return Ok(text(
             "No brief is like that.\nNext: `list_briefs` without `status` and `ready` shows all.".to_owned(),
@@ -99,11 +99,11 @@ async fn project_for(app: &Tools, caller: &Caller, given: &CreateBrief) -> Resul
         return Ok(project);
     }
     if let Some(near) = given.epic.or_else(|| given.needs.first().copied())
-        && let Some(project) = app.briefs.show_brief(near).await?.projects.into_iter().next()
+        && let Some(project) = app.briefs.show(near).await?.projects.into_iter().next()
     {
         return Ok(project.name);
     }
-    app.projects.require_project(&ProjectChoice::default()).await.map_err(|problem| Problem {
+    app.projects.require(&ProjectChoice::default()).await.map_err(|problem| Problem {
         hints: vec![
             "name an `epic` or `needs` of the project that is meant, or ask the operator to make it".to_owned(),
         ],
@@ -146,7 +146,7 @@ pub(super) async fn add_note(app: &Tools, caller: &Caller, given: AddNote) -> Re
     }
     policy::require_contribution(caller, Some(brief))?;
     // No picture is stored for a brief that does not exist.
-    app.briefs.show_brief(brief).await?;
+    app.briefs.show(brief).await?;
     let images = match given.image {
         Some(image) => vec![app.briefs.put_image(decode(&image)?).await?],
         None => Vec::new(),

@@ -50,7 +50,7 @@ impl Tools {
     }
 
     async fn main_page(&self, caller: &Caller) -> Result<String, Problem> {
-        let project = self.projects.require_project(&self.choice_of(caller).await?).await?;
+        let project = self.projects.require(&self.choice_of(caller).await?).await?;
         let status = self.overview.status(caller, ProjectChoice { name: Some(project.clone()), dir: None }).await?;
         let mut page = Page::new(Some(BUDGET));
         page.line(&format!("# MAIN of {project}"));

@@ -4,7 +4,7 @@ use super::arguments::{CheckInbox, HandBack, RecallBrief, ReservePaths, SendMess
 use super::text;
 use crate::Tools;
 use crate::agent_text::Page;
-use crate::dispatch::{Back, ClaimWish};
+use crate::dispatch::{ClaimOptions, HandBackRequest};
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{DispatchView, LeaseView, ToolAnswer};
@@ -30,9 +30,9 @@ pub(super) async fn start_work(app: &Arc<Tools>, caller: &Caller, given: StartWo
     })?;
     let member = caller.run == Some(Binding { dispatch: number, member: true });
     let dispatch = if member {
-        app.dispatcher.dispatch_view(number).await?
+        app.dispatcher.show(number).await?
     } else {
-        let wish = ClaimWish { packet: given.token, wait: true, ..ClaimWish::default() };
+        let wish = ClaimOptions { packet: given.token, wait: true, ..ClaimOptions::default() };
         app.dispatcher.claim(caller, number, wish).await?
     };
     // From here on the token is good for this run.
@@ -42,7 +42,7 @@ pub(super) async fn start_work(app: &Arc<Tools>, caller: &Caller, given: StartWo
     if !given.paths.is_empty() {
         let choice = ProjectChoice { name: dispatch.project.clone(), dir: None };
         let worktree = dispatch.worktree.as_deref();
-        match app.leases.take_lease(&caller, &choice, worktree, given.paths, None, None).await {
+        match app.leases.take(&caller, &choice, worktree, given.paths, None, None).await {
             Ok(lease) => head.line(&reserved(&lease)),
             Err(problem) => head.line(&format!("Not reserved: {} ({})", problem.message, problem.hints.join("; "))),
         }
@@ -94,19 +94,19 @@ pub(super) async fn reserve_paths(
     let choice = app.choice_of(caller).await?;
     let mut page = Page::new(None);
     if given.release {
-        let released = app.leases.release_leases(caller, &choice, None, None).await?;
+        let released = app.leases.release(caller, &choice, None, None).await?;
         page.line(&format!("{} of your leases are given back.", released.len()));
     }
     if !given.patterns.is_empty() {
         let time = given.minutes.map(|minutes| Duration::from_secs(minutes.saturating_mul(60)));
-        let lease = app.leases.take_lease(caller, &choice, None, given.patterns, time, None).await?;
+        let lease = app.leases.take(caller, &choice, None, given.patterns, time, None).await?;
         page.line(&reserved(&lease));
     }
     let Some(worktree) = caller.worktree.as_deref() else {
         return Ok(text(page.next("`start_work`: only then you have a worktree to reserve paths in.")));
     };
     for lease in
-        app.leases.leases(caller, &choice, Some(worktree)).await?.iter().filter(|l| l.holder != caller.actor.name)
+        app.leases.list(caller, &choice, Some(worktree)).await?.iter().filter(|l| l.holder != caller.actor.name)
     {
         let row = format!("{} until {}: {}", lease.holder, lease.expires_at, lease.patterns.join(" "));
         if !page.quoted_line(&row) {
@@ -122,7 +122,7 @@ pub(super) async fn check_inbox(app: &Arc<Tools>, caller: &Caller, _: CheckInbox
 }
 
 pub(super) async fn send_message(app: &Arc<Tools>, caller: &Caller, given: SendMessage) -> Result<ToolAnswer, Problem> {
-    let sent = app.messages.send_message(caller, &given.to, given.text).await?;
+    let sent = app.messages.send(caller, &given.to, given.text).await?;
     let to = inline(&sent.to, NAME_BYTES);
     Ok(text(format!("Message {} is sent to {to}.\nNext: go on; an answer comes by `check_inbox`.", sent.id)))
 }
@@ -131,7 +131,8 @@ pub(super) async fn hand_back(app: &Arc<Tools>, caller: &Caller, given: HandBack
     if caller.role == Role::Ops {
         return Err(Problem::new(ProblemKind::Forbidden, "ops hands nothing back", "write a note: `add_note`"));
     }
-    let back = Back { fence: given.fence, summary: given.summary, not_done: given.not_done, failed: given.failed };
+    let back =
+        HandBackRequest { fence: given.fence, summary: given.summary, not_done: given.not_done, failed: given.failed };
     // On a task of its own: whoever hands back may be gone before its work is on its way.
     let (app, caller) = (app.clone(), caller.clone());
     let handing = tokio::spawn(async move { app.dispatcher.hand_back(&caller, given.dispatch, back).await });

@@ -29,14 +29,9 @@ pub struct NewWorktree {
 }
 
 impl Worktrees {
-    pub async fn create_worktree(
-        &self,
-        caller: &Caller,
-        project: &str,
-        new: NewWorktree,
-    ) -> Result<WorktreeView, Problem> {
+    pub async fn create(&self, caller: &Caller, project: &str, new: NewWorktree) -> Result<WorktreeView, Problem> {
         let name = worktree::name(&new.name)?;
-        let project = self.projects.project(project).await?.name;
+        let project = self.projects.get(project).await?.name;
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;

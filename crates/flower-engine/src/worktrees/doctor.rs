@@ -19,13 +19,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 impl Worktrees {
-    pub(crate) async fn check_worktrees(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
+    pub(crate) async fn check_all(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let live = self.store.read(|conn| worktrees::live(conn, None)).await?;
         let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
         let mut findings = self.check_places(&live).await;
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
         findings.extend(self.check_leftover_objects(fix).await?);
-        for project in self.projects.projects().await? {
+        for project in self.projects.list().await? {
             let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
             findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
             findings.push(self.check_leftover_admin(&repository, &live, fix));
@@ -108,7 +108,7 @@ impl Worktrees {
     /// Copies for projects that are no more.
     async fn check_leftover_objects(&self, fix: bool) -> Result<Option<Finding>, Problem> {
         let projects: HashSet<PathBuf> =
-            self.projects.projects().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
+            self.projects.list().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
         let strange: Vec<PathBuf> =
             below(&self.home.objects()).into_iter().filter(|path| !projects.contains(path)).collect();
         if strange.is_empty() {

@@ -14,12 +14,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
     /// The live worktree of this name; made, or brought back, if there is none. Without a brief it is made to stay.
-    pub(crate) async fn ensure_worktree(
-        &self,
-        project: &str,
-        name: &str,
-        brief: Option<u64>,
-    ) -> Result<Worktree, Problem> {
+    pub(crate) async fn ensure(&self, project: &str, name: &str, brief: Option<u64>) -> Result<Worktree, Problem> {
         let lock = self.work_lock(project, name);
         let _one_at_a_time = lock.lock().await;
         let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
@@ -35,7 +30,7 @@ impl Worktrees {
         let last = removed.into_iter().find(|worktree| worktree.name == name);
         let kept = last.and_then(|worktree| worktree.archive).filter(|archive| archive.branch_kept);
         if kept.is_some() {
-            self.restore_worktree(&Caller::system(), &choice, name, None).await?;
+            self.restore(&Caller::system(), &choice, name, None).await?;
         } else {
             let new = NewWorktree {
                 name: name.to_owned(),
@@ -46,9 +41,9 @@ impl Worktrees {
                 no_setup: false,
                 lfs_pointers: false,
             };
-            self.create_worktree(&Caller::system(), project, new).await?;
+            self.create(&Caller::system(), project, new).await?;
         }
-        self.worktree(&choice, name).await
+        self.find(&choice, name).await
     }
 
     /// Somebody else may be making it, or it may be on its way out.

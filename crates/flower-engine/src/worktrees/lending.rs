@@ -71,10 +71,10 @@ impl Lending {
 
 impl Worktrees {
     /// Until the daemon ends: makes the stores of new projects, and keeps all of them up to date.
-    pub async fn lend_objects(self: Arc<Self>) {
+    pub async fn run_lending(self: Arc<Self>) {
         loop {
             let mut tasks = JoinSet::new();
-            for project in self.projects.projects().await.unwrap_or_default() {
+            for project in self.projects.list().await.unwrap_or_default() {
                 let app = self.clone();
                 tasks.spawn(async move { app.lend_in_background(&project.name).await });
             }
@@ -110,7 +110,7 @@ impl Worktrees {
             return;
         }
         let mut places = Vec::new();
-        for worktree in self.live_worktrees(project).await.unwrap_or_default() {
+        for worktree in self.live(project).await.unwrap_or_default() {
             if worktree.seal == Seal::Sealed && worktree.stage == Stage::Ready {
                 places.extend(self.place(&worktree).await);
             }
@@ -355,7 +355,7 @@ impl Worktrees {
             if store.was_made() {
                 return Err(damaged("is damaged, or made before MAIN's repository was made deeper or shallower"));
             }
-            for worktree in self.live_worktrees(project).await? {
+            for worktree in self.live(project).await? {
                 if self.place(&worktree).await?.store().is_some() {
                     return Err(damaged("is gone"));
                 }
@@ -372,7 +372,7 @@ impl Worktrees {
         let store = ObjectStore::new(&self.home, project, repository);
         store.forget().map_err(|error| self.home.problem(&store.objects(), &error))?;
         self.lend(project, repository).await?;
-        for worktree in self.live_worktrees(project).await? {
+        for worktree in self.live(project).await? {
             if worktree.stage == Stage::Ready {
                 self.complete(&self.place(&worktree).await?).await?;
             }

@@ -31,8 +31,8 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
     /// Brings new commits out and MAIN's tip in, and merges it if nobody is at work there.
-    pub async fn sync_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
-        let worktree = self.worktree(choice, name).await?;
+    pub async fn sync(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
+        let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let facts = self.facts_of(&worktree.project).await?;
         if place.seal == Seal::Sealed {

@@ -99,29 +99,29 @@ impl Worktrees {
 
 impl Worktrees {
     /// All that are live, of one project or of all, as they are now.
-    pub async fn worktrees(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
+    pub async fn list(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
         let reader = self.access.reader(caller).await?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let mut live = self.store.read(move |conn| worktrees::live(conn, project.as_deref())).await?;
         live.retain(|worktree| reader.may(Read::Worktree { project: &worktree.project, name: &worktree.name }));
         self.observe_all(live).await
     }
 
-    pub async fn show_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<WorktreeView, Problem> {
-        let worktree = self.worktree(choice, name).await?;
+    pub async fn show(&self, choice: &ProjectChoice, name: &str) -> Result<WorktreeView, Problem> {
+        let worktree = self.find(choice, name).await?;
         self.observe(worktree).await
     }
 
     /// What is kept of removed ones.
     pub async fn archives(&self, choice: &ProjectChoice) -> Result<Vec<ArchiveView>, Problem> {
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let removed = self.store.read(move |conn| worktrees::removed(conn, project.as_deref())).await?;
         Ok(removed.into_iter().filter_map(ArchiveView::new).collect())
     }
 
     /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
-    pub(crate) async fn worktree(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
-        let project = self.projects.find_project(choice).await?;
+    pub(crate) async fn find(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let project = self.projects.find(choice).await?;
         let name = name.to_owned();
         let found = self.store.read(move |conn| {
             let mut live = worktrees::live(conn, project.as_deref())?;
@@ -150,13 +150,13 @@ impl Worktrees {
 
     /// Folders that no jail shows: flower's own and every project.
     pub(crate) async fn covered(&self) -> Result<Vec<PathBuf>, Problem> {
-        let roots = self.projects.projects().await?.into_iter().map(|project| PathBuf::from(project.root));
+        let roots = self.projects.list().await?.into_iter().map(|project| PathBuf::from(project.root));
         Ok(std::iter::once(self.home.dir().to_owned()).chain(roots).collect())
     }
 
     /// The repository of a project, which must still be where it was.
     pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
-        let root = PathBuf::from(self.projects.project(project).await?.root);
+        let root = PathBuf::from(self.projects.get(project).await?.root);
         match Repository::discover(&root) {
             Some(repository) if repository.root == root => Ok(repository),
             _ => Err(Problem::new(

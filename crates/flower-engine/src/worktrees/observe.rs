@@ -51,7 +51,7 @@ impl Worktrees {
     }
 
     /// Live ephemeral worktrees, and lanes, of a project.
-    pub(crate) async fn live_worktrees(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
+    pub(crate) async fn live(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
         let of = project.to_owned();
         Ok(self.store.read(move |conn| worktrees::live(conn, Some(&of))).await?)
     }

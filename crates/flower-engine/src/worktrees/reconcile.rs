@@ -13,7 +13,7 @@ const TIDYING: Duration = Duration::from_secs(3_600);
 
 impl Worktrees {
     /// Once at every start, before anybody asks for more.
-    pub async fn reconcile_worktrees(&self) {
+    pub async fn reconcile_all(&self) {
         let live = match self.store.read(|conn| worktrees::live(conn, None)).await {
             Ok(live) => live,
             Err(error) => return tracing::warn!("worktrees cannot be read: {error}"),
@@ -82,7 +82,7 @@ impl Worktrees {
     /// Packs what has gathered in the repositories. git itself never does so in the middle of something here: flower's git
     /// has that switched off, and the refs below `refs/flower` keep whatever private repositories borrow.
     pub async fn tidy_repositories(&self) {
-        let Ok(projects) = self.projects.projects().await else { return };
+        let Ok(projects) = self.projects.list().await else { return };
         for project in projects {
             let Ok(repository) = self.repository(&project.name).await else { continue };
             let lock = self.lock_of(&repository.root);

@@ -54,7 +54,7 @@ pub(super) struct Plan {
 }
 
 impl Worktrees {
-    pub async fn remove_worktree(
+    pub async fn remove(
         self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -63,7 +63,7 @@ impl Worktrees {
         crate::require_steering(caller, "remove a worktree")?;
         // Names only: no path, link or spelling leads to MAIN from here.
         let name = flower_core::worktree::name(name)?;
-        let worktree = self.worktree(choice, &name).await?;
+        let worktree = self.find(choice, &name).await?;
         let place = self.place(&worktree).await?;
         require_own(&self.home, &place)?;
         require_nothing_else(&place)?;

@@ -23,7 +23,7 @@ const REMOVAL: Duration = Duration::from_secs(120);
 
 impl Worktrees {
     /// By name, the one that was removed last; by number, exactly that one.
-    pub async fn restore_worktree(
+    pub async fn restore(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
@@ -31,9 +31,9 @@ impl Worktrees {
         number: Option<u64>,
     ) -> Result<WorktreeView, Problem> {
         flower_core::worktree::name(name)?;
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         if number.is_none()
-            && let Ok(live) = self.worktree(choice, name).await
+            && let Ok(live) = self.find(choice, name).await
             && matches!(live.stage, Stage::Ready | Stage::Restoring)
         {
             // One that failed in the middle goes on from there.

@@ -100,7 +100,7 @@ impl Worktrees {
     /// The output of the setup commands from a byte on.
     pub async fn setup_log(&self, choice: &ProjectChoice, name: &str, after: u64) -> Result<Vec<u8>, Problem> {
         use std::io::{Read, Seek};
-        let worktree = self.worktree(choice, name).await?;
+        let worktree = self.find(choice, name).await?;
         let path = self.place(&worktree).await?.setup_log();
         let mut text = Vec::new();
         if let Ok(mut file) = fs::File::open(path)

@@ -14,8 +14,8 @@ use flower_store::dispatches;
 
 impl Worktrees {
     /// What stands before a command so that it runs in the worktree, inside its seal.
-    pub async fn enter_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
-        let worktree = self.worktree_to_enter(choice, name).await?;
+    pub async fn enter(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
+        let worktree = self.find_to_enter(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let path = place.tree.to_string_lossy().into_owned();
         if place.seal == Seal::Linked {
@@ -29,26 +29,26 @@ impl Worktrees {
     }
 
     /// The live one, or the one that a dispatch has chosen: whoever has its packet may come before the claim.
-    async fn worktree_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
-        let missing = match self.worktree(choice, name).await {
+    async fn find_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
+        let missing = match self.find(choice, name).await {
             Err(problem) if problem.kind == ProblemKind::NotFound => problem,
             found => return found,
         };
-        let project = self.projects.find_project(choice).await?;
+        let project = self.projects.find(choice).await?;
         let wanted = name.to_owned();
         let open = self.store.read(dispatches::open).await?;
         let chosen = open.into_iter().find(|dispatch| {
             dispatch.worktree.as_ref() == Some(&wanted) && (project.is_none() || dispatch.project == project)
         });
         match chosen.and_then(|dispatch| Some((dispatch.project?, dispatch.brief))) {
-            Some((project, brief)) => self.ensure_worktree(&project, name, Some(brief)).await,
+            Some((project, brief)) => self.ensure(&project, name, Some(brief)).await,
             None => Err(missing),
         }
     }
 
     /// Looks whether anything was committed there, for whoever has just left it.
-    pub async fn mirror_worktree(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
-        let worktree = self.worktree(choice, name).await?;
+    pub async fn mirror_named(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
+        let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
     }

@@ -48,7 +48,7 @@ impl Watch {
 
 impl Worktrees {
     /// Looks at every worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
-    pub async fn watch_worktrees(self: Arc<Self>) {
+    pub async fn run_watch(self: Arc<Self>) {
         let (ear, mut told) = match DirWatcher::open("worktree-watch", QUEUE) {
             Ok(open) => open,
             Err(error) => return tracing::warn!("worktrees are not watched: {error}"),

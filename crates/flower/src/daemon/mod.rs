@@ -116,7 +116,7 @@ fn start(
     };
     report(Report::Ready { url });
     let background =
-        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.worktrees.clone().watch_worktrees())];
+        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.worktrees.clone().run_watch())];
     let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, background));
     let _ = fs::remove_file(home.socket());
     result
@@ -146,7 +146,7 @@ async fn serve_until_told(
     tracing::info!("ending");
     shutdown.begin();
     // Whatever agents are at is taken up again at the next start.
-    let leaving = tokio::spawn(async move { app.agents.leave_agents().await });
+    let leaving = tokio::spawn(async move { app.agents.leave_all().await });
     if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
@@ -191,25 +191,25 @@ async fn reconcile(app: Arc<App>, children: Children) {
     if !children.are_alone(PATIENCE).await {
         tracing::warn!("something that an earlier daemon started is still running");
     }
-    app.worktrees.reconcile_worktrees().await;
-    app.merge_queue.put_up_fences().await;
+    app.worktrees.reconcile_all().await;
+    app.merge_queue.install_hooks().await;
     let tidying = async {
         loop {
             tokio::time::sleep(EVERY).await;
             app.worktrees.drop_expired().await;
             app.worktrees.tidy_repositories().await;
             app.leases.tidy_beside().await;
-            app.agents.tidy_agents().await;
+            app.agents.tidy().await;
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.
-    app.agents.adopt_agents().await;
+    app.agents.adopt().await;
     tokio::join!(
-        app.merge_queue.clone().run_queue(),
-        app.merge_queue.clone().watch_mains(),
-        app.dispatcher.clone().run_dispatcher(),
-        app.agents.clone().run_agents(),
-        app.worktrees.clone().lend_objects(),
+        app.merge_queue.clone().run(),
+        app.merge_queue.clone().run_watch(),
+        app.dispatcher.clone().run(),
+        app.agents.clone().run(),
+        app.worktrees.clone().run_lending(),
         tidying
     );
 }

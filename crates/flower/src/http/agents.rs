@@ -40,7 +40,7 @@ pub(super) async fn list_agents(
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<AgentView>> {
     let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    Ok(Json(app.agents.agents(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await?))
+    Ok(Json(app.agents.list(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await?))
 }
 
 /// Starts one: for a brief, or to stay in a worktree.
@@ -60,13 +60,13 @@ pub(super) async fn spawn_agent(
         standing: b.standing,
         role: b.role.unwrap_or(Role::Worker),
     };
-    spawned(async move { app.agents.spawn_agent(&caller, &which.into(), spawn).await }).await
+    spawned(async move { app.agents.spawn(&caller, &which.into(), spawn).await }).await
 }
 
 #[utoipa::path(get, path = "/api/agents/{name}", tag = "agents", params(("name" = String, Path)),
     responses((status = 200, body = AgentView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_agent(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer<AgentView> {
-    Ok(Json(app.agents.show_agent(&name).await?))
+    Ok(Json(app.agents.show(&name).await?))
 }
 
 /// Stops it with everything it started.
@@ -78,7 +78,7 @@ pub(super) async fn stop_agent(
     Path(name): Path<String>,
     Body(b): Body<Why>,
 ) -> Answer<AgentView> {
-    spawned(async move { app.agents.stop_agent(&caller, &name, b.why).await }).await
+    spawned(async move { app.agents.stop(&caller, &name, b.why).await }).await
 }
 
 /// Lets a fresh one go on from a hand-over note.
@@ -89,7 +89,7 @@ pub(super) async fn refresh_agent(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<AgentView> {
-    Ok(Json(app.agents.refresh_agent(&caller, &name).await?))
+    Ok(Json(app.agents.refresh(&caller, &name).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -110,11 +110,11 @@ pub(super) async fn agent_log(
     Path(name): Path<String>,
     Query(q): Query<LogQuery>,
 ) -> Answer<TranscriptView> {
-    let page = app.agents.agent_log(&name, q.after).await?;
+    let page = app.agents.log(&name, q.after).await?;
     match q.after.filter(|_| q.wait && page.entries.is_empty() && !page.over) {
         Some(after) => {
-            app.agents.agent_log_grows(&name, after).await?;
-            Ok(Json(app.agents.agent_log(&name, q.after).await?))
+            app.agents.log_grows(&name, after).await?;
+            Ok(Json(app.agents.log(&name, q.after).await?))
         }
         None => Ok(Json(page)),
     }
@@ -123,7 +123,7 @@ pub(super) async fn agent_log(
 /// Which agents can run on this machine, and what is missing for the others.
 #[utoipa::path(get, path = "/api/agent-profiles", tag = "agents", responses((status = 200, body = Vec<ProfileView>)))]
 pub(super) async fn profiles(State(app): State<Arc<App>>) -> Answer<Vec<ProfileView>> {
-    Ok(Json(app.profiles.agent_profiles().await?))
+    Ok(Json(app.profiles.list().await?))
 }
 
 /// Names of the variables that profiles want from the operator's environment.

@@ -49,9 +49,9 @@ pub(super) async fn list(
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<BriefView>> {
     let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    let project = app.projects.find_project(&choice).await?;
+    let project = app.projects.find(&choice).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
-    Ok(Json(app.briefs.list_briefs_for(&caller, filter, q.after, q.limit).await?))
+    Ok(Json(app.briefs.list_for(&caller, filter, q.after, q.limit).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -78,7 +78,7 @@ pub(super) async fn rows(
     Query(q): Query<RowsQuery>,
 ) -> Answer<Vec<BriefRow>> {
     let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
-    let project = app.projects.find_project(&choice).await?;
+    let project = app.projects.find(&choice).await?;
     let which = match q.numbers {
         Some(numbers) => {
             let wrong = |_| Problem::usage("`numbers` are numbers of briefs", "for instance `numbers=1,2,3`");
@@ -86,7 +86,7 @@ pub(super) async fn rows(
         }
         None => Which::After(q.after, q.limit.unwrap_or(u64::MAX)),
     };
-    Ok(Json(app.briefs.brief_rows(which, project).await?))
+    Ok(Json(app.briefs.rows(which, project).await?))
 }
 
 #[utoipa::path(post, path = "/api/briefs", tag = "briefs", request_body = NewBrief,
@@ -104,7 +104,7 @@ pub(super) async fn create(
 #[utoipa::path(get, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),
     responses((status = 200, body = BriefView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<BriefView> {
-    Ok(Json(app.briefs.show_brief(number).await?))
+    Ok(Json(app.briefs.show(number).await?))
 }
 
 #[utoipa::path(patch, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),

@@ -12,7 +12,7 @@ use flower_contract::view::{DispatchView, HandBackView, HeardView, LeaseView, Me
 use flower_core::{Caller, dispatch};
 use flower_engine::App;
 use flower_engine::access::rights::Thing;
-use flower_engine::dispatch::{Back, ClaimWish};
+use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub(super) async fn request_dispatch(
         of: None,
         evidence: None,
     };
-    Ok(Json(app.dispatcher.request_dispatch(&caller, request).await?))
+    Ok(Json(app.dispatcher.request(&caller, request).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -66,13 +66,13 @@ pub(super) async fn list_dispatches(
 ) -> Answer<Vec<DispatchView>> {
     let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let limit = q.limit.unwrap_or(if q.all { PAGE } else { u64::MAX >> 1 });
-    Ok(Json(app.dispatcher.dispatches(&caller, &choice, q.brief, q.all, limit).await?))
+    Ok(Json(app.dispatcher.list(&caller, &choice, q.brief, q.all, limit).await?))
 }
 
 #[utoipa::path(get, path = "/api/dispatches/{number}", tag = "dispatches", params(("number" = u64, Path)),
     responses((status = 200, body = DispatchView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_dispatch(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<DispatchView> {
-    Ok(Json(app.dispatcher.dispatch_view(number).await?))
+    Ok(Json(app.dispatcher.show(number).await?))
 }
 
 #[utoipa::path(post, path = "/api/dispatches/{number}/cancel", tag = "dispatches", params(("number" = u64, Path)),
@@ -83,7 +83,7 @@ pub(super) async fn cancel_dispatch(
     Path(number): Path<u64>,
     Body(b): Body<Why>,
 ) -> Answer<DispatchView> {
-    Ok(Json(app.dispatcher.cancel_dispatch(&caller, number, b.why).await?))
+    Ok(Json(app.dispatcher.cancel(&caller, number, b.why).await?))
 }
 
 /// All that an agent needs to begin, with a token of its own.
@@ -98,9 +98,9 @@ pub(super) async fn packet(
     Ok(Json(app.dispatcher.packet(&caller, number, b.member).await?))
 }
 
-fn wish(b: Claim) -> ClaimWish {
+fn wish(b: Claim) -> ClaimOptions {
     let lease = b.seconds.map(Duration::from_secs);
-    ClaimWish { holder: b.holder, packet: b.packet, lease, wait: b.wait }
+    ClaimOptions { holder: b.holder, packet: b.packet, lease, wait: b.wait }
 }
 
 #[utoipa::path(post, path = "/api/dispatches/{number}/claim", tag = "dispatches", params(("number" = u64, Path)),
@@ -146,7 +146,7 @@ pub(super) async fn hand_back(
     Path(number): Path<u64>,
     Body(b): Body<HandBack>,
 ) -> Answer<HandBackView> {
-    let back = Back { fence: b.fence, summary: b.summary, not_done: b.not_done, failed: b.failed };
+    let back = HandBackRequest { fence: b.fence, summary: b.summary, not_done: b.not_done, failed: b.failed };
     spawned(async move { app.dispatcher.hand_back(&caller, number, back).await }).await
 }
 
@@ -194,7 +194,7 @@ pub(super) async fn list_leases(
     Query(q): Query<LeaseQuery>,
 ) -> Answer<Vec<LeaseView>> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
-    Ok(Json(app.leases.leases(&caller, &choice, worktree.as_deref()).await?))
+    Ok(Json(app.leases.list(&caller, &choice, worktree.as_deref()).await?))
 }
 
 #[utoipa::path(post, path = "/api/leases", tag = "dispatches", params(LeaseQuery), request_body = TakeLease,
@@ -207,7 +207,7 @@ pub(super) async fn take_lease(
 ) -> Answer<LeaseView> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
     let time = b.seconds.map(Duration::from_secs);
-    Ok(Json(app.leases.take_lease(&caller, &choice, worktree.as_deref(), b.patterns, time, b.holder).await?))
+    Ok(Json(app.leases.take(&caller, &choice, worktree.as_deref(), b.patterns, time, b.holder).await?))
 }
 
 /// Everything that the caller has reserved in the worktree.
@@ -219,7 +219,7 @@ pub(super) async fn release_leases(
     Query(q): Query<LeaseQuery>,
 ) -> Answer<Vec<LeaseView>> {
     let (choice, worktree) = q.choice(&app, &caller).await?;
-    Ok(Json(app.leases.release_leases(&caller, &choice, None, worktree.as_deref()).await?))
+    Ok(Json(app.leases.release(&caller, &choice, None, worktree.as_deref()).await?))
 }
 
 #[utoipa::path(delete, path = "/api/leases/{number}", tag = "dispatches", params(("number" = u64, Path)),
@@ -229,7 +229,7 @@ pub(super) async fn release_lease(
     Who(caller): Who,
     Path(number): Path<u64>,
 ) -> Answer<Vec<LeaseView>> {
-    Ok(Json(app.leases.release_leases(&caller, &ProjectChoice::default(), Some(number), None).await?))
+    Ok(Json(app.leases.release(&caller, &ProjectChoice::default(), Some(number), None).await?))
 }
 
 /// Before a commit in a worktree: asked by its own hook.
@@ -258,7 +258,7 @@ pub(super) async fn send_message(
     Who(caller): Who,
     Body(b): Body<SendMessage>,
 ) -> Answer<MessageView> {
-    Ok(Json(app.messages.send_message(&caller, &b.to, b.text).await?))
+    Ok(Json(app.messages.send(&caller, &b.to, b.text).await?))
 }
 
 /// What an agent has not heard yet; from now on it has.
@@ -282,6 +282,6 @@ pub(super) async fn seen_messages(
     Who(caller): Who,
     Query(q): Query<SeenQuery>,
 ) -> Result<StatusCode, Rejection> {
-    app.messages.seen_messages(&caller, q.up_to).await?;
+    app.messages.mark_seen(&caller, q.up_to).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -96,7 +96,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
                     "send `Content-Type: application/json`",
                 ));
             }
-            gate.app.dispatcher.heard_of(&caller).await;
+            gate.app.dispatcher.record_heartbeat(&caller).await;
             if let Some(mask) = gate.app.agents.mask_of(&caller) {
                 request.extensions_mut().insert(mask);
             }

@@ -14,7 +14,7 @@ use flower_contract::view::{
 use flower_core::landing::{Priority, Revert};
 use flower_core::review::Side;
 use flower_engine::App;
-use flower_engine::merge_queue::LandWish;
+use flower_engine::merge_queue::LandOptions;
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -58,14 +58,14 @@ pub(super) async fn land(
     Query(which): Query<Which>,
     Body(b): Body<Land>,
 ) -> Answer<LandingView> {
-    let wish = LandWish { briefs: b.briefs, title: b.title, priority: b.priority.unwrap_or(Priority::Normal) };
-    spawned(async move { app.merge_queue.land_worktree(&caller, &which.into(), &name, wish).await }).await
+    let wish = LandOptions { briefs: b.briefs, title: b.title, priority: b.priority.unwrap_or(Priority::Normal) };
+    spawned(async move { app.merge_queue.land(&caller, &which.into(), &name, wish).await }).await
 }
 
 #[utoipa::path(get, path = "/api/landings/{number}", tag = "landings", params(("number" = u64, Path)),
     responses((status = 200, body = LandingView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn show_landing(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<LandingView> {
-    Ok(Json(app.merge_queue.landing_view(number).await?))
+    Ok(Json(app.merge_queue.show(number).await?))
 }
 
 #[utoipa::path(post, path = "/api/landings/{number}/cancel", tag = "landings", params(("number" = u64, Path)),
@@ -76,7 +76,7 @@ pub(super) async fn cancel_landing(
     Path(number): Path<u64>,
     Body(b): Body<Why>,
 ) -> Answer<LandingView> {
-    spawned(async move { app.merge_queue.cancel_landing(&caller, number, b.why).await }).await
+    spawned(async move { app.merge_queue.cancel(&caller, number, b.why).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -96,7 +96,7 @@ pub(super) async fn approve_landing(
     Path(number): Path<u64>,
     Query(q): Query<ApproveQuery>,
 ) -> Answer<LandingView> {
-    Ok(Json(app.merge_queue.approve_landing(&caller, number, q.waive).await?))
+    Ok(Json(app.merge_queue.approve(&caller, number, q.waive).await?))
 }
 
 /// Queues the reverse of it. Once that has landed its briefs are parked, or a `fix` is dispatched.
@@ -109,7 +109,7 @@ pub(super) async fn revert_landing(
     Body(b): Body<RevertRequest>,
 ) -> Answer<LandingView> {
     let revert = Revert { of: number, why: b.why, fix: b.fix };
-    spawned(async move { app.merge_queue.revert_landing(&caller, revert).await }).await
+    spawned(async move { app.merge_queue.revert(&caller, revert).await }).await
 }
 
 #[derive(Deserialize, IntoParams)]

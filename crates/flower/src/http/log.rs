@@ -51,7 +51,7 @@ pub(super) async fn verify(
     Who(caller): Who,
     Query(q): Query<VerifyQuery>,
 ) -> Answer<VerifyView> {
-    Ok(Json(app.log.verify_log(&caller, q.tables).await?))
+    Ok(Json(app.log.verify(&caller, q.tables).await?))
 }
 
 /// The whole log, an event per line, in order. Each line holds all that its hash covers.
@@ -76,7 +76,7 @@ pub(super) async fn export(State(app): State<Arc<App>>, Who(caller): Who) -> Res
 #[utoipa::path(post, path = "/api/log/rebuild", tag = "log",
     responses((status = 200, body = RebuildView), (status = 403, body = ProblemEnvelope)))]
 pub(super) async fn rebuild(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<RebuildView> {
-    Ok(Json(app.log.rebuild_log(&caller).await?))
+    Ok(Json(app.log.rebuild(&caller).await?))
 }
 
 /// Goes on after a loss, and records what was lost.

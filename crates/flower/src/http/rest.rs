@@ -68,7 +68,7 @@ pub(super) async fn begin_session(State(app): State<Arc<App>>, headers: HeaderMa
 
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
 pub(super) async fn list_projects(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<ProjectView>> {
-    Ok(Json(app.registration.projects_for(&caller).await?))
+    Ok(Json(app.registration.list(&caller).await?))
 }
 
 /// Makes the repository a project, or finds that it is one.
@@ -79,7 +79,7 @@ pub(super) async fn register_project(
     Who(caller): Who,
     Body(b): Body<NewProject>,
 ) -> Answer<ProjectView> {
-    Ok(Json(app.registration.register_project(&caller, &b.dir, b.name).await?))
+    Ok(Json(app.registration.register(&caller, &b.dir, b.name).await?))
 }
 
 #[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
@@ -89,7 +89,7 @@ pub(super) async fn remove_project(
     Who(caller): Who,
     Path(name): Path<String>,
 ) -> Answer<RemovedProject> {
-    Ok(Json(app.registration.remove_project(&caller, &name).await?))
+    Ok(Json(app.registration.remove(&caller, &name).await?))
 }
 
 /// What removing the project would leave behind, and where.

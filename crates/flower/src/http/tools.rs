@@ -21,7 +21,7 @@ pub(super) async fn call_tool(
     Path(name): Path<String>,
     Body(arguments): Body<Map<String, Value>>,
 ) -> Result<Json<ToolAnswer>, Rejection> {
-    Ok(Json(app.tools.call_tool(&caller, &name, arguments).await?))
+    Ok(Json(app.tools.call(&caller, &name, arguments).await?))
 }
 
 #[derive(Deserialize, IntoParams)]

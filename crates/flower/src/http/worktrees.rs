@@ -43,7 +43,7 @@ pub(super) async fn list_worktrees(
     Query(which): Query<Which>,
 ) -> Answer<Vec<WorktreeView>> {
     let choice = app.access.choice(&caller, which.into()).await?;
-    Ok(Json(app.worktrees.worktrees(&caller, &choice).await?))
+    Ok(Json(app.worktrees.list(&caller, &choice).await?))
 }
 
 #[utoipa::path(post, path = "/api/worktrees", tag = "worktrees", params(Which), request_body = NewWorktree,
@@ -66,7 +66,7 @@ pub(super) async fn create_worktree(
     // On a task of its own: whoever asked may hang up, what was begun is finished.
     spawned(async move {
         let project = app.registration.project_for_new(&caller, &which.into()).await?;
-        app.worktrees.create_worktree(&caller, &project, wanted).await
+        app.worktrees.create(&caller, &project, wanted).await
     })
     .await
 }
@@ -79,7 +79,7 @@ pub(super) async fn show_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<WorktreeView> {
-    Ok(Json(app.worktrees.show_worktree(&app.access.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.worktrees.show(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// Removes it. What is not committed, and what is not in MAIN, is kept and can be restored.
@@ -91,7 +91,7 @@ pub(super) async fn remove_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<WorktreeView> {
-    spawned(async move { app.worktrees.remove_worktree(&caller, &which.into(), &name).await }).await
+    spawned(async move { app.worktrees.remove(&caller, &which.into(), &name).await }).await
 }
 
 /// Brings new commits out and MAIN's newest in.
@@ -104,7 +104,7 @@ pub(super) async fn sync_worktree(
     Query(which): Query<Which>,
 ) -> Answer<SyncView> {
     let choice = app.access.choice(&caller, which.into()).await?;
-    spawned(async move { app.worktrees.sync_worktree(&choice, &name).await }).await
+    spawned(async move { app.worktrees.sync(&choice, &name).await }).await
 }
 
 #[utoipa::path(post, path = "/api/worktrees/{name}/restore", tag = "worktrees", params(("name" = String, Path), Which),
@@ -116,7 +116,7 @@ pub(super) async fn restore_worktree(
     Query(which): Query<Which>,
     Body(b): Body<Restore>,
 ) -> Answer<WorktreeView> {
-    spawned(async move { app.worktrees.restore_worktree(&caller, &which.into(), &name, b.number).await }).await
+    spawned(async move { app.worktrees.restore(&caller, &which.into(), &name, b.number).await }).await
 }
 
 /// How to run something inside of it, on this machine.
@@ -128,7 +128,7 @@ pub(super) async fn enter_worktree(
     Path(name): Path<String>,
     Query(which): Query<Which>,
 ) -> Answer<EnterView> {
-    Ok(Json(app.worktrees.enter_worktree(&app.access.choice(&caller, which.into()).await?, &name).await?))
+    Ok(Json(app.worktrees.enter(&app.access.choice(&caller, which.into()).await?, &name).await?))
 }
 
 /// What it has that MAIN has not, newest first.
@@ -181,7 +181,7 @@ pub(super) async fn mirror_worktree(
     Query(which): Query<Which>,
 ) -> Result<StatusCode, Rejection> {
     let choice = app.access.choice(&caller, which.into()).await?;
-    spawned(async move { app.worktrees.mirror_worktree(&choice, &name).await }).await.map(|_| StatusCode::NO_CONTENT)
+    spawned(async move { app.worktrees.mirror_named(&choice, &name).await }).await.map(|_| StatusCode::NO_CONTENT)
 }
 
 #[derive(Deserialize, IntoParams)]

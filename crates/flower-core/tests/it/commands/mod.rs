@@ -7,7 +7,7 @@ mod agents;
 use agents::{agents, claims, crew_of_two};
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
-use flower_core::landing::{self, Check, Priority, Source, Verdict};
+use flower_core::landing::{self, Check, HoldCode, HoldReason, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
@@ -355,7 +355,7 @@ fn landing_step() -> impl Strategy<Value = landing::Step> {
         |ok: bool| Check { name: "test".into(), ok, code: i64::from(!ok), milliseconds: 12, log: "1-test.log".into() };
     prop_oneof![
         6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
-        2 => Just(Step::Hold { why: vec!["it changes CI".into()], paths: vec![".github/ci.yml".into()] }),
+        2 => Just(Step::Hold { reasons: vec![changes_ci()], paths: vec![".github/ci.yml".into()] }),
         2 => any::<bool>().prop_map(|waive| Step::Approve { waive }),
         3 => line().prop_map(|why| Step::Requeue { why }),
         2 => any::<bool>().prop_map(move |ok| Step::ChecksRan { attempt: 1, checks: vec![check(ok)] }),
@@ -541,4 +541,8 @@ fn images() -> impl Strategy<Value = Vec<Image>> {
     };
     let few = prop::collection::vec((1..9u64).prop_map(image), 0..3);
     prop_oneof![20 => few, 1 => Just(vec![image(1); 21])]
+}
+
+fn changes_ci() -> HoldReason {
+    HoldReason { code: HoldCode::SensitivePath, text: "it changes CI".into(), commands: Vec::new() }
 }

@@ -20,7 +20,7 @@ pub(super) struct Line {
 
 impl MergeQueue {
     pub async fn main_log(&self, choice: &ProjectChoice, limit: u64) -> Result<Vec<HistoryEntry>, Problem> {
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let mut entries = Vec::new();

@@ -19,16 +19,16 @@ const SIGN: &str = "# flower: keeps ";
 
 impl MergeQueue {
     /// From here on MAIN is looked after: where it is now is recorded, and the fence stands.
-    pub(crate) async fn look_after_main(&self, project: &str) -> Result<(), Problem> {
+    pub(crate) async fn install_hooks_in(&self, project: &str) -> Result<(), Problem> {
         self.record_main(project).await?;
         let main = self.worktrees.main_of(project).await?;
         put_up(&self.worktrees.repository(project).await?, &main.branch)
     }
 
     /// At every start: somebody may have taken one down.
-    pub async fn put_up_fences(&self) {
-        for project in self.projects.projects().await.unwrap_or_default() {
-            if let Err(problem) = self.look_after_main(&project.name).await {
+    pub async fn install_hooks(&self) {
+        for project in self.projects.list().await.unwrap_or_default() {
+            if let Err(problem) = self.install_hooks_in(&project.name).await {
                 tracing::debug!("{}: {}", project.name, problem.message);
             }
         }

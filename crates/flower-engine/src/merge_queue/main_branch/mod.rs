@@ -77,17 +77,6 @@ impl Seen {
     }
 }
 
-/// The way out of an alarm.
-pub(crate) fn way_out(what: Alarm) -> &'static str {
-    match what {
-        Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
-        Alarm::Moved => {
-            "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
-        }
-        Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
-    }
-}
-
 impl MergeQueue {
     /// Records where MAIN is now, if the log does not have it yet, and installs the hooks.
     pub(crate) async fn record_main(&self, project: &str) -> Result<(), Problem> {
@@ -145,7 +134,7 @@ impl MergeQueue {
 
     /// MAIN, looked at live.
     pub async fn main_view(&self, choice: &ProjectChoice) -> Result<MainView, Problem> {
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
         self.view_main(&lock, main, seen).await
@@ -181,7 +170,7 @@ impl MergeQueue {
             served: "in_place".to_owned(),
             since: main.since,
             alarm: main.alarm.map(|alarm| AlarmView {
-                next: way_out(alarm.what).to_owned(),
+                next: alarm.what.way_out().to_owned(),
                 what: alarm.what,
                 text: alarm.text,
                 files: alarm.files,
@@ -213,7 +202,7 @@ impl MergeQueue {
         let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
         MainSummary {
             state: self.state_of(project, &main).to_owned(),
-            next: main.alarm.as_ref().map(|alarm| way_out(alarm.what).to_owned()).or(frozen),
+            next: main.alarm.as_ref().map(|alarm| alarm.what.way_out().to_owned()).or(frozen),
             reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
             branch: main.branch,
             recorded_tip: main.tip,
@@ -228,7 +217,7 @@ impl MergeQueue {
         why: Option<String>,
     ) -> Result<MainView, Problem> {
         policy::require_role(caller, Right::Steer)?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         self.record_main(&project).await?;
         self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Freeze { why } }).await?;
         self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
@@ -236,7 +225,7 @@ impl MergeQueue {
 
     pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_role(caller, Right::Own)?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         self.record_main(&project).await?;
         self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
         self.wake();

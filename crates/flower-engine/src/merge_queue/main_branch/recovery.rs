@@ -24,7 +24,7 @@ impl MergeQueue {
     /// Takes commits that were made in MAIN by hand in, through the checks.
     pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
         crate::require_operator(caller, "adopt what happened to MAIN")?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
         let refused = |message: String, hint: &str| Err(Problem::new(ProblemKind::Refused, message, hint));
@@ -66,7 +66,7 @@ impl MergeQueue {
     /// Puts MAIN back to where the log has it. What was there is kept.
     pub async fn restore_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         crate::require_operator(caller, "restore MAIN")?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
         let kept = self.save(&lock, &seen).await?;
@@ -90,7 +90,7 @@ impl MergeQueue {
         name: Option<String>,
     ) -> Result<RescueView, Problem> {
         crate::require_operator(caller, "rescue what is in MAIN")?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let (kept, files) = {
             let lock = self.lock_main(&project).await?;
             let (main, seen) = self.check_main(&lock).await?;
@@ -118,7 +118,7 @@ impl MergeQueue {
             no_setup: true,
             lfs_pointers: true,
         };
-        let worktree = self.worktrees.create_worktree(caller, &project, wanted).await?;
+        let worktree = self.worktrees.create(caller, &project, wanted).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
         let left = self.put_back_main(&lock, &main, &seen, Some(&kept)).await?;
@@ -132,7 +132,7 @@ impl MergeQueue {
     }
 
     async fn free_worktree_name(&self, project: &str) -> Result<String, Problem> {
-        let taken: Vec<String> = self.worktrees.live_worktrees(project).await?.into_iter().map(|w| w.name).collect();
+        let taken: Vec<String> = self.worktrees.live(project).await?.into_iter().map(|w| w.name).collect();
         let repository = self.worktrees.repository(project).await?;
         for name in (1..1_000).map(|n| format!("rescue-{n}")) {
             let branch = OwnRef::branch(&flower_core::worktree::branch(&name))?;
@@ -182,7 +182,7 @@ impl MergeQueue {
                 let changes = checkout::changes(repository, tip, &recorded).await?;
                 match self.move_main(lock, main, tip, &Target::Recorded(main), &changes).await? {
                     Moved::Yes { .. } => self.close_journal(&lock.project),
-                    Moved::Elsewhere => {
+                    Moved::Conflict => {
                         return Err(Problem::new(
                             ProblemKind::Conflict,
                             "MAIN's branch moves in this moment",

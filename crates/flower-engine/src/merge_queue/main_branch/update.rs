@@ -38,7 +38,7 @@ pub(crate) enum Moved {
     /// These files were left alone, because somebody has edited them.
     Yes { left: Vec<String> },
     /// It is not where it was thought to be; nothing happened.
-    Elsewhere,
+    Conflict,
 }
 
 /// What a move was left unfinished by.
@@ -126,7 +126,7 @@ impl MergeQueue {
         if let Err(stderr) = swap? {
             self.close_journal(&lock.project);
             if Repo::main(&lock.repository).tip(branch.name()).await?.as_ref() != Some(old) {
-                return Ok(Moved::Elsewhere);
+                return Ok(Moved::Conflict);
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,

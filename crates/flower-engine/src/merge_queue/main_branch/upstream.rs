@@ -20,7 +20,7 @@ impl MergeQueue {
     /// Fetches MAIN's branch of its remote, and queues what is new there.
     pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
         policy::require_role(caller, Right::Steer)?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let remote = remote_of(&repository, &main.branch).await?.ok_or_else(|| {
@@ -74,7 +74,7 @@ impl MergeQueue {
     /// Tries again what did not work.
     pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Main, Problem> {
         crate::require_operator(caller, "push MAIN")?;
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let main = self.worktrees.main_of(&project).await?;
         self.push(caller, &project, &main).await?;
         let main = self.worktrees.main_of(&project).await?;

@@ -17,7 +17,7 @@ const MOST: u64 = 100_000;
 
 impl MergeQueue {
     pub async fn verify_main(&self, choice: &ProjectChoice) -> Result<MainProof, Problem> {
-        let project = self.projects.require_project(choice).await?;
+        let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
         let mut problems: Vec<String> = Vec::new();

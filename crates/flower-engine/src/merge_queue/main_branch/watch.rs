@@ -43,7 +43,7 @@ impl Watch {
 
 impl MergeQueue {
     /// Until the daemon ends.
-    pub async fn watch_mains(self: Arc<Self>) {
+    pub async fn run_watch(self: Arc<Self>) {
         let mut told = match DirWatcher::open("main-watch", QUEUE) {
             Ok((ear, told)) => {
                 let _ = self.watch.ear.set(ear);
@@ -71,7 +71,7 @@ impl MergeQueue {
                     heard.insert(more);
                 }
             }
-            let Ok(projects) = self.projects.projects().await else { continue };
+            let Ok(projects) = self.projects.list().await else { continue };
             let now = Instant::now();
             for project in projects {
                 let is_due = due.get(&project.name).is_none_or(|due| *due <= now);

@@ -3,7 +3,7 @@
 use flower_core::agent::{self, Author, Ending};
 use flower_core::command::BriefChanges;
 use flower_core::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
-use flower_core::landing::{self, Check, Priority, Source, Verdict};
+use flower_core::landing::{self, Check, HoldCode, HoldReason, Priority, Source, Verdict};
 use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::review;
@@ -258,7 +258,14 @@ impl History<'_> {
             self.does(Command::QueueLanding(request));
             let mut step = |step| self.does(Command::Landing { number, step });
             let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
-            step(Step::Hold { why: vec!["it changes CI".into()], paths: vec!["ci.yml".into()] });
+            step(Step::Hold {
+                reasons: vec![HoldReason {
+                    code: HoldCode::SensitivePath,
+                    text: "it changes CI".into(),
+                    commands: Vec::new(),
+                }],
+                paths: vec!["ci.yml".into()],
+            });
             step(Step::Approve { waive: false });
             step(begin());
             step(Step::Requeue { why: "MAIN has moved meanwhile".into() });

@@ -37,7 +37,7 @@ pub(crate) async fn run(context: &Context, args: &InboxArgs) -> Result<(), Probl
                 };
                 format!(
                     "{} {}  {}\n{text}    {}\n",
-                    style.mark(&item.kind),
+                    style.mark(item.kind.as_str()),
                     style.bold(&format!("{about}{}", plain(&item.title))),
                     style.dim(&format!("{} · {} · {}", item.by.sort, plain(&item.by.name), ago(&item.at, now))),
                     style.dim(&item.next),

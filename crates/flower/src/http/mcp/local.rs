@@ -38,7 +38,7 @@ impl Local {
 
 impl Backend for Local {
     async fn call(&self, from: &Extensions, tool: &str, arguments: JsonObject) -> Result<ToolAnswer, Problem> {
-        self.app.tools.call_tool(&caller(from)?, tool, arguments).await
+        self.app.tools.call(&caller(from)?, tool, arguments).await
     }
 
     async fn read(&self, from: &Extensions, uri: &str) -> Result<String, Problem> {

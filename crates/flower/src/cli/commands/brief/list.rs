@@ -5,6 +5,7 @@ use crate::cli::output::{Cell, Table, ago, plain, terminal_width};
 use crate::client::{Client, escape};
 use flower_contract::error::Problem;
 use flower_contract::view::BriefView;
+use flower_core::readiness::ReasonCode;
 use flower_core::{BriefKind, Status};
 
 #[derive(clap::Args)]
@@ -122,7 +123,7 @@ fn waits_for(brief: &BriefView) -> String {
         return "an answer".to_owned();
     }
     let build = brief.dispatchable.kinds.get("build");
-    let open = build.into_iter().flat_map(|b| &b.reasons).filter(|r| r.code == "open_dependency").count();
+    let open = build.into_iter().flat_map(|b| &b.reasons).filter(|r| r.code == ReasonCode::OpenDependency).count();
     match (brief.status, brief.spec.version) {
         (Status::Draft, 0) => "a plan".to_owned(),
         (Status::Draft, _) => "acceptance".to_owned(),

@@ -33,9 +33,7 @@ pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Res
     let body = NewDispatch { kind, agent, worktree, agents };
     give_keys(context, &client).await?;
     let dispatch: DispatchView = client.post(&format!("/api/briefs/{brief}/dispatches"), &body).await?;
-    // Where flower has no agent for it, somebody else needs the packet.
-    let by_hand = ["no_agent", "no_profile", "agent_missing"];
-    let served = !dispatch.waits.iter().any(|reason| by_hand.contains(&reason.code.as_str()));
+    let served = !dispatch.waits.iter().any(|reason| reason.code.waits_for_packet());
     if context.json || served {
         return context.answer(&dispatch, |dispatch| page(dispatch, context.style));
     }
