@@ -3,7 +3,7 @@
 use super::App;
 use flower_contract::error::Problem;
 use flower_core::{Beat, Moment};
-use flower_store::beside;
+use flower_store::ephemeral;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
@@ -20,7 +20,7 @@ impl BootClock {
         let boot = boot();
         let key = format!("boot/{boot}");
         let of = key.clone();
-        let known = store.read(move |conn| beside::get(conn, &of)).await?;
+        let known = store.read(move |conn| ephemeral::get(conn, &of)).await?;
         let since = match known.and_then(|text| text.parse().ok()) {
             Some(since) => since,
             None => {

@@ -7,7 +7,7 @@ use flower_contract::view::{EventActor, InboxItem};
 use flower_core::landing::State;
 use flower_core::policy::Read;
 use flower_core::{Actor, ActorType, Caller};
-use flower_store::{agents, beside, dispatches, landings, tables};
+use flower_store::{agents, dispatches, ephemeral, landings, tables};
 
 /// More than a person can look through; the oldest come first, so nothing waits for ever.
 const MOST: u64 = 500;
@@ -39,7 +39,7 @@ impl App {
     async fn whole_inbox(&self) -> Result<Vec<InboxItem>, Problem> {
         let read = self.store.read(|conn| {
             let (open, mains) = (landings::open(conn, None)?, landings::mains(conn)?);
-            let seen = beside::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
+            let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
             let messages = dispatches::messages_to_operator(conn, seen, MOST)?;
             let asked = (tables::open_questions(conn, MOST)?, tables::waiting_for_acceptance(conn, MOST)?);
             let agents = (agents::permissions(conn)?, agents::given_up(conn, MOST)?);

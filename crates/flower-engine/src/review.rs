@@ -10,7 +10,7 @@ use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Worktree};
 use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
-use flower_store::{agents, beside, dispatches, tables};
+use flower_store::{agents, dispatches, ephemeral, tables};
 
 /// Commits and comments that are shown at once; the newest.
 const MOST: u64 = 500;
@@ -174,7 +174,7 @@ impl App {
                     false => token.worktree.as_deref() == Some(&message.to),
                 });
                 for token in reached {
-                    let read = beside::get(conn, &format!("read/{}", token.id))?;
+                    let read = ephemeral::get(conn, &format!("read/{}", token.id))?;
                     if read.and_then(|read| read.parse::<u64>().ok()).is_some_and(|read| read >= message.seq) {
                         heard_by.push(token.agent.clone());
                     }

@@ -3,29 +3,29 @@
 #![forbid(unsafe_code)]
 
 pub mod agents;
-pub mod beside;
 pub mod blobs;
 pub mod briefs;
 pub mod conn;
 pub mod dialect;
 pub mod dispatches;
+pub mod ephemeral;
 pub mod error;
 pub mod head;
 pub mod index;
-mod known;
 pub mod landings;
 mod listen;
 pub mod live;
+mod load_world;
 pub mod log;
 pub mod migrate;
 pub mod projection;
 pub mod rebuild;
 pub mod search;
-mod slice;
 pub mod tables;
 pub mod verify;
 pub mod worktrees;
 mod writer;
+mod writer_cache;
 
 pub use conn::Conn;
 pub use dialect::Location;
@@ -37,7 +37,6 @@ pub use writer::Now;
 use blobs::Blobs;
 use flower_core::{Caller, Command, Recorded, Topic};
 use head::{HeadFile, Proof};
-use known::Known;
 use log::Tail;
 use rebuild::Rebuilt;
 use std::path::Path;
@@ -45,6 +44,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, QUEUE, Writer};
+use writer_cache::WriterCache;
 
 /// Readers at once; each has a connection of its own.
 const READERS: usize = 4;
@@ -109,7 +109,7 @@ impl Store {
             fatal,
             cut,
             lost_touch: false,
-            known: Known::default(),
+            cache: WriterCache::default(),
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())

@@ -1,17 +1,17 @@
 //! The one writer: a thread that takes commands as they come and commits whatever has gathered in one transaction, so that
 //! many waiting commands cost one fsync.
 
-use super::beside;
 use super::conn::Conn;
 use super::dialect::Location;
+use super::ephemeral;
 use super::error::StoreError;
 use super::head::{HeadFile, Proof};
 use super::index::Index;
-use super::known::Known;
 use super::live::Live;
+use super::load_world;
 use super::log;
 use super::rebuild::{self, Rebuilt};
-use super::slice;
+use super::writer_cache::WriterCache;
 use flower_core::{Caller, Command, Recorded, World, decide, policy};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub struct Writer {
     pub cut: watch::Sender<Option<String>>,
     /// The connection failed, and a new one is to be made before the next command.
     pub lost_touch: bool,
-    pub known: Known,
+    pub cache: WriterCache,
 }
 
 impl Writer {
@@ -90,7 +90,7 @@ impl Writer {
                     Job::Submit { caller, command, reply } => group.push((caller, command, reply)),
                     Job::Rebuild { keep, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        self.known = Known::default();
+                        self.cache = WriterCache::default();
                         let rebuilt = rebuild::rebuild(&mut conn, keep, &mut |_| {});
                         self.note_fatal(rebuilt.as_ref().err());
                         // A reader that hung up no longer needs the answer.
@@ -99,14 +99,14 @@ impl Writer {
                     Job::Remember { key, value, reply } => {
                         self.commit_group(&mut conn, &mut group);
                         let kept = alone(&mut conn, |conn| match &value {
-                            Some(value) => beside::put(conn, &key, value),
-                            None => beside::forget(conn, &key),
+                            Some(value) => ephemeral::put(conn, &key, value),
+                            None => ephemeral::forget(conn, &key),
                         });
                         let _ = reply.send(kept);
                     }
                     Job::Tidy { before, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        let _ = reply.send(alone(&mut conn, |conn| beside::tidy(conn, &before)));
+                        let _ = reply.send(alone(&mut conn, |conn| ephemeral::tidy(conn, &before)));
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
@@ -196,8 +196,8 @@ impl Writer {
         }
         conn.begin_write()?;
         // Forgotten if this fails.
-        let mut known = std::mem::take(&mut self.known);
-        let results = match self.in_transaction(conn, &mut known, commands) {
+        let mut cache = std::mem::take(&mut self.cache);
+        let results = match self.in_transaction(conn, &mut cache, commands) {
             Ok(results) => results,
             Err(error) => {
                 // The transaction is lost either way; what matters is the first error.
@@ -209,10 +209,10 @@ impl Writer {
             let _ = conn.script("ROLLBACK");
             return Err(error);
         }
-        if let Err(error) = self.head.write(&known.tail) {
+        if let Err(error) = self.head.write(&cache.tail) {
             tracing::warn!("the head file cannot be written; the log's tail is not proved outside: {error}");
         }
-        self.known = known;
+        self.cache = cache;
         let events: Vec<Recorded> = results.iter().flatten().flatten().cloned().collect();
         self.publish(conn, events);
         Ok(results)
@@ -221,24 +221,24 @@ impl Writer {
     fn in_transaction(
         &mut self,
         conn: &mut Conn,
-        known: &mut Known,
+        cache: &mut WriterCache,
         commands: &[(&Caller, &Command)],
     ) -> Result<Results, StoreError> {
-        known.refresh(conn)?;
+        cache.refresh(conn)?;
         let at = (self.now)();
         let mut index = Index::default();
         let mut results = Vec::with_capacity(commands.len());
         for (caller, command) in commands {
-            match execute(conn, known, &mut index, caller, command, &at) {
+            match execute(conn, cache, &mut index, caller, command, &at) {
                 Err(StoreError::Refused(refusal)) => results.push(Err(StoreError::Refused(refusal))),
                 Err(error) => return Err(error),
                 Ok(events) => results.push(Ok(events)),
             }
         }
-        known.projector.flush(conn)?;
+        cache.projector.flush(conn)?;
         index.flush(conn)?;
         if results.iter().flatten().any(|events| !events.is_empty()) {
-            conn.announce(known.tail.seq)?;
+            conn.announce(cache.tail.seq)?;
         }
         Ok(results)
     }
@@ -263,7 +263,7 @@ impl Writer {
         // Whoever may not accept it must not get as far as a commit: that writes over the proof of what was lost.
         policy::require(&World::default(), caller, &command)?;
         // The tables still hold what was lost. A kill after this leaves the loss to be accepted again.
-        self.known = Known::default();
+        self.cache = WriterCache::default();
         let rebuilt = rebuild::rebuild(conn, true, &mut |_| {});
         self.note_fatal(rebuilt.as_ref().err());
         rebuilt?;
@@ -296,19 +296,19 @@ impl Writer {
 /// Decides one command on what the transaction sees, and records what follows.
 fn execute(
     conn: &mut Conn,
-    known: &mut Known,
+    cache: &mut WriterCache,
     index: &mut Index,
     caller: &Caller,
     command: &Command,
     at: &str,
 ) -> Result<Vec<Recorded>, StoreError> {
-    let Known { tail, versions, projector } = known;
-    let mut world = slice::load(conn, projector, caller, command)?;
+    let WriterCache { tail, versions, projector } = cache;
+    let mut world = load_world::load(conn, projector, caller, command)?;
     let drafts = decide(&world, caller, command)?;
     if let Command::Beat { dispatch, fence, moment } = command {
         world.beat(*dispatch, *fence, moment.beat());
         let (fence, beat) = world.beats[dispatch].clone();
-        beside::note_beat(conn, *dispatch, fence, beat)?;
+        ephemeral::note_beat(conn, *dispatch, fence, beat)?;
     }
     let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {

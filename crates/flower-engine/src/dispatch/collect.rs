@@ -8,7 +8,7 @@ use flower_core::event::LeaseBreached;
 use flower_core::{Caller, Command, Lease, Pattern};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, Repo};
-use flower_store::{beside, dispatches};
+use flower_store::{dispatches, ephemeral};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -94,7 +94,7 @@ impl App {
     /// The agent that said so, through the worktree's own hook.
     async fn made_by(&self, commit: &str) -> Result<Option<String>, Problem> {
         let key = format!("made/{commit}");
-        let made = self.store.read(move |conn| beside::get(conn, &key)).await?;
+        let made = self.store.read(move |conn| ephemeral::get(conn, &key)).await?;
         Ok(made.and_then(|text| text.split_once(' ').map(|(_, agent)| agent.to_owned())))
     }
 }

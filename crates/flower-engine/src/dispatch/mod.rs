@@ -19,7 +19,7 @@ use flower_core::dispatch::{self, State, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
 use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
-use flower_store::{beside, dispatches, landings};
+use flower_store::{dispatches, ephemeral, landings};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -156,7 +156,7 @@ impl App {
         let around = self.store.read(move |conn| {
             let main = project.map(|project| landings::main(conn, &project)).transpose()?.flatten();
             let title = flower_store::briefs::state(conn, brief)?.map(|brief| brief.title).unwrap_or_default();
-            Ok(Around { heard: beside::beat(conn, number)?, title, main })
+            Ok(Around { heard: ephemeral::beat(conn, number)?, title, main })
         });
         let around = around.await?;
         let waits = match dispatch.is_open() {

@@ -4,7 +4,7 @@ use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
-use super::{agents, beside, dispatches, landings, worktrees};
+use super::{agents, dispatches, ephemeral, landings, worktrees};
 use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Caller, Command, LinkKind, World, agent, dispatch, landing, link, worktree};
@@ -18,70 +18,70 @@ pub fn load(
     command: &Command,
 ) -> Result<World, StoreError> {
     let mut world = World { last_brief: projector.last_brief(conn)?, ..World::default() };
-    let mut slice = Slice { conn, projector, world: &mut world };
+    let mut loader = Loader { conn, projector, world: &mut world };
     if let Some(brief) = command.brief() {
-        slice.brief(brief)?;
+        loader.brief(brief)?;
     }
     // What a token that was made for a dispatch may do depends on where that stands.
     if let Some(run) = caller.run {
-        slice.dispatch(run.dispatch)?;
+        loader.dispatch(run.dispatch)?;
     }
     match command {
         Command::CreateBrief { projects, epic, needs, .. } => {
             if !projects.is_empty() {
-                slice.projects()?;
+                loader.projects()?;
             }
             if let Some(epic) = epic {
-                slice.brief(*epic)?;
-                slice.reachable(needs)?;
+                loader.brief(*epic)?;
+                loader.reachable(needs)?;
             }
             for needs in needs {
-                slice.brief(*needs)?;
+                loader.brief(*needs)?;
             }
         }
         Command::EditBrief { brief, changes } => {
             if !changes.add_projects.is_empty() {
-                slice.projects()?;
+                loader.projects()?;
             }
             if changes.kind.is_some() {
-                slice.children(*brief)?;
+                loader.children(*brief)?;
             }
             if let Some(Some(epic)) = changes.epic {
-                slice.brief(epic)?;
-                slice.reachable(&[*brief])?;
+                loader.brief(epic)?;
+                loader.reachable(&[*brief])?;
             }
         }
-        Command::AddNeed { needs, .. } => slice.reachable(&[*needs])?,
-        Command::AddLink { brief, kind, target, .. } => slice.link(*brief, *kind, target)?,
+        Command::AddNeed { needs, .. } => loader.reachable(&[*needs])?,
+        Command::AddLink { brief, kind, target, .. } => loader.link(*brief, *kind, target)?,
         Command::CreateScratchpad { brief, .. } => {
-            slice.last_scratchpad()?;
+            loader.last_scratchpad()?;
             if let Some(brief) = brief {
-                let target = scratchpad::target(slice.world.last_scratchpad + 1);
-                slice.link(*brief, LinkKind::Execution, &target)?;
+                let target = scratchpad::target(loader.world.last_scratchpad + 1);
+                loader.link(*brief, LinkKind::Execution, &target)?;
             }
         }
         Command::WriteScratchpad { number, .. } => {
-            slice.scratchpad(*number)?;
-            if let Some(brief) = slice.world.scratchpads.get(number).and_then(|pad| pad.brief) {
-                slice.brief(brief)?;
+            loader.scratchpad(*number)?;
+            if let Some(brief) = loader.world.scratchpads.get(number).and_then(|pad| pad.brief) {
+                loader.brief(brief)?;
             }
         }
-        Command::RegisterProject { .. } => slice.projects()?,
+        Command::RegisterProject { .. } => loader.projects()?,
         Command::RemoveProject { name } => {
-            slice.projects()?;
-            slice.live_worktrees(name)?;
-            slice.open_landings(name)?;
+            loader.projects()?;
+            loader.live_worktrees(name)?;
+            loader.open_landings(name)?;
         }
         Command::RequestWorktree(request) => {
-            slice.projects()?;
-            slice.live_worktrees(&request.project)?;
-            slice.last_worktree()?;
+            loader.projects()?;
+            loader.live_worktrees(&request.project)?;
+            loader.last_worktree()?;
         }
         Command::RestoreWorktree { number } => {
-            slice.projects()?;
-            slice.worktree(*number)?;
-            if let Some(project) = slice.world.worktrees.get(number).map(|worktree| worktree.project.clone()) {
-                slice.live_worktrees(&project)?;
+            loader.projects()?;
+            loader.worktree(*number)?;
+            if let Some(project) = loader.world.worktrees.get(number).map(|worktree| worktree.project.clone()) {
+                loader.live_worktrees(&project)?;
             }
         }
         Command::FinishWorktree { number, .. }
@@ -89,122 +89,122 @@ pub fn load(
         | Command::DivergeWorktree(WorktreeDiverged { number, .. })
         | Command::RemoveWorktree { number }
         | Command::WorktreeGone(WorktreeRemoved { number, .. })
-        | Command::DropArchive { number } => slice.worktree(*number)?,
-        Command::NoteSync { number, .. } => slice.worktree(*number)?,
+        | Command::DropArchive { number } => loader.worktree(*number)?,
+        Command::NoteSync { number, .. } => loader.worktree(*number)?,
         Command::QueueLanding(request) => {
-            slice.projects()?;
-            slice.open_landings(&request.project)?;
-            slice.world.last_landing = landings::last(slice.conn)?;
+            loader.projects()?;
+            loader.open_landings(&request.project)?;
+            loader.world.last_landing = landings::last(loader.conn)?;
             if let Some(revert) = &request.reverts {
-                slice.landing(revert.of)?;
+                loader.landing(revert.of)?;
             }
-            let target = (slice.world.last_landing + 1).to_string();
+            let target = (loader.world.last_landing + 1).to_string();
             for brief in &request.briefs {
-                slice.brief(*brief)?;
-                slice.link(*brief, LinkKind::Landing, &target)?;
+                loader.brief(*brief)?;
+                loader.link(*brief, LinkKind::Landing, &target)?;
             }
         }
         Command::Landing { number, step } => {
-            slice.landing(*number)?;
+            loader.landing(*number)?;
             if let landing::Step::Land { merge_commit, .. } = step {
-                slice.whoever_waits(*number, merge_commit)?;
-                slice.main_of(*number)?;
+                loader.landing_dependents(*number, merge_commit)?;
+                loader.main_of(*number)?;
             }
         }
         Command::Main { project, .. } => {
-            slice.projects()?;
-            slice.main(project)?;
+            loader.projects()?;
+            loader.main(project)?;
         }
         Command::ApproveCommands { project, .. } => {
-            slice.projects()?;
-            slice.approval(project)?;
+            loader.projects()?;
+            loader.approval(project)?;
         }
         Command::RequestDispatch(request) => {
-            slice.dispatchable(request.brief)?;
+            loader.dispatchable(request.brief)?;
             if let Some(of) = request.of {
-                slice.landing(of)?;
+                loader.landing(of)?;
             }
         }
-        Command::AutoDispatch { brief } => slice.dispatchable(*brief)?,
+        Command::AutoDispatch { brief } => loader.dispatchable(*brief)?,
         Command::Dispatch { number, step } => {
-            slice.dispatch(*number)?;
-            slice.run(*number, step)?;
+            loader.dispatch(*number)?;
+            loader.run(*number, step)?;
         }
-        Command::Beat { dispatch, .. } => slice.dispatch(*dispatch)?,
+        Command::Beat { dispatch, .. } => loader.dispatch(*dispatch)?,
         Command::TakeLease(request) => {
-            slice.world.last_lease = dispatches::last_lease(slice.conn)?;
-            slice.live_worktrees(&request.project)?;
-            slice.leases(&request.project, &request.worktree)?;
-            let place = slice.world.worktrees.values().find(|w| w.name == request.worktree).and_then(|w| w.brief);
+            loader.world.last_lease = dispatches::last_lease(loader.conn)?;
+            loader.live_worktrees(&request.project)?;
+            loader.leases(&request.project, &request.worktree)?;
+            let place = loader.world.worktrees.values().find(|w| w.name == request.worktree).and_then(|w| w.brief);
             for brief in caller.brief.into_iter().chain(place) {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
         }
         Command::ReleaseLease { number, .. } => {
-            if let Some(lease) = dispatches::lease(slice.conn, *number)? {
+            if let Some(lease) = dispatches::lease(loader.conn, *number)? {
                 if let Some(brief) = lease.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.leases.insert(*number, lease);
+                loader.world.leases.insert(*number, lease);
             }
         }
-        Command::BreachLease(breached) => slice.leases(&breached.project, &breached.worktree)?,
+        Command::BreachLease(breached) => loader.leases(&breached.project, &breached.worktree)?,
         Command::Remark(request) => {
-            slice.world.last_message = dispatches::last_message(slice.conn)?;
-            for worktree in worktrees::live(slice.conn, Some(&request.remark.project))? {
+            loader.world.last_message = dispatches::last_message(loader.conn)?;
+            for worktree in worktrees::live(loader.conn, Some(&request.remark.project))? {
                 if let Some(brief) = worktree.brief.filter(|_| worktree.name == request.remark.worktree) {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.worktrees.insert(worktree.number, worktree);
+                loader.world.worktrees.insert(worktree.number, worktree);
             }
         }
         Command::SendMessage { .. } => {
-            slice.world.last_message = dispatches::last_message(slice.conn)?;
-            slice.tokens()?;
-            let live = worktrees::live(slice.conn, None)?;
-            slice.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
-            let open = dispatches::open(slice.conn)?;
-            slice.world.dispatches.extend(open.into_iter().map(|dispatch| (dispatch.number, dispatch)));
+            loader.world.last_message = dispatches::last_message(loader.conn)?;
+            loader.tokens()?;
+            let live = worktrees::live(loader.conn, None)?;
+            loader.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+            let open = dispatches::open(loader.conn)?;
+            loader.world.dispatches.extend(open.into_iter().map(|dispatch| (dispatch.number, dispatch)));
             if let Some(brief) = caller.brief {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
         }
         Command::IssueToken(request) => {
             if let Some(brief) = request.brief {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
             if let Some(run) = request.run {
-                slice.dispatch(run.dispatch)?;
+                loader.dispatch(run.dispatch)?;
             }
         }
         Command::StartAgent(request) => {
-            slice.projects()?;
-            slice.world.last_agent = agents::last(slice.conn)?;
-            let live = agents::live(slice.conn, None)?;
-            slice.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
+            loader.projects()?;
+            loader.world.last_agent = agents::last(loader.conn)?;
+            let live = agents::live(loader.conn, None)?;
+            loader.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
             if let Some(dispatch) = request.dispatch {
-                slice.dispatch(dispatch)?;
+                loader.dispatch(dispatch)?;
             }
         }
-        Command::Agent { number, step } => slice.agent(*number, step)?,
+        Command::Agent { number, step } => loader.agent(*number, step)?,
         Command::AskPermission(request) => {
-            slice.world.last_permission = agents::last_permission(slice.conn)?;
-            if let Some(agent) = agents::agent(slice.conn, request.agent)? {
+            loader.world.last_permission = agents::last_permission(loader.conn)?;
+            if let Some(agent) = agents::agent(loader.conn, request.agent)? {
                 if let Some(brief) = agent.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.agents.insert(agent.number, agent);
+                loader.world.agents.insert(agent.number, agent);
             }
         }
         Command::DecidePermission { number, .. } => {
-            if let Some(permission) = agents::permission(slice.conn, *number)? {
+            if let Some(permission) = agents::permission(loader.conn, *number)? {
                 if let Some(brief) = permission.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.permissions.insert(*number, permission);
+                loader.world.permissions.insert(*number, permission);
             }
         }
-        Command::RevokeToken { id } => slice.token(id)?,
+        Command::RevokeToken { id } => loader.token(id)?,
         Command::ProposePlan { .. }
         | Command::Accept { .. }
         | Command::Refine { .. }
@@ -219,14 +219,14 @@ pub fn load(
     Ok(world)
 }
 
-struct Slice<'a> {
+struct Loader<'a> {
     conn: &'a mut Conn,
     /// Knows the briefs, also those that are not written yet.
     projector: &'a mut Projector,
     world: &'a mut World,
 }
 
-impl Slice<'_> {
+impl Loader<'_> {
     fn last_scratchpad(&mut self) -> Result<(), StoreError> {
         self.world.last_scratchpad = self.number("SELECT coalesce(max(number), 0) FROM scratchpads")?;
         Ok(())
@@ -366,7 +366,7 @@ impl Slice<'_> {
 
     /// Everything that a landing can move: what it takes back, its briefs in other projects, their epics with all
     /// children, and whoever depends on any of them.
-    fn whoever_waits(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
+    fn landing_dependents(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
         let Some(landing) = self.world.landings.get(&number).cloned() else { return Ok(()) };
         if let Some(of) = landing.of {
             self.landing(of)?;
@@ -401,7 +401,7 @@ impl Slice<'_> {
         };
         self.brief(dispatch.brief)?;
         self.world.dispatches.insert(number, dispatch);
-        self.world.beats.extend(beside::beat(self.conn, number)?.map(|heard| (number, heard)));
+        self.world.beats.extend(ephemeral::beat(self.conn, number)?.map(|heard| (number, heard)));
         Ok(())
     }
 

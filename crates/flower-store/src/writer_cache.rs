@@ -10,7 +10,7 @@ use std::collections::HashMap;
 const MOST_HELD: usize = 4_096;
 
 #[derive(Default)]
-pub struct Known {
+pub struct WriterCache {
     /// The end of the log for which the rest holds.
     pub tail: Tail,
     /// The newest version of each stream that was appended to.
@@ -18,13 +18,13 @@ pub struct Known {
     pub projector: Projector,
 }
 
-impl Known {
+impl WriterCache {
     /// Looks where the log ends, at the beginning of a transaction. Whoever else wrote has moved its end, and then nothing
     /// that was known holds any more.
     pub fn refresh(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
         let tail = Tail::read(conn)?;
         if tail != self.tail || self.projector.held().max(self.versions.len()) > MOST_HELD {
-            *self = Known { tail, ..Known::default() };
+            *self = WriterCache { tail, ..WriterCache::default() };
         }
         Ok(())
     }
