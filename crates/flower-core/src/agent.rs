@@ -83,7 +83,7 @@ pub struct Request {
 
 const OUTPUT_BYTES: usize = 4 * 1024;
 /// In one report. No agent uses more at once, and a database can add up millions of these.
-const MOST_SPENT: u64 = 1_000_000_000_000;
+const MAX_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
 
 impl Agent {
@@ -276,8 +276,8 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
                 number,
                 brief,
                 dispatch,
-                tokens: tokens.map(|tokens| tokens.min(MOST_SPENT)),
-                cost: cost.map(|cost| cost.min(MOST_SPENT)),
+                tokens: tokens.map(|tokens| tokens.min(MAX_SPENT)),
+                cost: cost.map(|cost| cost.min(MAX_SPENT)),
                 currency,
             })]);
         }

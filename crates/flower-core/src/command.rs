@@ -1,9 +1,9 @@
 //! What can be asked of flower. The doors translate into these; the rules answer with events or a refusal.
 
+use crate::boot_time::BootTime;
 use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
-use crate::moment::Moment;
 use crate::{agent, dispatch, landing, lease, main_branch, permission, review, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -147,17 +147,17 @@ pub enum Command {
         step: dispatch::Step,
     },
     /// A sign of life of whoever holds a dispatch: it is kept beside the log.
-    Beat {
+    Heartbeat {
         dispatch: u64,
         fence: u64,
-        moment: Moment,
+        moment: BootTime,
     },
     TakeLease(lease::Request),
     ReleaseLease {
         number: u64,
         why: String,
         /// Only if its time is over by then.
-        over: Option<Moment>,
+        over: Option<BootTime>,
     },
     BreachLease(LeaseBreached),
     SendMessage {
@@ -242,7 +242,7 @@ impl Command {
             | Landing { .. }
             | Main { .. }
             | Dispatch { .. }
-            | Beat { .. }
+            | Heartbeat { .. }
             | TakeLease(_)
             | ReleaseLease { .. }
             | BreachLease(_)

@@ -8,11 +8,11 @@ mod request;
 pub use request::Request;
 pub(crate) use request::{auto, request};
 
+use crate::boot_time::{BootTime, Heartbeat};
 use crate::event::{
     DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
 };
 use crate::link::LinkKind;
-use crate::moment::{Beat, Moment};
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::text;
@@ -74,7 +74,7 @@ pub struct Claim {
     pub holder: String,
     pub fence: u64,
     pub seconds: u64,
-    pub beat: Beat,
+    pub beat: Heartbeat,
     pub at: String,
 }
 
@@ -98,7 +98,7 @@ pub struct Outcome {
 }
 
 /// Claims of one dispatch that are remembered, and packets that can be used.
-const MOST_RUNS: usize = 32;
+const MAX_RUNS: usize = 32;
 
 impl Dispatch {
     pub fn requested(event: &Event, at: &str, by: &str) -> Option<Dispatch> {
@@ -134,7 +134,7 @@ impl Dispatch {
                 self.state = State::Claimed;
                 self.fence = claimed.fence;
                 let (holder, fence) = (claimed.holder.clone(), claimed.fence);
-                let beat = Beat { boot: claimed.boot.clone(), at: claimed.boot_ms };
+                let beat = Heartbeat { boot: claimed.boot.clone(), at: claimed.boot_ms };
                 self.claim =
                     Some(Claim { holder: holder.clone(), fence, seconds: claimed.seconds, beat, at: at.to_owned() });
                 self.packets.retain(|packet| claimed.packet.as_ref() != Some(packet));
@@ -196,7 +196,7 @@ impl Dispatch {
 }
 
 fn keep_last<T>(list: &mut Vec<T>, new: T) {
-    if list.len() >= MOST_RUNS {
+    if list.len() >= MAX_RUNS {
         list.remove(0);
     }
     list.push(new);
@@ -228,7 +228,7 @@ pub enum Step {
         /// The token that gives the right to, where it is not the caller's own.
         packet: Option<String>,
         seconds: u64,
-        moment: Moment,
+        moment: BootTime,
     },
     /// The worktree is ready, at this commit.
     Execute {
@@ -238,7 +238,7 @@ pub enum Step {
     HandBack(HandBack),
     /// Nobody was heard of for too long.
     Expire {
-        moment: Moment,
+        moment: BootTime,
     },
     Cancel {
         why: Option<String>,
@@ -260,7 +260,7 @@ pub struct HandBack {
 }
 
 /// Commits of one brief that are linked; the rest is in the branch.
-pub const MOST_COMMITS: usize = 50;
+pub const MAX_COMMITS: usize = 50;
 const WHY_CHARS: usize = 500;
 
 pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
@@ -304,7 +304,7 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
 }
 
 /// A sign of life of whoever holds it. It is no history, so no event comes of it.
-pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
+pub(crate) fn require_current_claim(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
     let dispatch = world.dispatch(number)?;
     match &dispatch.claim {
         Some(claim) if claim.fence == fence => Ok(()),
@@ -346,7 +346,7 @@ pub(crate) fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &st
 fn links(world: &World, dispatch: &Dispatch, commits: &[(String, String)]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let linked = world.briefs.get(&dispatch.brief).map_or(0, |brief| usize::try_from(brief.commits).unwrap_or(0));
-    for (target, title) in commits.iter().take(MOST_COMMITS.saturating_sub(linked)) {
+    for (target, title) in commits.iter().take(MAX_COMMITS.saturating_sub(linked)) {
         drafts.extend(brief::link::once(world, dispatch.brief, LinkKind::Commit, target, &text::cut(title, 200)));
     }
     drafts
@@ -363,14 +363,14 @@ fn stale(dispatch: &Dispatch, given: u64) -> Refusal {
 
 impl World {
     /// When the holder of a claim was last heard of.
-    pub fn heard(&self, dispatch: &Dispatch, claim: &Claim) -> Beat {
+    pub fn last_heartbeat(&self, dispatch: &Dispatch, claim: &Claim) -> Heartbeat {
         match self.beats.get(&dispatch.number) {
             Some((fence, beat)) if *fence == claim.fence => beat.clone(),
             _ => claim.beat.clone(),
         }
     }
 
-    pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &Moment) -> bool {
-        moment.is_over(&self.heard(dispatch, claim), claim.seconds)
+    pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &BootTime) -> bool {
+        moment.is_over(&self.last_heartbeat(dispatch, claim), claim.seconds)
     }
 }

@@ -292,7 +292,7 @@ pub enum Step {
 }
 
 /// More than that wait for something else than a machine.
-pub const MOST_OPEN: usize = 1_000;
+pub const MAX_OPEN: usize = 1_000;
 const WHY_CHARS: usize = 2_000;
 const TITLE_CHARS: usize = 250;
 /// Of the reason that a brief's trace gives for going back.
@@ -309,8 +309,8 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     let number = world.last_landing + 1;
     let open: Vec<&Landing> =
         world.landings.values().filter(|landing| landing.is_open() && landing.project == request.project).collect();
-    if open.len() >= MOST_OPEN {
-        return Err(Refusal::TooMany { what: "landings", count: open.len() + 1, most: MOST_OPEN });
+    if open.len() >= MAX_OPEN {
+        return Err(Refusal::TooMany { what: "landings", count: open.len() + 1, most: MAX_OPEN });
     }
     if let Some(same) = open.iter().find(|landing| landing.commit == request.commit) {
         return Err(Refusal::LandingOpen { number: same.number, state: same.state });

@@ -8,6 +8,7 @@
 
 pub mod actor;
 pub mod agent;
+pub mod boot_time;
 pub mod brief;
 pub mod chain;
 pub mod command;
@@ -19,7 +20,6 @@ pub mod lease;
 pub mod link;
 pub mod main_branch;
 pub mod message;
-pub mod moment;
 pub mod pattern;
 pub mod permission;
 pub mod policy;
@@ -38,6 +38,7 @@ pub mod world;
 
 pub use actor::{Actor, ActorType, Binding, Caller, Door, Role};
 pub use agent::Agent;
+pub use boot_time::{BootTime, Heartbeat};
 pub use brief::{Brief, BriefKind, Participant, Status};
 pub use command::Command;
 pub use description::{Description, News, Topic};
@@ -47,7 +48,6 @@ pub use landing::Landing;
 pub use lease::Lease;
 pub use link::LinkKind;
 pub use main_branch::Main;
-pub use moment::{Beat, Moment};
 pub use pattern::Pattern;
 pub use permission::Permission;
 pub use refusal::{Refusal, RefusalKind};

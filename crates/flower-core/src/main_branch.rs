@@ -100,7 +100,7 @@ pub enum Step {
 
 const WHY_CHARS: usize = 500;
 /// Enough to see what it is about.
-pub const MOST_FILES: usize = 50;
+pub const MAX_FILES: usize = 50;
 
 pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draft>, Refusal> {
     world.require_project(project)?;
@@ -133,7 +133,7 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
             if known.is_some_and(|known| (known.what, &known.found) == (*what, found)) {
                 return Ok(Vec::new());
             }
-            let files = files.iter().take(MOST_FILES).cloned().collect();
+            let files = files.iter().take(MAX_FILES).cloned().collect();
             let text = text::cut(text, WHY_CHARS);
             MainAlarm { project: name(), what: *what, found: found.clone(), text, files }.into()
         }

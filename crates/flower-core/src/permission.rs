@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 const TITLE_CHARS: usize = 1_000;
-const MOST_PATHS: usize = 20;
+const MAX_PATHS: usize = 20;
 
 impl Permission {
     pub fn asked(event: &Event, brief: Option<u64>, at: &str) -> Option<Permission> {
@@ -68,7 +68,7 @@ pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusa
         // A person decides by what they see of it.
         title: text::visible(request.title.trim(), TITLE_CHARS),
         sort: text::visible(&request.sort, 40),
-        paths: request.paths.iter().take(MOST_PATHS).map(|path| text::visible(path, 500)).collect(),
+        paths: request.paths.iter().take(MAX_PATHS).map(|path| text::visible(path, 500)).collect(),
         seconds: request.seconds,
     };
     Ok(vec![Draft { stream: Stream::Permission(number), brief: agent.brief, event: asked.into() }])

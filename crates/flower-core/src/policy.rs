@@ -226,7 +226,7 @@ fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> boo
     let (Some(token), Some(dispatch)) = (caller.token.as_deref(), world.dispatches.get(&number)) else { return false };
     let fence = match command {
         Command::Dispatch { step: dispatch::Step::HandBack(back), .. } => back.fence,
-        Command::Beat { fence, .. } => *fence,
+        Command::Heartbeat { fence, .. } => *fence,
         _ => return dispatch.was_run_by(token),
     };
     match dispatch.runs.iter().find(|run| run.fence == fence) {
@@ -304,7 +304,7 @@ fn right(command: &Command) -> Right {
         Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
             Right::Run(*number)
         }
-        Command::Beat { dispatch, .. } => Right::Run(*dispatch),
+        Command::Heartbeat { dispatch, .. } => Right::Run(*dispatch),
         Command::TakeLease(_) | Command::ReleaseLease { over: None, .. } => Right::Reserve,
         Command::SendMessage { .. } | Command::NoteRefused { .. } => Right::Speak,
         Command::RegisterProject { .. }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a landing stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum QueueStatus {
     Running,
     Next,
     /// So many go before it.
@@ -36,20 +36,20 @@ pub enum Standing {
     },
 }
 
-impl Standing {
+impl QueueStatus {
     pub fn in_words(&self) -> String {
         match self {
-            Standing::Running => "its checks are running".to_owned(),
-            Standing::Next => "it is next".to_owned(),
-            Standing::Behind { ahead: 1, next } => format!("landing {next} goes before it"),
-            Standing::Behind { ahead, next } => format!("{ahead} go before it, landing {next} first"),
-            Standing::NeedsBrief { brief, status } => {
+            QueueStatus::Running => "its checks are running".to_owned(),
+            QueueStatus::Next => "it is next".to_owned(),
+            QueueStatus::Behind { ahead: 1, next } => format!("landing {next} goes before it"),
+            QueueStatus::Behind { ahead, next } => format!("{ahead} go before it, landing {next} first"),
+            QueueStatus::NeedsBrief { brief, status } => {
                 format!("it needs brief {brief}, which is {status} and not in the queue")
             }
-            Standing::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
-            Standing::Approval { why } => format!("it waits for the operator: {why}"),
-            Standing::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
-            Standing::Alarm { text } => format!("landings wait, because {text}"),
+            QueueStatus::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
+            QueueStatus::Approval { why } => format!("it waits for the operator: {why}"),
+            QueueStatus::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
+            QueueStatus::Alarm { text } => format!("landings wait, because {text}"),
         }
     }
 }
@@ -58,7 +58,7 @@ impl Standing {
 pub struct Plan {
     pub start: Vec<u64>,
     /// Every open landing, in the order in which they will land.
-    pub order: Vec<(u64, Standing)>,
+    pub order: Vec<(u64, QueueStatus)>,
 }
 
 /// `open` are the landings of one project that have not ended; `briefs` those that they name, and what these need.
@@ -70,32 +70,32 @@ pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>
     let mut ahead: Vec<u64> = Vec::new();
     let by_brief = by_brief(open);
     for landing in ordered {
-        let standing = if landing.state == State::Checking {
-            Standing::Running
+        let status = if landing.state == State::Checking {
+            QueueStatus::Running
         } else if landing.state == State::Approval {
-            Standing::Approval { why: landing.reason.clone().unwrap_or_default() }
-        } else if let Some(standing) = missing(landing, briefs, &by_brief) {
-            standing
+            QueueStatus::Approval { why: landing.reason.clone().unwrap_or_default() }
+        } else if let Some(status) = missing(landing, briefs, &by_brief) {
+            status
         // What the operator does about an alarm must not wait for it.
         } else if let Some(alarm) =
             main.and_then(|m| m.alarm.as_ref()).filter(|_| landing.source != crate::landing::Source::Adopted)
         {
-            Standing::Alarm { text: alarm.text.clone() }
+            QueueStatus::Alarm { text: alarm.text.clone() }
         } else if let Some(why) = main.and_then(|main| main.frozen.clone()) {
-            Standing::Frozen { why }
+            QueueStatus::Frozen { why }
         } else if let Some(&next) = ahead.first() {
-            Standing::Behind { ahead: ahead.len(), next }
+            QueueStatus::Behind { ahead: ahead.len(), next }
         } else if free == 0 {
-            Standing::Next
+            QueueStatus::Next
         } else {
             free -= 1;
             plan.start.push(landing.number);
-            Standing::Next
+            QueueStatus::Next
         };
-        if matches!(standing, Standing::Running | Standing::Next | Standing::Behind { .. }) {
+        if matches!(status, QueueStatus::Running | QueueStatus::Next | QueueStatus::Behind { .. }) {
             ahead.push(landing.number);
         }
-        plan.order.push((landing.number, standing));
+        plan.order.push((landing.number, status));
     }
     plan
 }
@@ -114,11 +114,11 @@ fn by_brief(open: &[Landing]) -> ByBrief {
 }
 
 /// What it needs and does not have yet.
-fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<Standing> {
+fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<QueueStatus> {
     let unmet = needs(landing, briefs).filter_map(|needs| briefs.get(&needs)).find(|brief| !brief.status.is_met())?;
     match by_brief.get(&unmet.number).and_then(BTreeSet::first) {
-        Some(&number) => Some(Standing::NeedsLanding { number }),
-        None => Some(Standing::NeedsBrief { brief: unmet.number, status: unmet.status }),
+        Some(&number) => Some(QueueStatus::NeedsLanding { number }),
+        None => Some(QueueStatus::NeedsBrief { brief: unmet.number, status: unmet.status }),
     }
 }
 
@@ -216,8 +216,8 @@ mod tests {
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(numbers(&plan), [4, 3, 2, 1]);
         assert_eq!(plan.start, [4]);
-        assert_eq!(plan.order[1].1, Standing::Behind { ahead: 1, next: 4 });
-        assert_eq!(plan.order[3].1, Standing::NeedsLanding { number: 2 });
+        assert_eq!(plan.order[1].1, QueueStatus::Behind { ahead: 1, next: 4 });
+        assert_eq!(plan.order[3].1, QueueStatus::NeedsLanding { number: 2 });
     }
 
     #[test]
@@ -228,8 +228,8 @@ mod tests {
         let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(plan.start, [3]);
-        assert_eq!(plan.order[0].1, Standing::NeedsBrief { brief: 2, status: Status::Draft });
-        assert_eq!(plan.order[1].1, Standing::Approval { why: "it changes CI".into() });
+        assert_eq!(plan.order[0].1, QueueStatus::NeedsBrief { brief: 2, status: Status::Draft });
+        assert_eq!(plan.order[1].1, QueueStatus::Approval { why: "it changes CI".into() });
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub use next::{Step, next};
 pub use quote::{block as quoted, inline};
 
 /// Below this not even the essentials are sure to fit.
-pub const LEAST_TOKENS: u64 = 500;
+pub const MIN_TOKENS: u64 = 500;
 /// More is no brief any more.
-pub const MOST_TOKENS: u64 = 50_000;
+pub const MAX_TOKENS: u64 = 50_000;
 pub const DEFAULT_TOKENS: u64 = 4_000;
 
 /// All that is known about a brief, as far as it may matter to whoever works on it.
@@ -228,8 +228,8 @@ impl RunState {
 
 /// The same input and budget give the same bytes.
 pub fn render(input: &Recall, budget: u64) -> Result<Recalled, Refusal> {
-    if !(LEAST_TOKENS..=MOST_TOKENS).contains(&budget) {
-        return Err(Refusal::BadBudget { given: budget, least: LEAST_TOKENS, most: MOST_TOKENS });
+    if !(MIN_TOKENS..=MAX_TOKENS).contains(&budget) {
+        return Err(Refusal::BadBudget { given: budget, least: MIN_TOKENS, most: MAX_TOKENS });
     }
     let (text, cut) = fit::fit(input, budget as usize * TOKEN_BYTES);
     Ok(Recalled { tokens: tokens(&text), text, cut })

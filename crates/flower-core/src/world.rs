@@ -5,6 +5,7 @@
 
 use crate::actor::Caller;
 use crate::agent::{self, Agent};
+use crate::boot_time::Heartbeat;
 use crate::brief::{self, Brief};
 use crate::command::Command;
 use crate::dispatch::{self, Dispatch};
@@ -13,7 +14,6 @@ use crate::landing::{self, Landing};
 use crate::lease::{self, Lease};
 use crate::link::LinkKind;
 use crate::main_branch::{self, Main};
-use crate::moment::Beat;
 use crate::permission::{self, Permission};
 use crate::project;
 use crate::refusal::Refusal;
@@ -48,7 +48,7 @@ pub struct World {
     pub permissions: BTreeMap<u64, Permission>,
     pub last_permission: u64,
     /// By dispatch: the fence whose holder was heard of, and when. Kept beside the log; no event makes it.
-    pub beats: BTreeMap<u64, (u64, Beat)>,
+    pub beats: BTreeMap<u64, (u64, Heartbeat)>,
     /// By project.
     pub mains: BTreeMap<String, Main>,
     /// By project: the SHA-256 of the commands that may run.
@@ -115,7 +115,9 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::RequestDispatch(request) => dispatch::request(world, request)?,
         Command::AutoDispatch { brief } => dispatch::auto(world, *brief)?,
         Command::Dispatch { number, step } => dispatch::step(world, caller, *number, step)?,
-        Command::Beat { dispatch, fence, .. } => dispatch::beat(world, *dispatch, *fence).map(|()| Vec::new())?,
+        Command::Heartbeat { dispatch, fence, .. } => {
+            dispatch::require_current_claim(world, *dispatch, *fence).map(|()| Vec::new())?
+        }
         Command::TakeLease(request) => lease::take(world, caller, request)?,
         Command::ReleaseLease { number, why, over } => lease::release(world, *number, why, over.as_ref())?,
         Command::BreachLease(breached) => {
@@ -195,7 +197,7 @@ impl World {
     }
 
     /// Remembers a sign of life, which is no event. One that took longer on its way than the next takes nothing back.
-    pub fn beat(&mut self, dispatch: u64, fence: u64, beat: Beat) {
+    pub fn record_heartbeat(&mut self, dispatch: u64, fence: u64, beat: Heartbeat) {
         let known = self.beats.get(&dispatch);
         let newer = known.is_some_and(|(of, known)| *of == fence && known.boot == beat.boot && known.at > beat.at);
         if !newer {

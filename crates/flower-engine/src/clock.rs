@@ -2,7 +2,7 @@
 
 use super::App;
 use flower_contract::error::Problem;
-use flower_core::{Beat, Moment};
+use flower_core::{BootTime, Heartbeat};
 use flower_store::ephemeral;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -32,14 +32,14 @@ impl BootClock {
         Ok(BootClock { boot, since })
     }
 
-    pub fn moment(&self) -> Moment {
-        Moment { boot: self.boot.clone(), now: uptime(), since: self.since }
+    pub fn moment(&self) -> BootTime {
+        BootTime { boot: self.boot.clone(), now: uptime(), since: self.since }
     }
 }
 
 impl App {
     /// When a lease will be over, in the time that people use.
-    pub(crate) fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
+    pub(crate) fn expires_at(&self, beat: &Heartbeat, seconds: u64) -> String {
         let left = self.clock.moment().left(beat, seconds).min(i64::MAX as u64);
         let span = jiff::SignedDuration::from_millis(i64::try_from(left).unwrap_or(i64::MAX));
         jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), super::stamp)

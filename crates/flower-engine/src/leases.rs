@@ -4,7 +4,7 @@ use super::App;
 use super::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::LeaseView;
-use flower_core::moment::in_words;
+use flower_core::boot_time::in_words;
 use flower_core::policy::Read;
 use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
 use flower_store::dispatches;

@@ -2,14 +2,14 @@
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use flower_core::Beat;
+use flower_core::Heartbeat;
 use serde::{Deserialize, Serialize};
 
 /// The newest sign of life of whoever holds a dispatch.
 #[derive(Serialize, Deserialize)]
 struct Heard {
     fence: u64,
-    beat: Beat,
+    beat: Heartbeat,
 }
 
 pub fn get(conn: &mut Conn, key: &str) -> Result<Option<String>, StoreError> {
@@ -41,13 +41,13 @@ pub fn tidy(conn: &mut Conn, before: &str) -> Result<(), StoreError> {
     conn.execute("DELETE FROM beside WHERE key LIKE 'made/%' AND value < $1", params![before]).map(drop)
 }
 
-pub fn beat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Beat)>, StoreError> {
+pub fn heartbeat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Heartbeat)>, StoreError> {
     let text = get(conn, &format!("beat/{dispatch}"))?;
     // One that cannot be read is one that was not heard.
     Ok(text.and_then(|text| serde_json::from_str::<Heard>(&text).ok()).map(|heard| (heard.fence, heard.beat)))
 }
 
-pub fn note_beat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Beat) -> Result<(), StoreError> {
+pub fn record_heartbeat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Heartbeat) -> Result<(), StoreError> {
     let text = serde_json::to_string(&Heard { fence, beat }).expect("plain data");
     put(conn, &format!("beat/{dispatch}"), &text)
 }

@@ -6,8 +6,8 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 use tokio::sync::watch;
 
-const MOST_EVENTS: usize = 4096;
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_EVENTS: usize = 4096;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// An event on its way to many readers; what a door makes of it is made once.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Live {
                 recorded,
                 rendered: OnceLock::new(),
             }));
-            while ring.events.len() > MOST_EVENTS || ring.bytes > MOST_BYTES {
+            while ring.events.len() > MAX_EVENTS || ring.bytes > MAX_BYTES {
                 let Some(oldest) = ring.events.pop_front() else { break };
                 ring.bytes -= oldest.recorded.body.len();
             }

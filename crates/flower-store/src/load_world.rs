@@ -130,7 +130,7 @@ pub fn load(
             loader.dispatch(*number)?;
             loader.run(*number, step)?;
         }
-        Command::Beat { dispatch, .. } => loader.dispatch(*dispatch)?,
+        Command::Heartbeat { dispatch, .. } => loader.dispatch(*dispatch)?,
         Command::TakeLease(request) => {
             loader.world.last_lease = dispatches::last_lease(loader.conn)?;
             loader.live_worktrees(&request.project)?;
@@ -401,7 +401,7 @@ impl Loader<'_> {
         };
         self.brief(dispatch.brief)?;
         self.world.dispatches.insert(number, dispatch);
-        self.world.beats.extend(ephemeral::beat(self.conn, number)?.map(|heard| (number, heard)));
+        self.world.beats.extend(ephemeral::heartbeat(self.conn, number)?.map(|heard| (number, heard)));
         Ok(())
     }
 

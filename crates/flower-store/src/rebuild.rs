@@ -9,7 +9,7 @@ use flower_core::chain;
 use std::collections::BTreeMap;
 
 const PAGE: u64 = 1_000;
-const MOST_HELD: usize = 10_000;
+const MAX_HELD: usize = 10_000;
 
 /// What a rebuild found: the tables whose rows were not what the log says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, Sto
             projector.apply(conn, event, &mut index)?;
         }
         index.flush(conn)?;
-        if projector.held() > MOST_HELD {
+        if projector.held() > MAX_HELD {
             projector.flush(conn)?;
             projector = Projector::default();
         }

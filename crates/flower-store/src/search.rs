@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 const RANKED: u64 = 150;
 /// Characters of a text that its rank depends on.
 const WEIGHED: u64 = 8_192;
-const MOST_WORDS: usize = 12;
-const MOST_CANDIDATES: usize = 8;
+const MAX_WORDS: usize = 12;
+const MAX_CANDIDATES: usize = 8;
 /// A hit that needed a correction counts less than one as typed.
 const FORGIVEN: f64 = 0.5;
 
@@ -38,7 +38,7 @@ type Keep<'a> = dyn FnMut(&mut Conn, &Hit) -> Result<bool, StoreError> + 'a;
 
 /// The best `limit` of the texts that `keep` lets through.
 pub fn search_where(conn: &mut Conn, typed: &str, limit: u64, keep: &mut Keep<'_>) -> Result<Vec<Hit>, StoreError> {
-    let words: Vec<String> = words(typed).take(MOST_WORDS).collect();
+    let words: Vec<String> = words(typed).take(MAX_WORDS).collect();
     if words.is_empty() || words.iter().any(|word| word.len() > LONGEST_WORD) {
         return Ok(Vec::new());
     }
@@ -193,7 +193,7 @@ fn corrections(conn: &mut Conn, word: &str) -> Result<Vec<String>, StoreError> {
         if known != word && strsim::osa_distance(&known, word) == 1 {
             candidates.push(known);
         }
-        if candidates.len() == MOST_CANDIDATES {
+        if candidates.len() == MAX_CANDIDATES {
             break;
         }
     }

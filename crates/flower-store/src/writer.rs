@@ -305,10 +305,10 @@ fn execute(
     let WriterCache { tail, versions, projector } = cache;
     let mut world = load_world::load(conn, projector, caller, command)?;
     let drafts = decide(&world, caller, command)?;
-    if let Command::Beat { dispatch, fence, moment } = command {
-        world.beat(*dispatch, *fence, moment.beat());
+    if let Command::Heartbeat { dispatch, fence, moment } = command {
+        world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
         let (fence, beat) = world.beats[dispatch].clone();
-        ephemeral::note_beat(conn, *dispatch, fence, beat)?;
+        ephemeral::record_heartbeat(conn, *dispatch, fence, beat)?;
     }
     let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {

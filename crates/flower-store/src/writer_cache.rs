@@ -7,7 +7,7 @@ use super::projection::Projector;
 use std::collections::HashMap;
 
 /// Briefs, and streams, that are remembered; a few megabytes.
-const MOST_HELD: usize = 4_096;
+const MAX_HELD: usize = 4_096;
 
 #[derive(Default)]
 pub struct WriterCache {
@@ -23,7 +23,7 @@ impl WriterCache {
     /// that was known holds any more.
     pub fn refresh(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
         let tail = Tail::read(conn)?;
-        if tail != self.tail || self.projector.held().max(self.versions.len()) > MOST_HELD {
+        if tail != self.tail || self.projector.held().max(self.versions.len()) > MAX_HELD {
             *self = WriterCache { tail, ..WriterCache::default() };
         }
         Ok(())

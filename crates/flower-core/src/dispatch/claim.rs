@@ -2,12 +2,12 @@
 
 use super::{Dispatch, State, draft, expire, release};
 use crate::actor::{ActorType, Caller, Role};
+use crate::boot_time::{BootTime, in_words};
 use crate::brief::Brief;
 use crate::brief::link::once;
 use crate::brief::status::follow;
 use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
 use crate::link::LinkKind;
-use crate::moment::{Moment, in_words};
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -18,11 +18,11 @@ pub(super) struct Wish<'a> {
     pub(super) holder: Option<&'a str>,
     pub(super) packet: Option<&'a str>,
     pub(super) seconds: u64,
-    pub(super) moment: &'a Moment,
+    pub(super) moment: &'a BootTime,
 }
 
 /// A day: whoever needs longer is heard of in between.
-const MOST_SECONDS: u64 = 86_400;
+const MAX_SECONDS: u64 = 86_400;
 
 pub(super) fn decide(
     world: &World,
@@ -31,8 +31,8 @@ pub(super) fn decide(
     wish: &Wish<'_>,
 ) -> Result<Vec<Draft>, Refusal> {
     let number = dispatch.number;
-    if !(1..=MOST_SECONDS).contains(&wish.seconds) {
-        return Err(Refusal::BadLease { seconds: wish.seconds, most: MOST_SECONDS });
+    if !(1..=MAX_SECONDS).contains(&wish.seconds) {
+        return Err(Refusal::BadLease { seconds: wish.seconds, most: MAX_SECONDS });
     }
     let own = caller.token.as_deref();
     let mut drafts = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn decide(
             drafts.extend(expire(world, dispatch, claim, None));
         }
         (Some(claim), _) => {
-            let left = wish.moment.left(&world.heard(dispatch, claim), claim.seconds);
+            let left = wish.moment.left(&world.last_heartbeat(dispatch, claim), claim.seconds);
             return Err(Refusal::Claimed { number, holder: claim.holder.clone(), left: in_words(left) });
         }
         (None, State::Requested) => {}

@@ -51,7 +51,7 @@ pub(super) fn decide(
             summary,
             not_done,
             tip: back.tip.clone(),
-            commits: back.commits.iter().take(super::MOST_COMMITS).cloned().collect(),
+            commits: back.commits.iter().take(super::MAX_COMMITS).cloned().collect(),
         };
         drafts.push(draft(dispatch, handed));
         let others = |other: &&Dispatch| other.brief == brief.number && other.number != number && other.claim.is_some();

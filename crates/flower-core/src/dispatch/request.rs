@@ -22,14 +22,14 @@ pub struct Request {
     pub evidence: Option<String>,
 }
 
-const MOST_AGENTS: u64 = 16;
+const MAX_AGENTS: u64 = 16;
 const EVIDENCE_BYTES: usize = 16 * 1024;
 const NAME_CHARS: usize = 28;
 
 pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
     let brief = world.brief(request.brief)?;
     let kind = request.kind.unwrap_or_else(|| brief.natural_dispatch());
-    if request.agents > MOST_AGENTS {
+    if request.agents > MAX_AGENTS {
         let (count, most) = (usize::try_from(request.agents).unwrap_or(usize::MAX), 16);
         return Err(Refusal::TooMany { what: "agents", count, most });
     }

@@ -144,7 +144,7 @@ impl Page<'_> {
 /// The longest words about a cut inside a text.
 const CUT_HERE: usize = 64;
 /// Less of a text says nothing.
-const LEAST: usize = 24;
+const MIN_EXCERPT: usize = 24;
 
 /// A text below its label, of about `most` bytes, and how many of its bytes are left out.
 pub(super) fn quoted(label: &str, text: &str, most: usize) -> Option<(String, usize)> {
@@ -158,7 +158,7 @@ pub(super) fn quoted(label: &str, text: &str, most: usize) -> Option<(String, us
             return Some((format!("{label}:\n{body}\n"), 0));
         }
     }
-    let (body, taken) = block(text, place.checked_sub(CUT_HERE).filter(|place| *place >= LEAST)?);
+    let (body, taken) = block(text, place.checked_sub(CUT_HERE).filter(|place| *place >= MIN_EXCERPT)?);
     let shown = format!("({} of {} bytes; the rest is left out)", grouped(taken), grouped(text.len()));
     (taken > 0).then(|| (format!("{label}:\n{body}\n{shown}\n\n"), text.len() - taken))
 }

@@ -57,7 +57,7 @@ pub(super) fn origin(origin: &Origin) -> String {
 /// between two lines, or inside one where that would waste more than half of the place.
 pub fn block(text: &str, most: usize) -> (String, usize) {
     // No quotation is shorter than its text, so what comes later is not even looked at.
-    let mut end = text.len().min(most.saturating_add(MOST_CHAR_BYTES));
+    let mut end = text.len().min(most.saturating_add(MAX_CHAR_BYTES));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -93,7 +93,7 @@ pub fn block(text: &str, most: usize) -> (String, usize) {
     (quoted, taken)
 }
 
-const MOST_CHAR_BYTES: usize = 4;
+const MAX_CHAR_BYTES: usize = 4;
 
 fn push(shown: &mut String, c: char) {
     if text::is_hidden(c) { shown.push_str(&text::escape(c)) } else { shown.push(c) }

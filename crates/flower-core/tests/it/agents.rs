@@ -4,7 +4,7 @@
 use flower_core::agent::{Author, Ending, Request, Step};
 use flower_core::dispatch::{self, DispatchState};
 use flower_core::{
-    Actor, ActorType, Agent, Caller, Command, Door, Event, Moment, Refusal, RefusalKind, Role, World, decide, lease,
+    Actor, ActorType, Agent, BootTime, Caller, Command, Door, Event, Refusal, RefusalKind, Role, World, decide, lease,
     main_branch, permission, worktree,
 };
 
@@ -108,8 +108,8 @@ fn restart(number: u64) -> Command {
     step(number, Step::Restart { why: "code 1".into() })
 }
 
-fn moment() -> Moment {
-    Moment { boot: "m:1".into(), now: 1_000, since: 0 }
+fn moment() -> BootTime {
+    BootTime { boot: "m:1".into(), now: 1_000, since: 0 }
 }
 
 fn claim(number: u64, holder: &str) -> Command {

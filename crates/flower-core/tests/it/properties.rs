@@ -28,8 +28,8 @@ proptest! {
             prop_assert_eq!(&answer, &decide(&world, caller, command), "the same question has one answer");
             match answer {
                 Ok(drafts) => {
-                    if let Command::Beat { dispatch, fence, moment } = command {
-                        world.beat(*dispatch, *fence, moment.beat());
+                    if let Command::Heartbeat { dispatch, fence, moment } = command {
+                        world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
                     }
                     for draft in drafts {
                         check_stored_form(&draft);

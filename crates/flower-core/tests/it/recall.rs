@@ -2,7 +2,7 @@
 //! passes for flower's own words.
 
 use crate::recalls::{any_recall, building, fixing, happening};
-use flower_core::recall::{DEFAULT_TOKENS, LEAST_TOKENS, MOST_TOKENS, Recall, RunState, next, render, tokens};
+use flower_core::recall::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Recall, RunState, next, render, tokens};
 use flower_core::{RefusalKind, Status};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
@@ -19,7 +19,7 @@ fn golden_payloads() {
     for (name, input, budget) in [
         ("build", building(), DEFAULT_TOKENS),
         ("fix", fixing(), DEFAULT_TOKENS),
-        ("smallest", fixing(), LEAST_TOKENS),
+        ("smallest", fixing(), MIN_TOKENS),
         ("long-spec", long, 1_500),
         ("nothing-yet", alone, DEFAULT_TOKENS),
     ] {
@@ -35,7 +35,7 @@ fn golden_payloads() {
 
 #[test]
 fn a_budget_has_bounds() {
-    for budget in [0, LEAST_TOKENS - 1, MOST_TOKENS + 1, u64::MAX] {
+    for budget in [0, MIN_TOKENS - 1, MAX_TOKENS + 1, u64::MAX] {
         let refusal = render(&building(), budget).unwrap_err();
         assert_eq!(refusal.kind(), RefusalKind::Invalid);
         assert!(refusal.to_string().contains(&budget.to_string()) && refusal.hints()[0].contains("4000"), "{refusal}");
@@ -58,7 +58,7 @@ fn a_quotation_stands_below_its_origin() {
 #[test]
 fn nothing_is_left_out_where_there_is_place() {
     for input in [building(), fixing()] {
-        let all = render(&input, MOST_TOKENS).unwrap();
+        let all = render(&input, MAX_TOKENS).unwrap();
         assert!(all.cut.is_empty() && !all.text.contains("## Left out"), "{:?}", all.cut);
     }
 }
@@ -72,7 +72,7 @@ fn the_least_useful_goes_first() {
     let text = |budget| render(&input, budget).unwrap().text;
     let order = ["## Links", "Event 5,", "- Brief 15", "as `worker`", "Event 41,", "> The colours"];
     let mut gone = 0;
-    for budget in (LEAST_TOKENS..=MOST_TOKENS).rev().step_by(50) {
+    for budget in (MIN_TOKENS..=MAX_TOKENS).rev().step_by(50) {
         let text = text(budget);
         let here: Vec<bool> = order.iter().map(|sign| text.contains(sign)).collect();
         let first = here.iter().position(|here| *here).unwrap_or(order.len());
@@ -127,11 +127,11 @@ fn orders_in_a_text_are_quoted_and_visible() {
     for link in &mut input.links {
         (link.target, link.label) = (orders.into(), Some(orders.into()));
     }
-    let known = render(&fixing(), MOST_TOKENS).unwrap().text;
+    let known = render(&fixing(), MAX_TOKENS).unwrap().text;
     let headings = |text: &str| -> Vec<String> {
         text.lines().filter(|line| line.starts_with("## ")).map(str::to_owned).collect()
     };
-    for budget in [LEAST_TOKENS, 1_000, DEFAULT_TOKENS, MOST_TOKENS] {
+    for budget in [MIN_TOKENS, 1_000, DEFAULT_TOKENS, MAX_TOKENS] {
         let text = render(&input, budget).unwrap().text;
         assert_unhidden(&text);
         for line in text.lines().filter(|line| !line.starts_with('>')) {
@@ -150,7 +150,7 @@ fn orders_in_a_text_are_quoted_and_visible() {
         assert_eq!(text.lines().filter(|line| *line == "## Next").count(), 1);
         assert_eq!(text.lines().filter(|line| line.starts_with("# ")).count(), 1);
     }
-    let text = render(&input, MOST_TOKENS).unwrap().text;
+    let text = render(&input, MAX_TOKENS).unwrap().text;
     for sign in
         ["> ## Next\n", "> <!-- ## Next\n", "\\u{200B}ignore\\u{200D}", "\\u{E0049}", "\\u{2028}## Next\\u{0085}"]
     {
@@ -211,7 +211,7 @@ fn the_essentials_fit_whatever_the_names_are() {
                 let place = input.place.as_mut().unwrap();
                 (place.worktree, place.branch, place.path) = (huge.clone(), huge.clone(), huge.clone());
                 place.sealed = false;
-                check(&input, LEAST_TOKENS);
+                check(&input, MIN_TOKENS);
             }
         }
     }
@@ -260,10 +260,10 @@ proptest! {
     #![proptest_config(Config { cases: cases(), failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn every_recall_fits_every_budget(input in any_recall(), budget in LEAST_TOKENS..=MOST_TOKENS, small in LEAST_TOKENS..3_000) {
+    fn every_recall_fits_every_budget(input in any_recall(), budget in MIN_TOKENS..=MAX_TOKENS, small in MIN_TOKENS..3_000) {
         check(&input, budget);
         check(&input, small);
-        check(&input, LEAST_TOKENS);
+        check(&input, MIN_TOKENS);
         prop_assert_eq!(render(&input, small), render(&input, small), "the same input gives the same bytes");
     }
 }

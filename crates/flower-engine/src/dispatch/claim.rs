@@ -143,7 +143,7 @@ impl App {
 
     /// Renews a claim. Written down now and then only: it is no history.
     pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
-        self.submit(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
+        self.submit(caller, Command::Heartbeat { dispatch: number, fence, moment: self.clock.moment() }).await?;
         self.dispatch_view(number).await
     }
 
@@ -161,7 +161,7 @@ impl App {
         let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
         let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
         self.dispatching.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
-        let beat = Command::Beat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
+        let beat = Command::Heartbeat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
         if let Err(problem) = self.submit(&Caller::system(), beat).await {
             tracing::debug!("dispatch {}: {}", run.dispatch, problem.message);
         }

@@ -3,7 +3,7 @@
 use crate::App;
 use crate::worktrees::place::Place;
 use flower_contract::error::Problem;
-use flower_core::dispatch::{MOST_COMMITS, Step};
+use flower_core::dispatch::{MAX_COMMITS, Step};
 use flower_core::event::LeaseBreached;
 use flower_core::{Caller, Command, Lease, Pattern};
 use flower_git::repository::Repository;
@@ -111,7 +111,7 @@ pub(super) async fn commits(
     without: &[&CommitId],
     to: &CommitId,
 ) -> Result<Vec<(String, String)>, Problem> {
-    let log = Log::of(to, MOST_COMMITS as u64).no_merges();
+    let log = Log::of(to, MAX_COMMITS as u64).no_merges();
     let log = without.iter().fold(log, |log, commit| log.without(*commit));
     let newest_first = Repo::main(repository).log(&log).await?;
     Ok(newest_first.into_iter().rev().map(|commit| (commit.commit.into(), commit.subject)).collect())
@@ -124,7 +124,7 @@ async fn touched(
     new: &CommitId,
 ) -> Result<Vec<(String, Vec<String>)>, Problem> {
     let Some(old) = old else { return Ok(Vec::new()) };
-    let commits = Repo::main(repository).changed_paths(old, new, MOST_COMMITS as u64).await?;
+    let commits = Repo::main(repository).changed_paths(old, new, MAX_COMMITS as u64).await?;
     let each = commits.into_iter().map(|(commit, paths)| {
         let paths = paths.iter().take(MOST_PATHS).map(|path| path.to_string_lossy().into_owned());
         (String::from(commit), paths.collect())

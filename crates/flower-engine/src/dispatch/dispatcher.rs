@@ -90,7 +90,7 @@ impl App {
                 let Some(claim) = dispatch.claim.as_ref().filter(|claim| at.is_over(&claim.beat, claim.seconds)) else {
                     continue;
                 };
-                let heard = ephemeral::beat(conn, dispatch.number)?.filter(|(fence, _)| *fence == claim.fence);
+                let heard = ephemeral::heartbeat(conn, dispatch.number)?.filter(|(fence, _)| *fence == claim.fence);
                 if heard.is_none_or(|(_, beat)| at.is_over(&beat, claim.seconds)) {
                     over.push(dispatch.number);
                 }

@@ -18,7 +18,7 @@ use flower_contract::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::dispatch::{self, State, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
-use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
+use flower_core::{Caller, Command, Dispatch, Heartbeat, Main, Refusal};
 use flower_store::{dispatches, ephemeral, landings};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -75,7 +75,7 @@ impl Drop for Marked<'_> {
 
 /// What a dispatch is shown with.
 struct Around {
-    heard: Option<(u64, Beat)>,
+    heard: Option<(u64, Heartbeat)>,
     title: String,
     main: Option<Main>,
 }
@@ -156,7 +156,7 @@ impl App {
         let around = self.store.read(move |conn| {
             let main = project.map(|project| landings::main(conn, &project)).transpose()?.flatten();
             let title = flower_store::briefs::state(conn, brief)?.map(|brief| brief.title).unwrap_or_default();
-            Ok(Around { heard: ephemeral::beat(conn, number)?, title, main })
+            Ok(Around { heard: ephemeral::heartbeat(conn, number)?, title, main })
         });
         let around = around.await?;
         let waits = match dispatch.is_open() {

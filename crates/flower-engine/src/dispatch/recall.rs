@@ -8,7 +8,7 @@ use flower_core::recall::{
     self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, Somebody,
     Spec, Written,
 };
-use flower_core::{Actor, Brief, Dispatch, Moment, Recorded, worktree};
+use flower_core::{Actor, BootTime, Brief, Dispatch, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 
@@ -40,7 +40,7 @@ impl App {
     }
 }
 
-fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &Moment) -> Result<Recall, StoreError> {
+fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &BootTime) -> Result<Recall, StoreError> {
     let brief = require(conn, number)?;
     let known = dispatches::of_brief(conn, number)?;
     let run = match dispatch {
@@ -173,7 +173,7 @@ fn people(brief: &Brief) -> Vec<Somebody> {
         .collect()
 }
 
-fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &Moment) -> Result<Vec<Held>, StoreError> {
+fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<Vec<Held>, StoreError> {
     let Some((project, worktree)) = run.and_then(|run| run.project.as_deref().zip(run.worktree.as_deref())) else {
         return Ok(Vec::new());
     };

@@ -8,7 +8,7 @@ use crate::App;
 use crate::main_branch::served;
 use crate::settings::{Approve, Settings};
 use crate::worktrees::facts::{Facts, SettingsProblem};
-use crate::worktrees::limits::MOST_FILES;
+use crate::worktrees::limits::MAX_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
 use flower_core::landing::{Source, reverted_before};
@@ -74,8 +74,8 @@ impl App {
             opinion
                 .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
         }
-        if merged.changes.len() as u64 > MOST_FILES {
-            opinion.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
+        if merged.changes.len() as u64 > MAX_FILES {
+            opinion.refuse(format!("it changes {} files; {MAX_FILES} are allowed", merged.changes.len()), None);
             return Ok(opinion);
         }
         if merged.changes.len() > MANY_FILES {

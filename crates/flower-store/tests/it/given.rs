@@ -7,7 +7,7 @@ use flower_core::landing::{self, Priority, Source};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, dispatch,
     lease, main_branch, permission, review,
 };
 
@@ -146,11 +146,13 @@ pub fn a_life(ledger: &Ledger) {
         request.run = run;
     }
     ledger.done(packet);
-    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let moment = BootTime { boot: "m:a".into(), now: 5_000, since: 0 };
     let claim = dispatch::Step::Claim { holder: None, packet: None, seconds: 60, moment: moment.clone() };
     let agent = Caller { token: Some("packet".into()), run, ..worker(2) };
     ledger.submit(&agent, &Command::Dispatch { number: 1, step: claim }).expect("a packet claims");
-    ledger.submit(&agent, &Command::Beat { dispatch: 1, fence: 1, moment: moment.clone() }).expect("a sign of life");
+    ledger
+        .submit(&agent, &Command::Heartbeat { dispatch: 1, fence: 1, moment: moment.clone() })
+        .expect("a sign of life");
     let patterns = vec!["src/".to_owned()];
     let (project, worktree) = ("web".to_owned(), "fix".to_owned());
     let lease = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment };

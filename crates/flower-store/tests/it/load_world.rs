@@ -6,7 +6,7 @@ use crate::databases::{self, Database};
 use crate::given::{a_life, start_agent};
 use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
-use flower_core::{Brief, Caller, Command, Moment, Recorded, World, decide, lease};
+use flower_core::{BootTime, Brief, Caller, Command, Recorded, World, decide, lease};
 use flower_store::briefs::{self, Filter};
 use flower_store::{StoreError, agents, dispatches, tables, worktrees};
 use proptest::prelude::*;
@@ -33,7 +33,7 @@ on_both!(what_an_agent_has_reserved_is_found_wherever_it_is, |db: Database| {
     }
     ledger.done(start);
     let (project, worktree, holder) = ("web".to_owned(), "fix".to_owned(), Some("ada".to_owned()));
-    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let moment = BootTime { boot: "m:a".into(), now: 5_000, since: 0 };
     let patterns = vec!["docs/".to_owned()];
     ledger.done(Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds: 60, moment }));
     let (how, why, output) = (Ending::Stopped, "enough".to_owned(), None);
@@ -64,8 +64,8 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
                 let recorded: Vec<_> = events.iter().map(recorded).collect();
                 let drafts: Vec<_> = drafts.into_iter().map(|d| (d.stream.to_string(), d.brief, d.event)).collect();
                 prop_assert_eq!(recorded, drafts, "{:?}", command);
-                if let Command::Beat { dispatch, fence, moment } = command {
-                    world.beat(*dispatch, *fence, moment.beat());
+                if let Command::Heartbeat { dispatch, fence, moment } = command {
+                    world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
                 }
                 for event in &events {
                     world.apply(event).unwrap();

@@ -2,7 +2,7 @@
 
 use super::{line, markdown, maybe, moment, number, operator, project};
 use flower_core::agent::{Author, Ending, Request, Step};
-use flower_core::{Caller, Command, Moment, Role, dispatch, lease, permission};
+use flower_core::{BootTime, Caller, Command, Role, dispatch, lease, permission};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -40,7 +40,7 @@ pub fn crew_of_two() -> impl Iterator<Item = (Caller, Command)> {
         let (project, worktree, member, most) = ("web".to_owned(), "fix".to_owned(), 0, 9);
         Command::StartAgent(Request { name, profile, role, standing, project, worktree, dispatch, member, most })
     };
-    let moment = Moment { boot: "m:a".to_owned(), now: 0, since: 0 };
+    let moment = BootTime { boot: "m:a".to_owned(), now: 0, since: 0 };
     let begun = [start("agent-1", Some(1), false), start("agent-2", None, true), claim(1, "agent-1", moment)];
     begun.into_iter().map(|command| (operator(), command))
 }
@@ -58,7 +58,7 @@ pub fn claims() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn claim(number: u64, name: &str, moment: Moment) -> Command {
+fn claim(number: u64, name: &str, moment: BootTime) -> Command {
     let step = dispatch::Step::Claim { holder: Some(name.to_owned()), packet: None, seconds: 60, moment };
     Command::Dispatch { number, step }
 }

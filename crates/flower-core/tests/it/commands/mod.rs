@@ -12,7 +12,7 @@ use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, dispatch,
     lease, review, token,
 };
 use proptest::prelude::*;
@@ -202,7 +202,7 @@ fn dispatches() -> impl Strategy<Value = Command> {
         3 => busy().prop_map(|brief| Command::AutoDispatch { brief }),
         24 => (near(), dispatch_step()).prop_map(|(number, step)| Command::Dispatch { number, step }),
         4 => (near(), 0..4u64, moment())
-            .prop_map(|(dispatch, fence, moment)| Command::Beat { dispatch, fence, moment }),
+            .prop_map(|(dispatch, fence, moment)| Command::Heartbeat { dispatch, fence, moment }),
         8 => (near(), any::<bool>()).prop_map(|(dispatch, member)| {
             let (id, agent, sha256) = (String::new(), "agent-9".to_owned(), String::new());
             let (role, worktree) = (Role::Worker, Some("fix".to_owned()));
@@ -302,10 +302,10 @@ fn take_lease() -> impl Strategy<Value = Command> {
 }
 
 /// Time goes in leaps, and now and then the machine starts anew.
-fn moment() -> impl Strategy<Value = Moment> {
+fn moment() -> impl Strategy<Value = BootTime> {
     (0..20u64, prop::bool::weighted(0.1)).prop_map(|(leap, restarted)| {
         let (boot, since) = if restarted { ("m:b", 1_000) } else { ("m:a", 0) };
-        Moment { boot: boot.to_owned(), now: leap * 7_000, since }
+        BootTime { boot: boot.to_owned(), now: leap * 7_000, since }
     })
 }
 

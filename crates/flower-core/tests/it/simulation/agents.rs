@@ -41,7 +41,7 @@ pub struct Letter {
 #[derive(Clone, Debug)]
 enum Wish {
     Claim { dispatch: u64, packet: Option<String>, seconds: u64 },
-    Beat { dispatch: u64, fence: u64 },
+    Heartbeat { dispatch: u64, fence: u64 },
     HandBack { dispatch: u64, fence: u64, failed: bool },
     Lease { worktree: String, patterns: Vec<String>, seconds: u64 },
     Release { number: u64 },
@@ -118,7 +118,7 @@ impl Sim {
         let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
         let caller = self.agents[at].caller.clone().expect("whoever works has a token");
         match self.chance.below(100) {
-            0..38 => self.sends(at, &Wish::Beat { dispatch, fence }),
+            0..38 => self.sends(at, &Wish::Heartbeat { dispatch, fence }),
             38..56 => {
                 let (Some(worktree), Some(one)) = (caller.worktree, self.chance.pick(PATTERNS)) else { return };
                 let other = self.chance.pick(PATTERNS).filter(|_| self.chance.percent(40));
@@ -157,7 +157,7 @@ impl Sim {
         let used = Some(format!("t{}", 1 + self.chance.below(self.tokens)));
         let used = used.filter(|id| self.watch.is_used(id));
         let wish = match self.chance.below(4) {
-            0 => Wish::Beat { dispatch, fence },
+            0 => Wish::Heartbeat { dispatch, fence },
             1 | 2 => Wish::HandBack { dispatch, fence, failed: self.chance.percent(50) },
             _ => Wish::Claim { dispatch: other, packet: used, seconds: 600 },
         };
@@ -171,7 +171,7 @@ impl Sim {
         let newest = self.world.dispatches.get(&dispatch).map_or(fence, |dispatch| dispatch.fence);
         let fence = if self.chance.percent(25) { newest } else { fence };
         let wish = match self.chance.below(4) {
-            0 => Wish::Beat { dispatch, fence },
+            0 => Wish::Heartbeat { dispatch, fence },
             1 => Wish::Claim { dispatch, packet: None, seconds: 60 },
             _ => Wish::HandBack { dispatch, fence, failed: false },
         };
@@ -233,7 +233,7 @@ impl Sim {
             Wish::Claim { dispatch: number, packet, seconds } => {
                 Command::Dispatch { number, step: Step::Claim { holder: None, packet, seconds, moment } }
             }
-            Wish::Beat { dispatch, fence } => Command::Beat { dispatch, fence, moment },
+            Wish::Heartbeat { dispatch, fence } => Command::Heartbeat { dispatch, fence, moment },
             Wish::HandBack { dispatch: number, fence, failed } => {
                 let (summary, not_done, tip, commits) = (format!("step {}", self.step), None, None, Vec::new());
                 let back = HandBack { fence, summary, not_done, failed, tip, commits };

@@ -1,6 +1,6 @@
 //! The simulated machine's clock: it counts up while the machine runs, and starts again with the machine.
 
-use flower_core::{Beat, Moment};
+use flower_core::{BootTime, Heartbeat};
 
 pub struct Clock {
     boots: u64,
@@ -32,13 +32,13 @@ impl Clock {
     }
 
     /// What the daemon reads.
-    pub fn moment(&self) -> Moment {
-        Moment { boot: self.boot(), now: self.now, since: self.since.unwrap_or(self.now) }
+    pub fn moment(&self) -> BootTime {
+        BootTime { boot: self.boot(), now: self.now, since: self.since.unwrap_or(self.now) }
     }
 
     /// Whether a lease is over, reckoned in another way than the rules do: by how long its holder has been silent while it
     /// could have been heard.
-    pub fn is_over(&self, heard: &Beat, seconds: u64) -> bool {
+    pub fn is_over(&self, heard: &Heartbeat, seconds: u64) -> bool {
         let silent = if heard.boot == self.boot() {
             self.now.saturating_sub(heard.at)
         } else {
@@ -48,8 +48,8 @@ impl Clock {
     }
 
     /// The later of two signs of life; boots are counted in their names.
-    pub fn later(one: Beat, other: Beat) -> Beat {
-        let order = |beat: &Beat| {
+    pub fn later(one: Heartbeat, other: Heartbeat) -> Heartbeat {
+        let order = |beat: &Heartbeat| {
             let boot = beat.boot.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
             (boot, beat.at)
         };

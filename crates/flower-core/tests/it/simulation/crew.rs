@@ -7,7 +7,7 @@ use flower_core::dispatch::{self, HandBack};
 use flower_core::{Actor, ActorType, Binding, Caller, Command, Door, Role, chain, token};
 
 /// Processes of one agent that may end unexpectedly before it is given up.
-const MOST_RESTARTS: u64 = 3;
+const MAX_RESTARTS: u64 = 3;
 /// Longer than a run: whatever ends such a claim, it is not the time.
 const LEASE: u64 = 80_000;
 
@@ -64,7 +64,7 @@ impl Sim {
         } else if !runs && blameless {
             self.count("agent brought back");
             self.begins(number);
-        } else if !runs && agent.restarts >= MOST_RESTARTS {
+        } else if !runs && agent.restarts >= MAX_RESTARTS {
             self.count("agent given up");
             self.stops(&Caller::system(), number, Ending::Failed);
         } else if !runs {
@@ -116,7 +116,7 @@ impl Sim {
         let caller = self.crew[&number].caller.clone().expect("it has a token");
         let agent_step = |step| Command::Agent { number, step };
         let _ = match self.chance.below(100) {
-            0..40 => self.submit(&caller, &Command::Beat { dispatch, fence, moment: self.clock.moment() }),
+            0..40 => self.submit(&caller, &Command::Heartbeat { dispatch, fence, moment: self.clock.moment() }),
             40..48 => {
                 let (summary, not_done, tip, commits) = (format!("step {}", self.step), None, None, Vec::new());
                 let back = HandBack { fence, summary, not_done, failed: self.chance.percent(20), tip, commits };

@@ -70,7 +70,8 @@ impl Sim {
         let mut plan = Vec::new();
         for dispatch in world.dispatches.values() {
             let careless = self.fault == Fault::ExpiresAtOnce;
-            let over = |claim: &Claim| careless || moment.is_over(&world.heard(dispatch, claim), claim.seconds);
+            let over =
+                |claim: &Claim| careless || moment.is_over(&world.last_heartbeat(dispatch, claim), claim.seconds);
             if dispatch.claim.as_ref().is_some_and(over) {
                 plan.push(Intention::Expire(dispatch.number));
             }

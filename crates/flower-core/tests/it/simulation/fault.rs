@@ -1,7 +1,7 @@
 //! Rules that are broken on purpose, to see that the watch notices.
 
 use flower_core::dispatch::{State, Step};
-use flower_core::{Beat, Caller, Command, Draft, Event, World};
+use flower_core::{Caller, Command, Draft, Event, Heartbeat, World};
 
 /// More than any lease lasts.
 const LONG: u64 = 2 * 86_400_000;
@@ -71,7 +71,7 @@ impl Fault {
                     caller = Caller::system();
                 }
             }
-            (Fault::TrustsFences, Command::Beat { .. } | Command::Dispatch { step: Step::HandBack(_), .. }) => {
+            (Fault::TrustsFences, Command::Heartbeat { .. } | Command::Dispatch { step: Step::HandBack(_), .. }) => {
                 caller = Caller::system();
             }
             (Fault::NeverExpires, Command::Dispatch { step: Step::Expire { moment }, .. }) => moment.now = 0,
@@ -92,11 +92,11 @@ impl Fault {
     }
 
     /// What is kept of a sign of life.
-    pub fn beat(self, world: &mut World, dispatch: u64, fence: u64, beat: Beat) {
+    pub fn beat(self, world: &mut World, dispatch: u64, fence: u64, beat: Heartbeat) {
         match self {
             Fault::LosesBeats => {}
             Fault::TurnsBeatsBack => drop(world.beats.insert(dispatch, (fence, beat))),
-            _ => world.beat(dispatch, fence, beat),
+            _ => world.record_heartbeat(dispatch, fence, beat),
         }
     }
 

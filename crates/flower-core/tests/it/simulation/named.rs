@@ -2,8 +2,8 @@
 
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Dispatch, Door, Event, Moment, Refusal, Role, Status, World,
-    decide, dispatch, token,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Dispatch, Door, Event, Refusal, Role, Status,
+    World, decide, dispatch, token,
 };
 
 const LEASE: u64 = 60;
@@ -31,8 +31,8 @@ impl Stage {
 
     fn tell(&mut self, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
         let drafts = decide(&self.world, caller, command)?;
-        if let Command::Beat { dispatch, fence, moment } = command {
-            self.world.beat(*dispatch, *fence, moment.beat());
+        if let Command::Heartbeat { dispatch, fence, moment } = command {
+            self.world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
         }
         for draft in &drafts {
             self.world.apply_event(&draft.event, draft.brief, self.wall, &caller.actor.name);
@@ -51,17 +51,17 @@ impl Stage {
         Caller { brief, token: Some(id), run, ..Caller::unbound(actor, role, Door::Mcp) }
     }
 
-    fn claim(&mut self, caller: &Caller, moment: Moment) -> Result<Vec<Event>, Refusal> {
+    fn claim(&mut self, caller: &Caller, moment: BootTime) -> Result<Vec<Event>, Refusal> {
         let step = Step::Claim { holder: None, packet: None, seconds: LEASE, moment };
         self.tell(caller, &Command::Dispatch { number: 1, step })
     }
 
-    fn beat(&mut self, caller: &Caller, fence: u64, moment: Moment) -> Result<Vec<Event>, Refusal> {
-        self.tell(caller, &Command::Beat { dispatch: 1, fence, moment })
+    fn beat(&mut self, caller: &Caller, fence: u64, moment: BootTime) -> Result<Vec<Event>, Refusal> {
+        self.tell(caller, &Command::Heartbeat { dispatch: 1, fence, moment })
     }
 
     /// Whether a claim ended.
-    fn expire(&mut self, moment: Moment) -> bool {
+    fn expire(&mut self, moment: BootTime) -> bool {
         let step = Step::Expire { moment };
         let events = self.tell(&Caller::system(), &Command::Dispatch { number: 1, step }).expect("it is there");
         events.iter().any(|event| matches!(event, Event::DispatchExpired(_)))
@@ -78,8 +78,8 @@ impl Stage {
     }
 }
 
-fn moment(boot: &str, now: u64, since: u64) -> Moment {
-    Moment { boot: boot.to_owned(), now, since }
+fn moment(boot: &str, now: u64, since: u64) -> BootTime {
+    BootTime { boot: boot.to_owned(), now, since }
 }
 
 fn is_late(event: &Event, of: u64) -> bool {

@@ -129,7 +129,7 @@ impl Sim {
             let (not_done, tip, commits) = (None, None, Vec::new());
             Step::HandBack(dispatch::HandBack { fence, summary, not_done, failed, tip, commits })
         } else if is_mine {
-            self.asks(&Command::Beat { dispatch: number, fence, moment });
+            self.asks(&Command::Heartbeat { dispatch: number, fence, moment });
             return;
         } else {
             Step::Claim { holder: Some("by-hand".into()), packet: None, seconds: 120, moment }

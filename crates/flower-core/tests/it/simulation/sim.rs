@@ -196,8 +196,8 @@ impl Sim {
         self.note(format_args!("{} {command:?}\n        {kinds}", caller.actor.name));
         let seen = self.watch.accepted(&self.world, &self.clock, caller, command, &drafts);
         self.report(seen);
-        if let Command::Beat { dispatch, fence, moment } = &as_command {
-            self.fault.beat(&mut self.world, *dispatch, *fence, moment.beat());
+        if let Command::Heartbeat { dispatch, fence, moment } = &as_command {
+            self.fault.beat(&mut self.world, *dispatch, *fence, moment.heartbeat());
         }
         for draft in &drafts {
             self.record(caller, draft);

@@ -5,7 +5,7 @@ use flower_core::agent::Ending;
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::event::{DispatchClaimed, DispatchRequested, LeaseTaken};
 use flower_core::readiness::DispatchKind;
-use flower_core::{Beat, Caller, Command, Draft, Event, Moment, Pattern, Refusal, Role, Status, World};
+use flower_core::{BootTime, Caller, Command, Draft, Event, Heartbeat, Pattern, Refusal, Role, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every two of [`crate::simulation::agents::PATTERNS`] that overlap share one of these.
@@ -53,7 +53,7 @@ pub struct Holder {
     pub fence: u64,
     pub name: String,
     seconds: u64,
-    heard: Beat,
+    heard: Heartbeat,
 }
 
 pub struct Held {
@@ -61,7 +61,7 @@ pub struct Held {
     pub holder: String,
     pub patterns: Vec<Pattern>,
     seconds: u64,
-    taken: Beat,
+    taken: Heartbeat,
 }
 
 impl Held {
@@ -118,7 +118,7 @@ impl Watch {
                 })?;
                 self.count("claimed again");
             }
-            Command::Beat { dispatch, fence, moment } => self.heard(*dispatch, *fence, caller, moment)?,
+            Command::Heartbeat { dispatch, fence, moment } => self.heard(*dispatch, *fence, caller, moment)?,
             _ => {}
         }
         self.agent_ends(world, drafts)?;
@@ -158,14 +158,14 @@ impl Watch {
         Ok(())
     }
 
-    fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &Moment) -> Result<(), String> {
+    fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &BootTime) -> Result<(), String> {
         let account = self.dispatches.get_mut(&number).ok_or("a sign of life for nothing")?;
         let own = account.is_own(caller, fence);
         let holder = account.holder.as_mut().filter(|holder| holder.fence == fence);
         let who = &caller.actor.name;
         let holder = holder.ok_or_else(|| format!("{who} beats for dispatch {number}, which it does not hold"))?;
         require(own, || format!("{who} keeps alive what another holds: dispatch {number}"))?;
-        holder.heard = Clock::later(holder.heard.clone(), moment.beat());
+        holder.heard = Clock::later(holder.heard.clone(), moment.heartbeat());
         self.count("heard");
         Ok(())
     }
@@ -287,7 +287,7 @@ impl Watch {
         require(fence > newest, || format!("dispatch {number} was given fence {fence} after {newest}"))?;
         account.fence = fence;
         account.given.insert(fence, claimed.token.clone());
-        let heard = Beat { boot: claimed.boot.clone(), at: claimed.boot_ms };
+        let heard = Heartbeat { boot: claimed.boot.clone(), at: claimed.boot_ms };
         account.holder = Some(Holder { fence, name: claimed.holder.clone(), seconds: claimed.seconds, heard });
         if let Some(packet) = &claimed.packet {
             require(self.used.insert(packet.clone()), || format!("packet {packet} was used twice"))?;
@@ -307,7 +307,7 @@ impl Watch {
             let apart = held.holder == taken.holder || held.is_over(clock) || !held.overlaps(&patterns);
             require(apart, || format!("lease {} overlaps with {number}, which {} holds", taken.number, held.holder))?;
         }
-        let beat = Beat { boot: taken.boot.clone(), at: taken.boot_ms };
+        let beat = Heartbeat { boot: taken.boot.clone(), at: taken.boot_ms };
         let (worktree, holder, seconds) = (taken.worktree.clone(), taken.holder.clone(), taken.seconds);
         self.leases.insert(taken.number, Held { worktree, holder, patterns, seconds, taken: beat });
         self.count("reserved");
@@ -352,7 +352,7 @@ impl Watch {
                     self.count("claim refused");
                 }
             }
-            Command::Beat { dispatch, fence, .. } => {
+            Command::Heartbeat { dispatch, fence, .. } => {
                 let Some(account) = self.dispatches.get(dispatch) else { return Ok(()) };
                 let holds = account.holder.as_ref().is_some_and(|holder| holder.fence == *fence);
                 let own = holds && account.is_own(caller, *fence);

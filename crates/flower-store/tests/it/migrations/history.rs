@@ -9,7 +9,7 @@ use flower_core::readiness::DispatchKind;
 use flower_core::review;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease,
+    Binding, BootTime, BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide, dispatch, lease,
     permission, token,
 };
 use flower_store::Conn;
@@ -127,7 +127,7 @@ impl History<'_> {
         });
         self.does(Command::Accept { brief, version: None });
         self.does(Command::AutoDispatch { brief });
-        let moment = |now| Moment { boot: "m:a".into(), now, since: 0 };
+        let moment = |now| BootTime { boot: "m:a".into(), now, since: 0 };
         let claim = |now| Step::Claim { holder: Some("ada".into()), packet: None, seconds: 10, moment: moment(now) };
         let back = |fence, failed| {
             let (summary, not_done) = ("measured".to_owned(), Some("the index".to_owned()));
@@ -208,7 +208,7 @@ impl History<'_> {
             let request = agent::Request { name, profile, role, standing, project, worktree, dispatch, member, most };
             self.does(Command::StartAgent(request));
         }
-        let moment = Moment { boot: "m:a".into(), now: 50_000, since: 0 };
+        let moment = BootTime { boot: "m:a".into(), now: 50_000, since: 0 };
         let claim = dispatch::Step::Claim { holder: Some("night-shift".into()), packet: None, seconds: 10, moment };
         let mut step = |number, step| self.does(Command::Agent { number, step });
         step(1, Step::Assign { dispatch: 5 });

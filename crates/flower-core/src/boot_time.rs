@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// A reading of the boot clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct BootTime {
     /// The run of the machine that the reading belongs to.
     pub boot: String,
     /// Milliseconds since the machine started.
@@ -15,19 +15,19 @@ pub struct Moment {
 
 /// When something was last heard of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beat {
+pub struct Heartbeat {
     pub boot: String,
     pub at: u64,
 }
 
-impl Moment {
-    pub fn beat(&self) -> Beat {
-        Beat { boot: self.boot.clone(), at: self.now }
+impl BootTime {
+    pub fn heartbeat(&self) -> Heartbeat {
+        Heartbeat { boot: self.boot.clone(), at: self.now }
     }
 
     /// Milliseconds that are left of `seconds` after `beat`. A lease from before the machine started counts from when flower
     /// first ran again: whoever holds it has had no chance to be heard. One of another machine is judged there.
-    pub fn left(&self, beat: &Beat, seconds: u64) -> u64 {
+    pub fn left(&self, beat: &Heartbeat, seconds: u64) -> u64 {
         if machine(&beat.boot) != machine(&self.boot) {
             return u64::MAX;
         }
@@ -35,7 +35,7 @@ impl Moment {
         from.saturating_add(seconds.saturating_mul(1_000)).saturating_sub(self.now)
     }
 
-    pub fn is_over(&self, beat: &Beat, seconds: u64) -> bool {
+    pub fn is_over(&self, beat: &Heartbeat, seconds: u64) -> bool {
         self.left(beat, seconds) == 0
     }
 }
@@ -72,13 +72,13 @@ pub fn seconds(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn moment(boot: &str, now: u64, since: u64) -> Moment {
-        Moment { boot: boot.into(), now, since }
+    fn moment(boot: &str, now: u64, since: u64) -> BootTime {
+        BootTime { boot: boot.into(), now, since }
     }
 
     #[test]
     fn a_lease_ends_when_its_time_is_over() {
-        let beat = moment("a", 5_000, 0).beat();
+        let beat = moment("a", 5_000, 0).heartbeat();
         assert_eq!(moment("a", 14_999, 0).left(&beat, 10), 1);
         assert!(moment("a", 15_000, 0).is_over(&beat, 10));
         // A clock that stands still ends nothing.
@@ -87,14 +87,14 @@ mod tests {
 
     #[test]
     fn after_a_restart_of_the_machine_it_is_renewed_once() {
-        let beat = moment("a", 9_000_000, 0).beat();
+        let beat = moment("a", 9_000_000, 0).heartbeat();
         assert_eq!(moment("b", 3_000, 2_000).left(&beat, 10), 9_000);
         assert!(moment("b", 12_000, 2_000).is_over(&beat, 10));
     }
 
     #[test]
     fn a_lease_of_another_machine_is_not_judged_here() {
-        let beat = moment("one:a", 5_000, 0).beat();
+        let beat = moment("one:a", 5_000, 0).heartbeat();
         assert!(!moment("two:b", u64::MAX / 2, 0).is_over(&beat, 10));
         assert!(moment("one:b", 20_000, 0).is_over(&beat, 10));
     }
