@@ -1,5 +1,5 @@
-//! Dispatch: how a brief becomes work. A request waits for somebody to claim it; a claim has one holder, a lease, and a fence
-//! that only grows; a hand-back ends it.
+//! Dispatch: how a brief becomes work. A request waits until an agent claims it; a claim has one holder, a lease, and a
+//! fence number that only grows; a hand-back ends the claim.
 
 mod claim;
 mod hand_back;
@@ -42,26 +42,26 @@ pub struct Dispatch {
     pub brief: u64,
     pub kind: DispatchKind,
     pub state: State,
-    /// The spec that it was asked for with.
+    /// The version of the spec at the time of the request.
     pub spec_version: u64,
-    /// Where the work happens; none for a brief without a project.
+    /// The project in which the work happens; `None` for a brief without a project.
     pub project: Option<String>,
     pub worktree: Option<String>,
-    /// Which agent it is for; none is whoever claims it.
+    /// The agent profile that the dispatch is for; `None` if any agent may claim it.
     pub profile: Option<String>,
     /// How many agents share the worktree.
     pub agents: u64,
-    /// The landing that a `fix` is about, and what went wrong.
+    /// The landing that a `fix` repairs, and the reason for it.
     pub of: Option<u64>,
     pub evidence: Option<String>,
-    /// The newest that was given; 0 before the first claim.
+    /// The newest fence that was given out; 0 before the first claim.
     pub fence: u64,
     pub claim: Option<Claim>,
-    /// Tokens that may claim it once.
+    /// Ids of the tokens that may each claim the dispatch once.
     pub packets: Vec<String>,
-    /// Whoever has claimed it, oldest first.
+    /// The claims that were made, oldest first.
     pub runs: Vec<Run>,
-    /// The commit at which the work began.
+    /// The commit at which the work started.
     pub base: Option<String>,
     pub result: Option<Outcome>,
     pub by: String,
@@ -78,26 +78,26 @@ pub struct Claim {
     pub at: String,
 }
 
-/// One claim, as long as it is remembered who made it.
+/// A claim that was made, and the token that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub fence: u64,
     pub holder: String,
-    /// Absent where the operator claimed it.
+    /// Absent if the operator made the claim.
     pub token: Option<String>,
 }
 
-/// What was handed back.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     pub summary: String,
     pub not_done: Option<String>,
-    /// The newest commit of its branch, if it has any of its own.
+    /// The newest commit of the branch, if the branch has commits of its own.
     pub tip: Option<String>,
     pub commits: Vec<String>,
 }
 
-/// Claims of one dispatch that are remembered, and packets that can be used.
+/// Maximum claims of a dispatch that are stored, and maximum packets that can be unused at once.
 const MAX_RUNS: usize = 32;
 
 impl Dispatch {
@@ -174,22 +174,22 @@ impl Dispatch {
         self.ended_at = Some(at.to_owned());
     }
 
-    /// Whether somebody still may work on it.
+    /// Whether the dispatch can still be worked on.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Requested | State::Claimed | State::Executing)
     }
 
-    /// Nothing that anybody does changes it any more.
+    /// Whether no further event can change the dispatch.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Landed | State::Failed | State::Cancelled)
     }
 
-    /// Whether this token made the newest claim.
+    /// Whether the newest claim was made with this token.
     pub fn is_run_by(&self, token: &str) -> bool {
         self.runs.last().is_some_and(|run| run.token.as_deref() == Some(token))
     }
 
-    /// Whether this token ever claimed it.
+    /// Whether any stored claim was made with this token.
     pub fn was_run_by(&self, token: &str) -> bool {
         self.runs.iter().any(|run| run.token.as_deref() == Some(token))
     }
@@ -202,7 +202,7 @@ fn keep_last<T>(list: &mut Vec<T>, new: T) {
     list.push(new);
 }
 
-/// The dispatch that an event speaks of.
+/// The number of the dispatch that an event is about.
 pub fn number(event: &Event) -> Option<u64> {
     match event {
         Event::DispatchRequested(event::DispatchRequested { number, .. })
@@ -219,33 +219,33 @@ pub fn number(event: &Event) -> Option<u64> {
     }
 }
 
-/// What happens to a dispatch.
+/// A change of a dispatch's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Claim {
-        /// Names the holder; otherwise whoever claims it.
+        /// The name of the holder; absent: the caller.
         holder: Option<String>,
-        /// The token that gives the right to, where it is not the caller's own.
+        /// The token that allows the claim, if it is not the caller's own.
         packet: Option<String>,
         seconds: u64,
         moment: BootTime,
     },
-    /// The worktree is ready, at this commit.
+    /// The worktree is ready at this commit, and the work starts.
     Execute {
         fence: u64,
         base: Option<String>,
     },
     HandBack(HandBack),
-    /// Nobody was heard of for too long.
+    /// The holder has sent no heartbeat for the length of its lease.
     Expire {
         moment: BootTime,
     },
     Cancel {
         why: Option<String>,
     },
-    /// Its brief is in MAIN.
+    /// The brief has landed in MAIN.
     Land,
-    /// Commits that were found on its branch, oldest first, with their titles.
+    /// Commits that were found on the branch, oldest first, with their titles.
     Commits(Vec<(String, String)>),
 }
 
@@ -259,7 +259,7 @@ pub struct HandBack {
     pub commits: Vec<String>,
 }
 
-/// Commits of one brief that are linked; the rest is in the branch.
+/// Maximum commits that are linked to one brief; the branch has the others.
 pub const MAX_COMMITS: usize = 50;
 const WHY_CHARS: usize = 500;
 
@@ -281,7 +281,7 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
         Step::HandBack(back) => hand_back::decide(world, dispatch, caller, back),
         Step::Expire { moment } => match &dispatch.claim {
             Some(claim) if world.is_over(dispatch, claim, moment) => Ok(expire(world, dispatch, claim, None)),
-            // Heard of in time, or gone already.
+            // A heartbeat came in time, or the claim has already ended.
             _ => Ok(Vec::new()),
         },
         Step::Cancel { why } => {
@@ -303,7 +303,8 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
     }
 }
 
-/// A sign of life of whoever holds it. It is no history, so no event comes of it.
+/// Checks that a heartbeat belongs to the current claim. A heartbeat is not part of the history, so it creates no
+/// event.
 pub(crate) fn require_current_claim(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
     let dispatch = world.dispatch(number)?;
     match &dispatch.claim {
@@ -315,7 +316,7 @@ pub(crate) fn require_current_claim(world: &World, number: u64, fence: u64) -> R
     }
 }
 
-/// The claim is over, and the work waits for the next one.
+/// Ends the claim; the dispatch then waits for the next claim.
 pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim, why: Option<String>) -> Vec<Draft> {
     let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
     let said = why.clone().unwrap_or_else(|| "its holder was not heard of any more".to_owned());
@@ -324,7 +325,7 @@ pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim, why: Opt
     drafts
 }
 
-/// What a whole run leaves behind: the paths that its holder, and whoever worked beside it, have reserved.
+/// Releases the path leases of the holder of a run and of its members.
 pub(crate) fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let mut holders: BTreeSet<&str> = [holder].into();
     let beside = world.leases.values().filter(|lease| lease.brief == Some(dispatch.brief));
@@ -332,7 +333,7 @@ pub(crate) fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why:
     holders.into_iter().flat_map(|holder| release(world, dispatch, holder, why)).collect()
 }
 
-/// What somebody leaves behind: the paths that they have reserved in the worktree.
+/// Releases the path leases that one agent holds in the worktree of the dispatch.
 pub(crate) fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let of_run = |lease: &&crate::lease::Lease| {
         lease.holder == holder
@@ -362,7 +363,7 @@ fn stale(dispatch: &Dispatch, given: u64) -> Refusal {
 }
 
 impl World {
-    /// When the holder of a claim was last heard of.
+    /// The time of the last heartbeat of a claim's holder.
     pub fn last_heartbeat(&self, dispatch: &Dispatch, claim: &Claim) -> Heartbeat {
         match self.beats.get(&dispatch.number) {
             Some((fence, beat)) if *fence == claim.fence => beat.clone(),

@@ -1,4 +1,5 @@
-//! Path leases: inside one worktree, who may change what for how long. What overlaps is refused, and its holder named.
+//! Path leases: they reserve paths inside one worktree for one agent, for a limited time. A lease that overlaps another
+//! is refused with the name of its holder.
 
 use crate::actor::Caller;
 use crate::boot_time::{BootTime, Heartbeat, in_words};
@@ -27,7 +28,7 @@ pub struct Lease {
 pub struct Request {
     pub project: String,
     pub worktree: String,
-    /// Names the holder; otherwise whoever takes it.
+    /// The name of the holder; absent: the caller.
     pub holder: Option<String>,
     pub patterns: Vec<String>,
     pub seconds: u64,
@@ -59,7 +60,7 @@ impl Lease {
         moment.is_over(&self.beat, self.seconds)
     }
 
-    /// The first of its patterns that shares a path with one of `patterns`, and that one.
+    /// The first pair of patterns, one of this lease and one of `patterns`, that can match the same path.
     pub fn overlap<'a>(&'a self, patterns: &'a [Pattern]) -> Option<(&'a str, &'a Pattern)> {
         self.patterns.iter().find_map(|own| {
             let parsed = Pattern::parse(own).ok()?;
@@ -111,7 +112,7 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
         if lease.is_over(&request.moment) {
             drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "its time was over".into() }));
         } else if lease.holder == holder {
-            // Asked for again: the new one takes its place.
+            // A repeated request replaces the holder's earlier lease on the same patterns.
             if lease.patterns == request.patterns {
                 drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "renewed".into() }));
             }
@@ -143,7 +144,7 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
     Ok(drafts)
 }
 
-/// Given back by hand, or over.
+/// Releases a lease, by hand or because its time is over.
 pub(crate) fn release(world: &World, number: u64, why: &str, moment: Option<&BootTime>) -> Result<Vec<Draft>, Refusal> {
     let lease = world.leases.get(&number).ok_or(Refusal::NoLease { number })?;
     let in_time = moment.is_some_and(|moment| !lease.is_over(moment));

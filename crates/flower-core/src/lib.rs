@@ -1,8 +1,8 @@
-//! flower's rules, and nothing else: what may happen, and what follows from it.
+//! flower's rules, and nothing else: they decide which commands are allowed and which events follow from them.
 //!
-//! [`decide`] takes the [`World`] as it is and a [`Command`], and answers with the events that should be recorded or with
-//! the [`Refusal`]. [`World::apply`] takes an event and moves the world on. There is no file, clock, network, database or
-//! randomness in this crate: time and ids come in from outside.
+//! [`decide`] takes the current [`World`] and a [`Command`], and returns the events to record or the [`Refusal`].
+//! [`World::apply`] applies a recorded event to the world. This crate uses no file, clock, network, database or
+//! randomness: time and ids are arguments.
 
 #![forbid(unsafe_code)]
 

@@ -1,18 +1,19 @@
-//! The queue's policy, as a pure function: what to start now, and for everything else where it stands and why.
+//! The policy of the merge queue, as a pure function: which landings to start now, and the position of every other
+//! landing with its reason.
 //!
-//! One landing after the other. Batches and speculation will answer the same question with more than one number.
+//! Landings run one after the other. Batches and speculative merges can later return more than one landing to start.
 
 use crate::brief::{Brief, Status};
 use crate::landing::{Landing, State};
 use crate::main_branch::Main;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a landing stands.
+/// The position of a landing in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QueueStatus {
     Running,
     Next,
-    /// So many go before it.
+    /// `ahead` landings go before it.
     Behind {
         ahead: usize,
         next: u64,
@@ -21,7 +22,7 @@ pub enum QueueStatus {
         brief: u64,
         status: Status,
     },
-    /// The landing of a brief that it needs.
+    /// It needs a brief whose landing is in the queue.
     NeedsLanding {
         number: u64,
     },
@@ -61,7 +62,8 @@ pub struct Plan {
     pub order: Vec<(u64, QueueStatus)>,
 }
 
-/// `open` are the landings of one project that have not ended; `briefs` those that they name, and what these need.
+/// `open` are the landings of one project that have not ended; `briefs` are the briefs that they name and the
+/// dependencies of those.
 pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>, slots: usize) -> Plan {
     let ordered = order(open, briefs);
     let running = open.iter().filter(|landing| landing.state == State::Checking).count();
@@ -76,7 +78,7 @@ pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>
             QueueStatus::Approval { why: landing.reason.clone().unwrap_or_default() }
         } else if let Some(status) = missing(landing, briefs, &by_brief) {
             status
-        // What the operator does about an alarm must not wait for it.
+        // Adopting commits is how the operator ends an alarm, so it must not wait for the end of the alarm.
         } else if let Some(alarm) =
             main.and_then(|m| m.alarm.as_ref()).filter(|_| landing.source != crate::landing::Source::Adopted)
         {
@@ -113,7 +115,7 @@ fn by_brief(open: &[Landing]) -> ByBrief {
     all
 }
 
-/// What it needs and does not have yet.
+/// The first unmet dependency of a landing.
 fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<QueueStatus> {
     let unmet = needs(landing, briefs).filter_map(|needs| briefs.get(&needs)).find(|brief| !brief.status.is_met())?;
     match by_brief.get(&unmet.number).and_then(BTreeSet::first) {
@@ -127,7 +129,7 @@ fn needs<'a>(landing: &'a Landing, briefs: &'a BTreeMap<u64, Brief>) -> impl Ite
     own.flat_map(|brief| brief.depends_on.iter().copied()).filter(|needs| !landing.briefs.contains(needs))
 }
 
-/// By priority and age, but nobody before whom he needs.
+/// Orders landings by priority and age, but each after the landings that it needs.
 fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Landing> {
     let by_brief = by_brief(open);
     let mut waits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -135,14 +137,14 @@ fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Land
         let needed = needs(landing, briefs).filter_map(|brief| by_brief.get(&brief)).flatten().copied();
         waits.insert(landing.number, needed.filter(|&number| number != landing.number).collect());
     }
-    // What is being checked was first once.
+    // A landing whose checks run was chosen first earlier, so it stays first.
     let rank = |landing: &Landing| (landing.state != State::Checking, landing.priority, landing.number);
     let mut left: BTreeMap<_, &Landing> = open.iter().map(|landing| (rank(landing), landing)).collect();
     let mut placed = BTreeSet::new();
     let mut ordered = Vec::new();
     while let Some((&first, _)) = left.first_key_value() {
         let free = left.iter().find(|(_, landing)| waits[&landing.number].is_subset(&placed)).map(|(&key, _)| key);
-        // Briefs do not wait for each other in a circle; if they did, age would decide.
+        // Dependencies of briefs have no cycles. If they had, age would decide.
         if let Some(landing) = left.remove(&free.unwrap_or(first)) {
             placed.insert(landing.number);
             ordered.push(landing);

@@ -42,7 +42,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
     let number = world.last_brief + 1;
     if let Some(epic) = request.epic {
         require_epic(world.brief(epic)?)?;
-        // The epic will wait for this brief, so nothing this brief waits for may wait for the epic.
+        // The epic will wait for this brief, so no dependency of this brief may wait for the epic.
         for &needs in &depends_on {
             if let Some(mut path) = world.path(needs, epic) {
                 path.insert(0, number);

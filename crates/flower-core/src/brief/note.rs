@@ -12,7 +12,7 @@ pub(crate) fn decide(brief: &Brief, text: &str, comment: bool, images: &[Image])
         return Err(Refusal::TooMany { what: "pictures", count: images.len(), most: MAX_IMAGES });
     }
     let what = if comment { "comment" } else { "note" };
-    // A picture may speak for itself.
+    // A note with a picture needs no text.
     let text = if text.trim().is_empty() && !images.is_empty() {
         String::new()
     } else {

@@ -5,7 +5,7 @@ use crate::event::{DecisionMade, Draft, QuestionAsked};
 use crate::refusal::Refusal;
 use crate::text;
 
-/// Enough for a person; a loop that asks for ever is stopped here.
+/// Maximum open questions of a brief. It is enough for a person, and stops an agent that asks in a loop.
 const MAX_OPEN: usize = 50;
 
 pub(crate) fn ask(brief: &Brief, text: &str) -> Result<Vec<Draft>, Refusal> {
