@@ -1,4 +1,4 @@
-//! The part of the world that one command's decision can look at, loaded inside the write transaction.
+//! Loads the part of the world that the decision on one command can read, inside the write transaction.
 
 use super::briefs;
 use super::conn::{Conn, params};
@@ -22,7 +22,7 @@ pub fn load(
     if let Some(brief) = command.brief() {
         loader.brief(brief)?;
     }
-    // What a token that was made for a dispatch may do depends on where that stands.
+    // The rights of a token that was made for a dispatch depend on the state of that dispatch.
     if let Some(run) = caller.run {
         loader.dispatch(run.dispatch)?;
     }
@@ -221,7 +221,7 @@ pub fn load(
 
 struct Loader<'a> {
     conn: &'a mut Conn,
-    /// Knows the briefs, also those that are not written yet.
+    /// Has the current briefs, also those that are not yet written to the database.
     projector: &'a mut Projector,
     world: &'a mut World,
 }
@@ -255,7 +255,7 @@ impl Loader<'_> {
         Ok(numbers)
     }
 
-    /// Everything that `from` waits for, near and far, as [`World::path`] walks it.
+    /// Everything that `from` waits for, directly or indirectly, as [`World::path`] walks it.
     fn reachable(&mut self, from: &[u64]) -> Result<(), StoreError> {
         let mut queue: VecDeque<u64> = from.iter().copied().collect();
         let mut seen = BTreeSet::new();
@@ -289,7 +289,7 @@ impl Loader<'_> {
     }
 
     fn link(&mut self, brief: u64, kind: LinkKind, target: &str) -> Result<(), StoreError> {
-        // A malformed target is refused by the rules before they look anything up.
+        // The rules refuse a malformed target before they read any state.
         let Ok(target) = link::target(kind, target) else { return Ok(()) };
         match (kind, target.parse()) {
             (LinkKind::Brief, Ok(number)) => self.brief(number)?,
@@ -308,7 +308,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Whoever acts on it becomes a participant of its brief.
+    /// Loads a worktree with its brief, because the caller becomes a participant of that brief.
     fn worktree(&mut self, number: u64) -> Result<(), StoreError> {
         if let Some(worktree) = worktrees::worktree(self.conn, number)? {
             if let Some(brief) = worktree.brief {
@@ -331,7 +331,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// What a landing settles when it lands: MAIN's alarm, and the approval of its commands.
+    /// Loads what a landing changes when it lands: MAIN's alarm, and the approval of its commands.
     fn main_of(&mut self, landing: u64) -> Result<(), StoreError> {
         let Some(project) = self.world.landings.get(&landing).map(|landing| landing.project.clone()) else {
             return Ok(());
@@ -341,7 +341,7 @@ impl Loader<'_> {
         self.approval(&project)
     }
 
-    /// With its briefs, and whatever a refusal would name.
+    /// Loads a landing with its briefs, and the state that a refusal would name.
     fn landing(&mut self, number: u64) -> Result<(), StoreError> {
         self.world.last_landing = landings::last(self.conn)?;
         if let Some(landing) = landings::landing(self.conn, number)? {
@@ -355,7 +355,7 @@ impl Loader<'_> {
 
     fn open_landings(&mut self, project: &str) -> Result<(), StoreError> {
         for landing in landings::open(self.conn, Some(project))? {
-            // Whoever replaces one acts on its brief.
+            // A landing that replaces another one acts on the brief of that one.
             if let Some(&brief) = landing.briefs.first() {
                 self.brief(brief)?;
             }
@@ -364,8 +364,8 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Everything that a landing can move: what it takes back, its briefs in other projects, their epics with all
-    /// children, and whoever depends on any of them.
+    /// Loads everything that a landing can change: the landing that it reverts, the landings of its briefs in other
+    /// projects, their epics with all children, and the briefs that depend on any of them.
     fn landing_dependents(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
         let Some(landing) = self.world.landings.get(&number).cloned() else { return Ok(()) };
         if let Some(of) = landing.of {
@@ -393,7 +393,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// With its brief, and the newest sign of life of whoever holds it.
+    /// Loads a dispatch with its brief and the last heartbeat of its holder.
     fn dispatch(&mut self, number: u64) -> Result<(), StoreError> {
         let Some(dispatch) = dispatches::dispatch(self.conn, number)? else {
             self.world.last_dispatch = dispatches::last(self.conn)?;
@@ -405,7 +405,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// What a step of a dispatch can look at beside it.
+    /// Loads the state that a step of a dispatch can read besides the dispatch.
     fn run(&mut self, number: u64, step: &dispatch::Step) -> Result<(), StoreError> {
         let Some(dispatch) = self.world.dispatches.get(&number).cloned() else { return Ok(()) };
         if let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) {
@@ -427,7 +427,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// With what it works on, and whoever else could.
+    /// Loads an agent with its work, and the other agents that could do that work.
     fn agent(&mut self, number: u64, step: &agent::Step) -> Result<(), StoreError> {
         let Some(agent) = agents::agent(self.conn, number)? else { return Ok(()) };
         if let Some(brief) = agent.brief {
@@ -440,7 +440,7 @@ impl Loader<'_> {
         }
         if let Some(number) = agent.dispatch {
             self.dispatch(number)?;
-            // What it leaves behind is where the dispatch is, wherever it was started itself.
+            // The agent's leases are in the worktree of the dispatch, also if the agent was started in another one.
             let place = self.world.dispatches.get(&number).map(|known| (known.project.clone(), known.worktree.clone()));
             if let Some((Some(project), Some(worktree))) = place {
                 self.leases(&project, &worktree)?;
@@ -450,7 +450,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Everything that says whether a brief can be dispatched, and where.
+    /// Loads everything that decides whether and where a brief can be dispatched.
     fn dispatchable(&mut self, brief: u64) -> Result<(), StoreError> {
         self.world.last_dispatch = dispatches::last(self.conn)?;
         let needs = self.world.briefs.get(&brief).map(|brief| brief.depends_on.clone()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What the writer knows of the database, so that it asks once and not again for every command.
+//! The writer's cache of the database, which saves queries for every command.
 
 use super::conn::Conn;
 use super::error::StoreError;
@@ -6,12 +6,12 @@ use super::log::Tail;
 use super::projection::Projector;
 use std::collections::HashMap;
 
-/// Briefs, and streams, that are remembered; a few megabytes.
+/// Maximum briefs, and maximum streams, in the cache; a few megabytes.
 const MAX_HELD: usize = 4_096;
 
 #[derive(Default)]
 pub struct WriterCache {
-    /// The end of the log for which the rest holds.
+    /// The end of the log for which the cache is valid.
     pub tail: Tail,
     /// The newest version of each stream that was appended to.
     pub versions: HashMap<String, u64>,
@@ -19,8 +19,8 @@ pub struct WriterCache {
 }
 
 impl WriterCache {
-    /// Looks where the log ends, at the beginning of a transaction. Whoever else wrote has moved its end, and then nothing
-    /// that was known holds any more.
+    /// Reads the end of the log at the beginning of a transaction. If another server has written, the end has moved,
+    /// and the cache is cleared.
     pub fn refresh(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
         let tail = Tail::read(conn)?;
         if tail != self.tail || self.projector.held().max(self.versions.len()) > MAX_HELD {
