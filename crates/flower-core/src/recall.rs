@@ -42,7 +42,7 @@ pub struct Recall {
     pub questions: Vec<Question>,
     pub needs: Vec<Neighbour>,
     pub dependents: Vec<Neighbour>,
-    pub participants: Vec<Somebody>,
+    pub participants: Vec<Participant>,
     pub leases: Vec<Held>,
     /// Newest first.
     pub trace: Vec<Happening>,
@@ -144,7 +144,7 @@ pub struct Neighbour {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Somebody {
+pub struct Participant {
     pub name: String,
     pub sort: ActorType,
     pub role: Role,

@@ -5,7 +5,7 @@ use super::cuts::{self, Kind};
 use super::head::{LEVELS, Level, head, is_shortened};
 use super::page::{Item, Page, Section, quoted};
 use super::quote::{NAME_BYTES, inline, inlines, origin};
-use super::{Change, Cut, Happening, Held, Linked, Neighbour, Question, Recall, Somebody, Spec, Written};
+use super::{Change, Cut, Happening, Held, Linked, Neighbour, Participant, Question, Recall, Spec, Written};
 
 /// From this many bytes on, each part that is left out is listed on its own line.
 const DETAILED_FROM: usize = 4_500;
@@ -221,10 +221,10 @@ fn lease(held: &Held) -> String {
     format!("- {holder} has reserved {patterns} in {worktree}, for {} more {minutes}.\n", held.minutes_left)
 }
 
-fn person(somebody: &Somebody) -> String {
-    let worktree = somebody.worktree.as_ref().map(|name| format!(", in {}", inline(name, NAME_BYTES)));
-    let name = inline(&somebody.name, NAME_BYTES);
-    format!("- {} {name}, as `{}`{}.\n", somebody.sort, somebody.role, worktree.unwrap_or_default())
+fn person(participant: &Participant) -> String {
+    let worktree = participant.worktree.as_ref().map(|name| format!(", in {}", inline(name, NAME_BYTES)));
+    let name = inline(&participant.name, NAME_BYTES);
+    format!("- {} {name}, as `{}`{}.\n", participant.sort, participant.role, worktree.unwrap_or_default())
 }
 
 fn link(linked: &Linked) -> String {

@@ -5,8 +5,8 @@ use crate::briefs::{require, unified};
 use flower_contract::error::Problem;
 use flower_contract::view::RecallView;
 use flower_core::recall::{
-    self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, Somebody,
-    Spec, Written,
+    self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall,
+    Run, Spec, Written,
 };
 use flower_core::{Actor, BootTime, Brief, Dispatch, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
@@ -166,10 +166,10 @@ fn questions(conn: &mut Conn, brief: u64) -> Result<Vec<Question>, StoreError> {
         .collect()
 }
 
-fn people(brief: &Brief) -> Vec<Somebody> {
+fn people(brief: &Brief) -> Vec<Participant> {
     let newest = brief.participants.iter().rev().take(MOST);
     newest
-        .map(|p| Somebody { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
+        .map(|p| Participant { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
         .collect()
 }
 
