@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_for_something_else_lets_the_others_pass() {
+    fn a_blocked_landing_lets_the_others_pass() {
         let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
         let mut held = landing(2, None, Priority::High);
         held.evolve(&LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![] }.into(), "now");

@@ -1,4 +1,4 @@
-//! A late answer is refused and kept, and no clock ends a lease before its time.
+//! A late hand-back is stored without effect, and no clock ends a lease early.
 
 use flower_core::dispatch::{DispatchState, HandBack, Request, Step};
 use flower_core::{
@@ -18,7 +18,7 @@ fn operator() -> Caller {
     Caller::unbound(actor, Role::Operator, Door::Cli)
 }
 
-/// Does it, and gives the events that came of it.
+/// Submits the command and returns its events.
 fn act(world: &mut World, command: &Command) -> Result<Vec<Event>, Refusal> {
     let caller = operator();
     let drafts = decide(world, &caller, command)?;
@@ -38,7 +38,7 @@ fn done(world: &mut World, command: &Command) -> Vec<Event> {
     act(world, command).unwrap_or_else(|refusal| panic!("{command:?}: {refusal}"))
 }
 
-/// A world with one dispatch that waits, in a worktree that is ready.
+/// A world with one dispatch that waits for a claim, in a worktree that is ready.
 fn waiting() -> World {
     let mut world = World::default();
     let project = "web".to_owned();
@@ -99,14 +99,14 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     for round in 1..=50_u64 {
         claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("nobody holds it");
         assert_eq!(world.dispatches[&1].fence, round, "a fence only grows");
-        // Everybody who ever held it answers now, again and again.
+        // In the last round all previous holders hand back, many times.
         let late: Vec<u64> = if round == 50 { (0..1_000).map(|n| n % 49 + 1).collect() } else { vec![] };
         for fence in late {
             let before = world.dispatches[&1].clone();
             let events = done(&mut world, &back(fence, &format!("late {asked}")));
             let [Event::DispatchLate(said)] = events.as_slice() else { panic!("{events:?}") };
             assert_eq!((said.fence, said.summary.as_str()), (fence, format!("late {asked}").as_str()));
-            // Of the last 32 it is still known who they were.
+            // Only the holders of the last 32 claims are stored.
             if fence > 18 {
                 assert_eq!(said.holder, format!("agent-{fence}"));
             }
@@ -125,16 +125,16 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     for fence in [0, 51, u64::MAX] {
         assert_eq!(act(&mut world, &back(fence, "x")).unwrap_err().kind(), RefusalKind::Conflict, "{fence}");
     }
-    // The newest one counts, also after its lease ran out.
+    // The newest fence counts, also after its lease has expired.
     assert!(expire(&mut world, at(BOOT, now, 0)));
     done(&mut world, &back(50, "in time"));
     assert_eq!(world.dispatches[&1].state, DispatchState::HandedBack);
-    // And from then on nothing does but being kept.
+    // After that every hand-back is stored as late.
     assert!(matches!(done(&mut world, &back(49, "x")).as_slice(), [Event::DispatchLate(_)]));
     assert_eq!(act(&mut world, &back(50, "x")).unwrap_err().kind(), RefusalKind::Refused);
 }
 
-/// Moments at which nothing that was heard of at `beat` may be over yet.
+/// Times at which a lease with the last heartbeat `beat` must not be over.
 fn harmless(beat: &Heartbeat) -> Vec<(&'static str, BootTime)> {
     let ms = SECONDS * 1_000;
     vec![
@@ -151,7 +151,7 @@ fn harmless(beat: &Heartbeat) -> Vec<(&'static str, BootTime)> {
     ]
 }
 
-/// And those at which it is over.
+/// Times at which a lease with the last heartbeat `beat` must be over.
 fn over(beat: &Heartbeat) -> Vec<(&'static str, BootTime)> {
     let ms = SECONDS * 1_000;
     vec![
@@ -178,7 +178,7 @@ fn no_clock_ends_a_claim_before_its_time() {
             assert!(expire(&mut world.clone(), moment.clone()), "{start}, {what}");
             claim(&mut world.clone(), "bob", moment).expect(what);
         }
-        // A sign of life counts from when it was given.
+        // The lease counts from the time of the last heartbeat.
         let later = at(BOOT, start + SECONDS * 1_000 - 1, 0);
         done(&mut world, &Command::Heartbeat { dispatch: 1, fence: 1, moment: later.clone() });
         for (what, moment) in harmless(&later.heartbeat()) {

@@ -1,4 +1,4 @@
-//! What tests begin with: callers, and commands in short.
+//! Common setup of tests: callers, and short forms of commands.
 
 use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
@@ -57,7 +57,7 @@ pub fn scratchpad(title: &str, brief: Option<u64>, text: &str) -> Command {
     Command::CreateScratchpad { title: title.to_owned(), brief, text: Some(text.to_owned()) }
 }
 
-/// It works on web, in the worktree of [`a_life`].
+/// An agent that works on `web`, in the worktree of [`a_life`].
 pub fn start_agent(name: &str, dispatch: Option<u64>, member: u64) -> Command {
     let (name, profile, role) = (Some(name.to_owned()), "claude".to_owned(), Role::Worker);
     let (project, worktree, standing, most) = ("web".to_owned(), "fix".to_owned(), dispatch.is_none(), 8);
@@ -95,7 +95,7 @@ pub fn landing(project: &str, worktree: Option<&str>, briefs: &[u64]) -> Command
     })
 }
 
-/// A little of everything: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
+/// Some objects of every kind: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
 pub fn a_life(ledger: &Ledger) {
     for name in ["web", "api", "docs"] {
         ledger.done(project(name));

@@ -1,4 +1,4 @@
-//! Agents that flower runs: started, given work, restarted, refreshed and stopped, and what they ask for meanwhile.
+//! Commands about agents that flower runs: start, assign, restart, refresh and stop, and their permission requests.
 
 use super::{line, markdown, maybe, moment, number, operator, project};
 use flower_core::agent::{Author, Ending, Request, Step};
@@ -33,7 +33,7 @@ pub fn agents() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// One that holds the first dispatch, and one that stays.
+/// Starts an agent that holds the first dispatch, and a standing agent.
 pub fn crew_of_two() -> impl Iterator<Item = (Caller, Command)> {
     let start = |name: &str, dispatch, standing| {
         let (name, profile, role) = (Some(name.to_owned()), "claude".to_owned(), Role::Worker);
@@ -45,7 +45,7 @@ pub fn crew_of_two() -> impl Iterator<Item = (Caller, Command)> {
     begun.into_iter().map(|command| (operator(), command))
 }
 
-/// Claims in the name of agents that may run, and paths that these reserve.
+/// Claims in the name of agents that may be running, and path leases of these agents.
 pub fn claims() -> impl Strategy<Value = Command> {
     let name = || select(&["agent-1", "agent-1", "agent-2", "claude-2", "claude-3"][..]);
     prop_oneof![
@@ -64,7 +64,7 @@ fn claim(number: u64, name: &str, moment: BootTime) -> Command {
 }
 
 fn start() -> impl Strategy<Value = Command> {
-    // Some have the name of whoever claims, or the one that another would get by itself.
+    // Some names equal the name of a claim's holder, or a name that another agent would get by default.
     let name = select(&["agent-1", "agent-1", "agent-2", "claude-2", "claude-3", "operator", "a b"][..]);
     let name = prop_oneof![1 => Just(None), 3 => name.prop_map(Some)];
     let long: &'static str = "a-profile-whose-name-is-longer-than-forty-characters";

@@ -1,11 +1,11 @@
-//! Agents: they claim, work, fall silent, come back too late, ask twice, and try what is not theirs.
+//! Simulated agents: they claim, work, hang, return too late, repeat requests, and try actions without the right to.
 
 use crate::simulation::daemon::is_late;
 use crate::simulation::sim::Sim;
 use flower_core::dispatch::{HandBack, Step};
 use flower_core::{Actor, ActorType, Caller, Command, Door, Event, Refusal, Role, lease, token};
 
-/// All overlaps between them are seen in [`crate::simulation::watch::PATHS`].
+/// Every overlap between two of these is witnessed by a path in [`crate::simulation::watch::PATHS`].
 pub const PATTERNS: &[&str] =
     &["src/", "src/a.rs", "src/*.rs", "docs", "docs/*.md", "**/a.rs", "tests/**", "Cargo.toml"];
 
@@ -13,10 +13,10 @@ pub const PATTERNS: &[&str] =
 enum Mood {
     /// Waits for a packet.
     Free,
-    /// Has a packet, and does not know yet whether it is good.
+    /// Has a packet, and does not know yet whether it is valid.
     Claiming,
     Working,
-    /// Silent for so many of its turns.
+    /// Sends nothing for this many of its turns.
     Hung(u64),
     Dead,
 }
@@ -27,7 +27,7 @@ pub struct Agent {
     caller: Option<Caller>,
     dispatch: u64,
     fence: u64,
-    /// Runs that it takes for its own, although they ended.
+    /// Ended runs that the agent still considers its own.
     past: Vec<(Caller, u64, u64)>,
 }
 
@@ -86,7 +86,7 @@ impl Sim {
         let at = self.chance.index(self.agents.len());
         let agent = &mut self.agents[at];
         match agent.mood {
-            // Somebody else comes in its place; it itself is never heard of again.
+            // A new agent replaces a dead one, which never sends anything again.
             Mood::Dead if self.chance.percent(20) => self.agents[at] = Agent::new(100 + self.step),
             Mood::Dead => {}
             Mood::Hung(0) => self.wakes(at),
@@ -99,7 +99,7 @@ impl Sim {
         }
     }
 
-    /// Back after a silence, most have finished, and do not know what happened meanwhile.
+    /// After hanging, most agents have finished their work and do not know what happened meanwhile.
     fn wakes(&mut self, at: usize) {
         self.agents[at].mood = Mood::Working;
         let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
@@ -146,13 +146,13 @@ impl Sim {
         }
     }
 
-    /// With its own token: another's fence, another's run, a packet that is used up.
+    /// Uses its own token with the fence or the dispatch of another agent, or with a used packet.
     fn steals(&mut self, at: usize) {
         self.count("tried to steal");
         let own = self.agents[at].dispatch;
         let other = 1 + self.chance.below(self.world.last_dispatch);
         let dispatch = if self.chance.percent(60) { own } else { other };
-        // A refusal names the newest fence, so it is no secret.
+        // Refusals name the newest fence, so other agents can know it.
         let fence = self.world.dispatches.get(&dispatch).map_or(1, |dispatch| dispatch.fence);
         let used = Some(format!("t{}", 1 + self.chance.below(self.tokens)));
         let used = used.filter(|id| self.watch.is_used(id));
@@ -164,7 +164,7 @@ impl Sim {
         self.sends(at, &wish);
     }
 
-    /// Goes on with something that ended, as if it did not know.
+    /// Continues an ended run as if it had not ended.
     fn haunts(&mut self, at: usize) {
         let past = self.agents[at].past.clone();
         let Some((caller, dispatch, fence)) = self.chance.pick(&past) else { return };
@@ -178,7 +178,7 @@ impl Sim {
         self.network.push(Letter { from: at, caller, wish });
     }
 
-    /// A part is lost on the way, and a part arrives twice.
+    /// Some messages are lost, and some arrive twice.
     fn sends(&mut self, at: usize, wish: &Wish) {
         let Some(caller) = self.agents[at].caller.clone() else { return };
         let times = match self.chance.below(100) {
@@ -194,14 +194,14 @@ impl Sim {
         }
     }
 
-    /// Any of what is on its way arrives, and gets the time of its arrival.
+    /// Delivers a random message; it gets the time of its arrival.
     pub fn deliver(&mut self) {
         if self.network.is_empty() || !self.is_served() {
             return;
         }
         let at = self.chance.index(self.network.len());
         let Letter { from, caller, wish } = self.network.remove(at);
-        // The door looks at the token first, and at a packet's too.
+        // The door first checks the token, and the token of a packet as well.
         let given = if let Wish::Claim { packet: Some(packet), .. } = &wish { Some(packet) } else { None };
         let in_force = |token: &String| self.world.tokens.contains_key(token);
         if !caller.token.iter().chain(given).all(in_force) {
@@ -218,7 +218,7 @@ impl Sim {
         }
     }
 
-    /// What has waited in the daemon is decided, not always in order.
+    /// Decides messages that wait in the daemon, not always in order.
     pub fn decide_waiting(&mut self) {
         while !self.waiting.is_empty() {
             let at = self.chance.index(self.waiting.len());
@@ -252,7 +252,7 @@ impl Sim {
     fn answer(&mut self, from: usize, caller: &Caller, command: &Command) {
         let answer = self.submit(caller, command);
         let agent = &mut self.agents[from];
-        // The answer may get lost too, and then the agent knows nothing and asks again.
+        // The answer may be lost as well; the agent then asks again.
         if agent.caller.as_ref().and_then(|c| c.token.as_ref()) != caller.token.as_ref() || self.chance.percent(15) {
             return;
         }
@@ -274,7 +274,7 @@ impl Sim {
                     agent.rests();
                 }
             }
-            // Told that it is too late, most stop; some do not listen.
+            // Most agents stop when they are told that they are too late; some continue.
             (Command::Dispatch { number, step: Step::HandBack(_) }, answer)
                 if *number == dispatch
                     && (answer.as_ref().is_ok_and(|events| !is_late(events)) || self.chance.percent(80)) =>

@@ -1,4 +1,4 @@
-//! What holds between any two steps, and when nothing happens any more.
+//! Invariants that hold between any two steps, and at the end of a run.
 
 use crate::simulation::clock::Clock;
 use crate::simulation::watch::{Held, Watch, require};
@@ -6,7 +6,7 @@ use flower_core::dispatch::State;
 use flower_core::{BriefKind, Status, World};
 
 impl Watch {
-    /// The world says what the account says.
+    /// The world agrees with the watch's own record.
     pub fn state(&self, world: &World, clock: &Clock) -> Result<(), String> {
         require(world.dispatches.len() == self.dispatches.len(), || "dispatches are missing".into())?;
         for (number, account) in &self.dispatches {
@@ -61,7 +61,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Everybody left long ago, and the dispatcher has looked until nothing followed.
+    /// All agents are gone, and the dispatcher has nothing left to do.
     pub fn at_rest(&self, world: &World) -> Result<(), String> {
         for (number, account) in &self.dispatches {
             let held = account.holder.as_ref().map(|holder| &holder.name);

@@ -1,4 +1,4 @@
-//! Whoever watches: keeps its own account of who holds what, and says so when the rules did otherwise.
+//! The watch: it keeps an independent record of claims and leases, and reports when the rules deviate from it.
 
 use crate::simulation::clock::Clock;
 use flower_core::agent::Ending;
@@ -8,26 +8,26 @@ use flower_core::readiness::DispatchKind;
 use flower_core::{BootTime, Caller, Command, Draft, Event, Heartbeat, Pattern, Refusal, Role, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every two of [`crate::simulation::agents::PATTERNS`] that overlap share one of these.
+/// Every two overlapping patterns of [`crate::simulation::agents::PATTERNS`] share one of these paths.
 pub const PATHS: &[&str] =
     &["src/a.rs", "src/b.rs", "src/a/b.txt", "docs/a.md", "docs/a.rs", "docs/x/y", "tests/a.rs", "a.rs", "Cargo.toml"];
 
 #[derive(Default)]
 pub struct Watch {
     pub dispatches: BTreeMap<u64, Account>,
-    /// Those that are live.
+    /// The live leases.
     pub leases: BTreeMap<u64, Held>,
     packets: BTreeMap<String, u64>,
     used: BTreeSet<String>,
-    /// By brief, and whether it was for a design: how often flower asked by itself.
+    /// By brief, and whether it was a design: the number of automatic dispatches.
     auto: BTreeMap<(u64, bool), u64>,
-    /// Briefs whose work, not only the design, was asked for.
+    /// Briefs whose work, not only the design, was dispatched.
     pub asked: BTreeSet<u64>,
     pub claimed: BTreeSet<u64>,
     pub handed_back: BTreeSet<u64>,
-    /// By dispatch: the agent of flower's own that leads it, until that has ended.
+    /// By dispatch: the live agent of flower's own that leads it.
     pub leads: BTreeMap<u64, Lead>,
-    /// Whoever ends at this moment; their claims end with them, whatever the time.
+    /// The agent that ends in the current step; its claims end with it at any time.
     ending: Option<String>,
     pub counts: BTreeMap<&'static str, u64>,
 }
@@ -38,14 +38,14 @@ pub struct Lead {
     pub has_claimed: bool,
 }
 
-/// What is known of one dispatch.
+/// The record of one dispatch.
 pub struct Account {
     brief: u64,
-    /// The newest that was given.
+    /// The newest fence that was given out.
     pub fence: u64,
     pub holder: Option<Holder>,
     pub ended: Option<State>,
-    /// Who was given which fence; the operator has no token.
+    /// The token that was given each fence; the operator has no token.
     given: BTreeMap<u64, Option<String>>,
 }
 
@@ -69,7 +69,7 @@ impl Held {
         clock.is_over(&self.taken, self.seconds)
     }
 
-    /// Found by trying paths, not by the rules' own comparison.
+    /// Whether the patterns overlap, tested with sample paths instead of the rules' own comparison.
     pub fn overlaps(&self, patterns: &[Pattern]) -> bool {
         let covers = |patterns: &[Pattern], path: &str| patterns.iter().any(|pattern| pattern.matches(path));
         PATHS.iter().any(|path| covers(&self.patterns, path) && covers(patterns, path))
@@ -77,7 +77,7 @@ impl Held {
 }
 
 impl Account {
-    /// Whether the caller was given this fence, or may speak for whoever was.
+    /// Whether the caller was given this fence, or may act for the holder that was.
     fn is_own(&self, caller: &Caller, fence: u64) -> bool {
         let given = self.given.get(&fence);
         caller.role == Role::Operator || given.is_some_and(|token| token.is_some() && *token == caller.token)
@@ -97,7 +97,7 @@ impl Watch {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// Looks at what is about to happen; `world` is as it was before.
+    /// Checks accepted events; `world` is the state before them.
     pub fn accepted(
         &mut self,
         world: &World,
@@ -170,7 +170,7 @@ impl Watch {
         Ok(())
     }
 
-    /// One event, before the world knows of it.
+    /// Checks one event before it is applied to the world.
     fn happens(&mut self, world: &World, clock: &Clock, draft: &Draft) -> Result<(), String> {
         match &draft.event {
             Event::TokenIssued(token) => {
@@ -233,7 +233,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What an agent held goes with it: to whoever looks into it, or to whoever is next.
+    /// The claim of an ended agent ends with it: the dispatch fails, or waits for the next claim.
     fn agent_ends(&mut self, world: &World, drafts: &[Draft]) -> Result<(), String> {
         let stopped = drafts.iter().find_map(|draft| match &draft.event {
             Event::AgentStopped(stopped) => Some(stopped),
@@ -314,7 +314,7 @@ impl Watch {
         Ok(())
     }
 
-    /// A brief moves on because of what happened to its work, in the same breath.
+    /// The status of a brief changes in the same decision as its work.
     fn status_follows(&self, draft: &Draft, drafts: &[Draft]) -> Result<(), String> {
         let Event::StatusChanged(change) = &draft.event else { return Ok(()) };
         let with = |is: fn(&Event) -> bool| drafts.iter().any(|other| other.brief == draft.brief && is(&other.event));
@@ -328,7 +328,7 @@ impl Watch {
         require(follows, || format!("brief {:?} became `{}` for no reason", draft.brief, change.to))
     }
 
-    /// Looks at a no: it must be none of those that the rules promise not to say.
+    /// Checks a refusal against those that the rules must not give.
     pub fn refused(&mut self, caller: &Caller, command: &Command, refusal: &Refusal) -> Result<(), String> {
         let who = &caller.actor.name;
         match command {

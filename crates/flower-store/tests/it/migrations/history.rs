@@ -1,4 +1,4 @@
-//! A past to upgrade from: events as the first version wrote them, without any table beside the log.
+//! A history to upgrade from: events in their first stored form, in a database that has no table but the log.
 
 use flower_core::agent::{self, Author, Ending};
 use flower_core::command::BriefChanges;
@@ -16,7 +16,7 @@ use flower_store::Conn;
 use flower_store::log::{self, Tail};
 use std::collections::HashMap;
 
-/// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
+/// Writes a log with every kind of event and `lives` briefs, in one transaction.
 pub fn write(conn: &mut Conn, lives: u64) {
     let mut history = History { tail: Tail::read(conn).unwrap(), conn, world: World::default(), second: 0 };
     history.conn.begin_write().unwrap();
@@ -79,7 +79,7 @@ impl History<'_> {
         }
     }
 
-    /// One of each fate.
+    /// One worktree for each way it can end.
     fn worktrees(&mut self) {
         let fates = [("fix", Some(2)), ("night", None), ("gone", None), ("back", None), ("broken", None)];
         for (number, (name, brief)) in (1..).zip(fates) {
@@ -110,7 +110,8 @@ impl History<'_> {
         self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     }
 
-    /// One of each fate: late and handed back, failed, cancelled, landed; and paths that are reserved meanwhile.
+    /// One dispatch for each way it can end: late and handed back, failed, cancelled, landed; with path leases in
+    /// between.
     fn dispatches(&mut self) {
         use dispatch::{HandBack, Step};
         let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
@@ -187,7 +188,7 @@ impl History<'_> {
         }
     }
 
-    /// One that stays, and one that fails with what it holds; what they use, and ask for.
+    /// A standing agent, and one that fails with its claim; their usage and permission requests.
     fn agents(&mut self) {
         use agent::Step;
         let brief = self.world.last_brief;
@@ -231,7 +232,7 @@ impl History<'_> {
         }
     }
 
-    /// One of each fate, and what happens to MAIN meanwhile.
+    /// One landing for each way it can end, and the changes to MAIN in between.
     fn landings(&mut self) {
         use landing::Step;
         use main_branch::Step as MainStep;
@@ -286,7 +287,7 @@ impl History<'_> {
         self.does(main(MainStep::Pushed { remote: remote(), commit: commit(15) }));
     }
 
-    /// What happens to one brief, differently for some.
+    /// The events of one brief, with variations by its number.
     fn life(&mut self, number: u64) {
         let title = format!("Retry failed uploads, part {number}");
         self.does(brief(&title, BriefKind::Feature, number.is_multiple_of(2).then_some(1)));
