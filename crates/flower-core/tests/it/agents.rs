@@ -218,7 +218,7 @@ fn a_slot_is_free_again_after_an_end() {
 fn the_name_that_an_agent_gets_by_itself_is_free_and_plain() {
     let mut world = asked();
     start(&mut world, named("claude-2", None));
-    assert_eq!(start(&mut world, wanted(None)).name, "claude-3", "somebody else is called claude-2");
+    assert_eq!(start(&mut world, wanted(None)).name, "claude-3", "another agent is named claude-2");
     assert_eq!(start(&mut world, wanted(None)).name, "claude-4", "and now claude-3 is taken");
     let long = "x".repeat(64);
     let agent = start(&mut world, Request { profile: long, ..wanted(None) });
@@ -357,7 +357,7 @@ fn usage_is_recorded_also_after_the_end() {
     let [Event::AgentSpent(spent)] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!((spent.brief, spent.dispatch, spent.tokens), (Some(1), Some(1), Some(0)));
     assert_eq!(spent.currency.as_deref(), Some("a curre…"));
-    assert_eq!(spent.cost, Some(1_000_000_000_000), "whatever it says, a database can add it up");
+    assert_eq!(spent.cost, Some(1_000_000_000_000), "any reported value can be summed up by a database");
     assert_eq!(world.agents, before);
     let events = done(&mut world, &spend(Some(u64::MAX), None, None));
     assert!(matches!(&events[..], [Event::AgentSpent(spent)] if spent.tokens == Some(1_000_000_000_000)));

@@ -97,7 +97,7 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     let mut now = 1_000;
     let (mut kept, mut asked) = (0, 0);
     for round in 1..=50_u64 {
-        claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("nobody holds it");
+        claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("the dispatch has no holder");
         assert_eq!(world.dispatches[&1].fence, round, "a fence only grows");
         // In the last round all previous holders hand back, many times.
         let late: Vec<u64> = if round == 50 { (0..1_000).map(|n| n % 49 + 1).collect() } else { vec![] };
@@ -168,7 +168,7 @@ fn no_clock_ends_a_claim_before_its_time() {
     for start in [0, 1, 1_000, 3_600_000, 315_360_000_000] {
         let mut world = waiting();
         let begun = at(BOOT, start, 0);
-        claim(&mut world, "ada", begun.clone()).expect("nobody holds it");
+        claim(&mut world, "ada", begun.clone()).expect("the dispatch has no holder");
         for (what, moment) in harmless(&begun.heartbeat()) {
             assert!(!expire(&mut world, moment.clone()), "{start}, {what}");
             let lost = claim(&mut world, "bob", moment).expect_err(what);

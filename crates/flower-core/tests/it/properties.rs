@@ -134,7 +134,7 @@ fn check_world(world: &World) {
         assert_ne!(brief.accepted_version, Some(0), "brief {number} has accepted nothing");
         assert!(brief.open_questions.iter().all(|question| (1..=brief.questions).contains(question)));
         let names: BTreeSet<_> = brief.participants.iter().map(|p| (&p.name, p.sort)).collect();
-        assert_eq!(names.len(), brief.participants.len(), "somebody joined brief {number} twice");
+        assert_eq!(names.len(), brief.participants.len(), "a participant joined brief {number} twice");
         let projects: BTreeSet<_> = brief.projects.iter().collect();
         assert_eq!(projects.len(), brief.projects.len(), "brief {number} belongs to a project twice");
         assert_eq!(brief.status == Status::Parked, brief.parked_from.is_some(), "brief {number}");
@@ -238,7 +238,7 @@ fn check_transition(before: &World, after: &World) {
         }
         assert!(old.questions <= new.questions);
         let names = |brief: &Brief| brief.participants.iter().map(|p| (p.name.clone(), p.sort)).collect::<Vec<_>>();
-        assert!(names(new).starts_with(&names(old)), "nobody leaves brief {number}");
+        assert!(names(new).starts_with(&names(old)), "no participant leaves brief {number}");
         assert_eq!(old.created_at, new.created_at);
     }
 }

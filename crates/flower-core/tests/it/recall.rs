@@ -118,8 +118,8 @@ fn instructions_in_a_text_are_quoted_and_visible() {
     for held in &mut input.leases {
         (held.holder, held.worktree, held.patterns) = (orders.into(), orders.into(), vec![orders.into()]);
     }
-    for somebody in &mut input.participants {
-        (somebody.name, somebody.worktree) = (orders.into(), Some(orders.into()));
+    for participant in &mut input.participants {
+        (participant.name, participant.worktree) = (orders.into(), Some(orders.into()));
     }
     for event in &mut input.trace {
         (event.kind, event.text) = (orders.into(), orders.into());

@@ -150,9 +150,7 @@ pub fn a_life(ledger: &Ledger) {
     let claim = dispatch::Step::Claim { holder: None, packet: None, seconds: 60, moment: moment.clone() };
     let agent = Caller { token: Some("packet".into()), run, ..worker(2) };
     ledger.submit(&agent, &Command::Dispatch { number: 1, step: claim }).expect("a packet claims");
-    ledger
-        .submit(&agent, &Command::Heartbeat { dispatch: 1, fence: 1, moment: moment.clone() })
-        .expect("a sign of life");
+    ledger.submit(&agent, &Command::Heartbeat { dispatch: 1, fence: 1, moment: moment.clone() }).expect("a heartbeat");
     let patterns = vec!["src/".to_owned()];
     let (project, worktree) = ("web".to_owned(), "fix".to_owned());
     let lease = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment };

@@ -134,7 +134,7 @@ on_both!(the_inbox_lists_questions_and_acceptances_that_wait, |db: Database| {
     ledger.done(accept(1));
     assert_eq!(waiting(), []);
     ledger.done(status(1, Status::InReview));
-    assert_eq!(waiting(), [(1, "mike".to_owned())], "a result, by whoever moved it there");
+    assert_eq!(waiting(), [(1, "mike".to_owned())], "a result, with the actor that moved it there");
 });
 
 on_both!(tokens_are_found_by_their_hash_until_revoked, |db: Database| {

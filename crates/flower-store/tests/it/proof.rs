@@ -114,7 +114,7 @@ on_both!(an_accepted_loss_is_recorded_and_writing_goes_on, |db: Database| {
     assert_eq!((loss.proved_seq, &loss.proved_hash), (proved.seq, &proved.hash));
     assert_eq!((loss.found_seq, &loss.found_hash), (kept as u64, &before[kept - 1].hash));
     assert_eq!((recorded[0].stream.as_str(), recorded[0].actor_name.as_str()), ("log", "mike"));
-    assert_eq!(ledger.store.cut(), None, "nothing stands in the way any more");
+    assert_eq!(ledger.store.cut(), None, "writing is enabled again");
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new(), "what was lost is gone from the tables too");
     ledger.done(note(1, "and on"));
     let events = ledger.events();

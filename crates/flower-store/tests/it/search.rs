@@ -53,7 +53,7 @@ on_both!(every_sort_of_text_is_found, |db: Database| {
     ] {
         assert_eq!(places(&ledger, typed), [place], "{typed}");
     }
-    assert_eq!(places(&ledger, "gateway latency"), nothing(), "every word must stand in the same text");
+    assert_eq!(places(&ledger, "gateway latency"), nothing(), "every word must be in the same text");
     assert_eq!(places(&ledger, "zzxqy"), nothing());
     let hit = &ledger.search("gateway")[0];
     assert_eq!((hit.brief, hit.body.as_str()), (Some(1), "the gateway closes the socket"));
@@ -112,7 +112,7 @@ on_both!(correct_words_are_not_corrected, |db: Database| {
     assert_eq!(places(&ledger, "branch"), ["brief 1"]);
     let mut both = places(&ledger, "vranch");
     both.sort();
-    assert_eq!(both, ["brief 1", "brief 2"].map(str::to_owned)[..both.len().min(2)], "whatever is near");
+    assert_eq!(both, ["brief 1", "brief 2"].map(str::to_owned)[..both.len().min(2)], "only the two briefs match");
     assert!(both.contains(&"brief 1".to_owned()));
 });
 

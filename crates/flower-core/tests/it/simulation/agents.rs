@@ -116,7 +116,7 @@ impl Sim {
 
     fn works(&mut self, at: usize) {
         let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
-        let caller = self.agents[at].caller.clone().expect("whoever works has a token");
+        let caller = self.agents[at].caller.clone().expect("a working agent has a token");
         match self.chance.below(100) {
             0..38 => self.sends(at, &Wish::Heartbeat { dispatch, fence }),
             38..56 => {

@@ -165,7 +165,7 @@ impl Sim {
 
     /// All agents are gone and time advances; the dispatcher runs until it has nothing left to do.
     pub fn come_to_rest(&mut self) {
-        self.note(format_args!("everybody leaves"));
+        self.note(format_args!("all agents leave"));
         (self.network, self.waiting) = (Vec::new(), Vec::new());
         if self.chance.percent(50) {
             self.clock.restart(1_000);

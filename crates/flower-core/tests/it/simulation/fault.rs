@@ -41,17 +41,17 @@ pub enum Fault {
 
 impl Fault {
     pub const ALL: &[(Fault, &str)] = &[
-        (Fault::ExpiresAtOnce, "was heard of in time"),
-        (Fault::LosesBeats, "was heard of in time"),
+        (Fault::ExpiresAtOnce, "sent a heartbeat in time"),
+        (Fault::LosesBeats, "sent a heartbeat in time"),
         (Fault::RewindsFence, "fence"),
         (Fault::LateCounts, "counted with fence"),
         (Fault::TrustsFences, "what another holds"),
-        (Fault::TurnsBeatsBack, "was heard of in time"),
+        (Fault::TurnsBeatsBack, "sent a heartbeat in time"),
         (Fault::ForgetsLate, "was not kept"),
-        (Fault::StealsClaims, "was heard of in time"),
+        (Fault::StealsClaims, "sent a heartbeat in time"),
         (Fault::SharesPaths, "has lost it"),
         (Fault::DispatchesAgain, "dispatched by itself twice"),
-        (Fault::NeverExpires, "nobody is left"),
+        (Fault::NeverExpires, "no agent is left"),
         (Fault::Revives, "had ended"),
         (Fault::KeepsClaims, "did not go with it"),
         (Fault::ForgetsLeads, "has two leads"),

@@ -114,7 +114,7 @@ fn every_expected_event_occurs() {
 fn broken_rules_are_noticed() {
     for (fault, sign) in Fault::ALL {
         let sees = |seed| run(seed, seed, *fault).broken.is_some_and(|broken| broken.contains(sign));
-        let seed = (0..400).find(|seed| sees(*seed)).unwrap_or_else(|| panic!("nobody noticed {fault:?}"));
+        let seed = (0..400).find(|seed| sees(*seed)).unwrap_or_else(|| panic!("the watch did not detect {fault:?}"));
         assert_eq!(run(seed, seed, Fault::None).broken, None, "it was not the fault");
     }
 }

@@ -98,7 +98,7 @@ fn a_thousand_late_answers_are_refused_and_kept() {
         if number % 2 == 0 {
             assert!(stage.expire(moment("m:1", now, 0)));
         }
-        stage.claim(&agent, moment("m:1", now, 0)).expect("the one before was not heard of");
+        stage.claim(&agent, moment("m:1", now, 0)).expect("the previous claim is over");
         assert_eq!(stage.dispatch().fence, number);
         agents.push(agent);
     }

@@ -56,7 +56,7 @@ impl Watch {
                 Status::InReview | Status::Landed => self.handed_back.contains(&number),
                 _ => true,
             };
-            require(reason, || format!("brief {number} is `{}`, and nobody worked on it", brief.status))?;
+            require(reason, || format!("brief {number} is `{}` without any work on it", brief.status))?;
         }
         Ok(())
     }
@@ -65,12 +65,12 @@ impl Watch {
     pub fn at_rest(&self, world: &World) -> Result<(), String> {
         for (number, account) in &self.dispatches {
             let held = account.holder.as_ref().map(|holder| &holder.name);
-            require(held.is_none(), || format!("dispatch {number} is held by {held:?}, and nobody is left"))?;
+            require(held.is_none(), || format!("dispatch {number} is held by {held:?}, and no agent is left"))?;
             let dispatch = &world.dispatches[number];
             let pointless = dispatch.is_open() && world.briefs[&dispatch.brief].status.is_closed();
             require(!pointless, || format!("dispatch {number} waits for nothing"))?;
         }
-        require(self.leases.is_empty(), || format!("{} leases are live, and nobody is left", self.leases.len()))?;
+        require(self.leases.is_empty(), || format!("{} leases are live, and no agent is left", self.leases.len()))?;
         for brief in world.briefs.values() {
             let number = brief.number;
             let met = brief.depends_on.iter().all(|needs| world.briefs[needs].status.is_met());

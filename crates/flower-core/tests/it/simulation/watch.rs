@@ -159,7 +159,7 @@ impl Watch {
     }
 
     fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &BootTime) -> Result<(), String> {
-        let account = self.dispatches.get_mut(&number).ok_or("a sign of life for nothing")?;
+        let account = self.dispatches.get_mut(&number).ok_or("a heartbeat for an unknown dispatch")?;
         let own = account.is_own(caller, fence);
         let holder = account.holder.as_mut().filter(|holder| holder.fence == fence);
         let who = &caller.actor.name;
@@ -180,12 +180,12 @@ impl Watch {
             Event::DispatchClaimed(claimed) => self.given(claimed)?,
             Event::DispatchExpired(expired) => {
                 let account = self.open(expired.number)?;
-                let holder = account.holder.take().ok_or("nobody held what expired")?;
+                let holder = account.holder.take().ok_or("a claim expired that had no holder")?;
                 require(holder.fence == expired.fence, || "another's claim expired".into())?;
                 let ends = self.ending.as_ref() == Some(&holder.name);
                 require(ends || clock.is_over(&holder.heard, holder.seconds), || {
                     format!(
-                        "the claim of dispatch {} expired, and {} was heard of in time",
+                        "the claim of dispatch {} expired, although {} sent a heartbeat in time",
                         expired.number, holder.name
                     )
                 })?;

@@ -76,7 +76,7 @@ fn unhurt(old: &Path, path: &Path, events: u64) -> Duration {
     let mut child = Migration::start(path, None);
     child.wait_for("begun");
     let begun = Instant::now();
-    assert!(child.wait_for("finished"), "the migration works when nobody kills it");
+    assert!(child.wait_for("finished"), "the migration succeeds if it is not killed");
     let took = begun.elapsed();
     child.kill();
     assert_eq!(what_is_left(path, events), Left::New);

@@ -33,7 +33,7 @@ fn upgrade_every_sample(database: fn() -> Option<Database>) {
         migrate::migrate(&mut conn, &mut |events| heard = events).unwrap_or_else(|error| panic!("{version}: {error}"));
         assert_eq!(all_rows(&mut conn, "events"), before, "the log of version {version} is as it was");
         if version < migrate::newest() {
-            assert_eq!(heard, before.len() as u64, "whoever waits for version {version} hears how far it is");
+            assert_eq!(heard, before.len() as u64, "progress is reported for version {version}");
         }
         let verdict = verify::verify(&mut conn, None).unwrap();
         assert_eq!((verdict.fault, verdict.verified), (None, before.len() as u64), "version {version}");

@@ -29,7 +29,7 @@ fn path(version: u64) -> PathBuf {
 /// Writes the sample of the newest version only: older samples cannot be written again, because tables are written in
 /// their current form.
 #[test]
-#[ignore = "writes files: for whoever adds a migration"]
+#[ignore = "writes files: run it when you add a migration"]
 fn write_missing_samples() {
     let newest = databases::sqlite();
     let mut conn = newest.conn();
