@@ -1,15 +1,15 @@
-//! Who acts, through which door, and with which rights.
+//! The caller of a command: its actor, the door it came through, and its rights.
 
 use crate::word::words;
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// What sort of actor stands behind an event.
+    /// The kind of actor that caused an event.
     ActorType ("actor type") { Operator = "operator", Agent = "agent", System = "system" }
 }
 
 words! {
-    /// The way by which a command came in.
+    /// The interface through which a command came in.
     Door ("door") { Cli = "cli", Web = "web", Mcp = "mcp", Api = "api", Daemon = "daemon" }
 }
 
@@ -31,30 +31,31 @@ impl Actor {
     }
 }
 
-/// The owner of the token a command came with. The actor of every event is the caller, whatever the command claims.
+/// The owner of the token that a command came with. The actor of every event is the caller; a command cannot name
+/// another actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub actor: Actor,
     pub role: Role,
     pub door: Door,
-    /// A worker's token is bound to one brief.
+    /// The brief that a worker's token is bound to.
     pub brief: Option<u64>,
     pub worktree: Option<String>,
-    /// The id of the token; the operator's own has none.
+    /// The id of the token. The operator's own token has no id.
     pub token: Option<String>,
     pub run: Option<Binding>,
 }
 
-/// A token that was made for one dispatch.
+/// Binds a token to the one dispatch that it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub dispatch: u64,
-    /// It works beside the one that holds the claim.
+    /// True for an agent that assists the agent that holds the claim.
     pub member: bool,
 }
 
 impl Caller {
-    /// Somebody whose rights come of nothing but the role.
+    /// A caller whose rights follow from its role alone, without a token that is bound to a brief or a dispatch.
     pub fn unbound(actor: Actor, role: Role, door: Door) -> Caller {
         Caller { actor, role, door, brief: None, worktree: None, token: None, run: None }
     }

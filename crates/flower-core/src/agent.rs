@@ -1,5 +1,5 @@
-//! Agents that flower runs: which there are to be, for which work, and how each ended. What their processes do at this moment
-//! is observed, not recorded.
+//! Agents that flower runs: which agents should run, for which work, and how each ended. The current activity of their
+//! processes is observed, not recorded.
 
 use crate::actor::Role;
 use crate::dispatch::{self, Dispatch, DispatchState};
@@ -16,13 +16,13 @@ use serde::{Deserialize, Serialize};
 words! {
     /// How an agent ended.
     Ending ("ending") {
-        /// Its work was done.
+        /// Its work is done.
         Retired = "retired",
-        /// Somebody stopped it.
+        /// A person or another agent stopped it.
         Stopped = "stopped",
-        /// It ended too often, or did not do its work.
+        /// Its process ended too often, or it did not do its work.
         Failed = "failed",
-        /// Everything was stopped; its work goes on once that is over.
+        /// All agents were stopped at once; its work continues when agents may run again.
         Halted = "halted",
     }
 }
@@ -38,18 +38,18 @@ pub struct Agent {
     pub name: String,
     pub profile: String,
     pub role: Role,
-    /// It stays when its work is done, and gets more.
+    /// A standing agent stays when its work is done, and is assigned the next work.
     pub standing: bool,
     pub project: String,
     pub worktree: String,
     pub brief: Option<u64>,
     pub dispatch: Option<u64>,
-    /// 0 leads; the others work beside it.
+    /// 0 is the lead; higher numbers are members that assist it in the same worktree.
     pub member: u64,
-    /// Processes of it that ended unexpectedly during this work.
+    /// The number of processes that ended unexpectedly during the current work.
     pub restarts: u64,
     pub refreshes: u64,
-    /// What the one before it left for the one that goes on.
+    /// The note that the previous agent on this work left for this agent.
     pub hand_over: Option<String>,
     pub ended: Option<End>,
     pub by: String,
@@ -61,14 +61,14 @@ pub struct Agent {
 pub struct End {
     pub how: Ending,
     pub why: String,
-    /// The last of what it said, where that helps.
+    /// The last output of the agent, where it helps to explain the ending.
     pub output: Option<String>,
 }
 
-/// Which agent is wanted.
+/// A request to start an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Otherwise it is named after its profile.
+    /// Absent: the agent is named after its profile.
     pub name: Option<String>,
     pub profile: String,
     pub role: Role,
@@ -77,13 +77,14 @@ pub struct Request {
     pub worktree: String,
     pub dispatch: Option<u64>,
     pub member: u64,
-    /// How many may run in the project at once.
+    /// The maximum number of agents that may run in the project at once.
     pub most: u64,
 }
 
 const OUTPUT_BYTES: usize = 4 * 1024;
-/// In one report. No agent uses more at once, and a database can add up millions of these.
-const MOST_SPENT: u64 = 1_000_000_000_000;
+/// Maximum amount in one report. No agent uses more at once, and the sum of millions of such reports still fits into a
+/// database integer.
+const MAX_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
 
 impl Agent {
@@ -115,7 +116,7 @@ impl Agent {
             Event::AgentAssigned(assigned) => {
                 self.dispatch = Some(assigned.dispatch);
                 self.brief = brief;
-                // Whoever gets work leads it, also after it worked beside another.
+                // An agent that is assigned work becomes its lead, also if it was a member before.
                 self.member = 0;
                 self.restarts = 0;
                 self.hand_over = None;
@@ -143,7 +144,7 @@ impl Agent {
     }
 }
 
-/// The agent that an event speaks of.
+/// The number of the agent that an event is about.
 pub fn number(event: &Event) -> Option<u64> {
     match event {
         Event::AgentStarted(AgentStarted { number, .. })
@@ -156,28 +157,28 @@ pub fn number(event: &Event) -> Option<u64> {
     }
 }
 
-/// What happens to an agent.
+/// A change of an agent's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A standing one gets its next work.
+    /// Assigns the next work to a standing agent.
     Assign {
         dispatch: u64,
     },
-    /// Its process ended unexpectedly, and the next one begins.
+    /// The agent's process ended unexpectedly, and the next process starts.
     Restart {
         why: String,
     },
-    /// Its context was full: a fresh one goes on from the note.
+    /// The agent's context was full: a fresh context continues from the note.
     Refresh {
         note: String,
         author: Author,
         used: Option<u64>,
         size: Option<u64>,
     },
-    /// What it has used since the last time, as far as it says so.
+    /// Tokens and cost used since the last report, as far as the agent reports them.
     Spend {
         tokens: Option<u64>,
-        /// Millionths of the currency.
+        /// In millionths of the currency.
         cost: Option<u64>,
         currency: Option<String>,
     },
@@ -232,7 +233,8 @@ pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     Ok(vec![Draft { stream: Stream::Agent(number), brief, event: event.into() }])
 }
 
-/// After its profile, which leaves room for the number; the number is its own unless somebody gave that name to another.
+/// Names an agent after its profile, cut so that a number fits: the agent's own number, or the next one if that name is
+/// taken.
 fn own_name(profile: &str, number: u64, is_taken: impl Fn(&str) -> bool) -> String {
     let short: String = profile.chars().take(40).collect();
     let mut at = number;
@@ -245,7 +247,8 @@ fn own_name(profile: &str, number: u64, is_taken: impl Fn(&str) -> bool) -> Stri
     }
 }
 
-/// Whether an agent may begin there: a lead where nobody works yet, the others where there is room for them.
+/// Checks that an agent may start on the dispatch: a lead only if the dispatch has no holder, a member only if there is
+/// room.
 fn require_free(dispatch: &Dispatch, member: u64) -> Result<(), Refusal> {
     let (number, state) = (dispatch.number, dispatch.state);
     let wanted = |wanted: &'static str| Err(Refusal::DispatchState { number, state, wanted });
@@ -265,7 +268,7 @@ fn require_free(dispatch: &Dispatch, member: u64) -> Result<(), Refusal> {
 pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
     let agent = world.agent(number)?;
     match step {
-        // How much it used is known only after it has ended.
+        // Allowed after the end as well: the total is known only then.
         Step::Spend { tokens, cost, currency } => {
             if tokens.is_none() && cost.is_none() {
                 return Ok(Vec::new());
@@ -276,12 +279,12 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
                 number,
                 brief,
                 dispatch,
-                tokens: tokens.map(|tokens| tokens.min(MOST_SPENT)),
-                cost: cost.map(|cost| cost.min(MOST_SPENT)),
+                tokens: tokens.map(|tokens| tokens.min(MAX_SPENT)),
+                cost: cost.map(|cost| cost.min(MAX_SPENT)),
                 currency,
             })]);
         }
-        // Twice is as good as once.
+        // Stopping an agent twice changes nothing.
         Step::Stop { .. } if !agent.is_live() => return Ok(Vec::new()),
         _ if !agent.is_live() => return Err(Refusal::AgentEnded { name: agent.name.clone() }),
         _ => {}
@@ -317,7 +320,7 @@ fn assign(world: &World, agent: &Agent, next: u64) -> Result<Vec<Draft>, Refusal
     Ok(vec![draft])
 }
 
-/// Its claim goes with it: back to whoever is next, or with a failure to whoever looks into it.
+/// Ends the agent and its claim: the dispatch waits for the next claim, or fails if the agent failed.
 fn stop(world: &World, agent: &Agent, how: Ending, why: &str, output: Option<&str>) -> Vec<Draft> {
     let why = text::cut(why, WHY_CHARS);
     let output = output.map(|text| text::tail(text, OUTPUT_BYTES));

@@ -1,4 +1,4 @@
-//! A brief: its state, and how events move it. What may happen to it is decided in the files below `brief/`.
+//! A brief: its state, and how events change it. The files below `brief/` decide what may happen to it.
 
 pub mod accept;
 pub mod create;
@@ -36,7 +36,7 @@ words! {
         InProgress = "in_progress",
         InReview = "in_review",
         Landed = "landed",
-        /// Work that lands no code.
+        /// The end of work that lands no code.
         Done = "done",
         Parked = "parked",
         Cancelled = "cancelled",
@@ -44,12 +44,12 @@ words! {
 }
 
 impl Status {
-    /// Nothing is left to do.
+    /// Whether no work is left.
     pub fn is_closed(self) -> bool {
         matches!(self, Status::Landed | Status::Done | Status::Cancelled)
     }
 
-    /// A dependency in this status is met.
+    /// Whether a dependency in this status is met.
     pub fn is_met(self) -> bool {
         matches!(self, Status::Landed | Status::Done)
     }
@@ -67,16 +67,16 @@ pub struct Participant {
     pub active: bool,
 }
 
-/// All that the rules need to know of one brief. Long texts are not here; they stand in the log and its tables.
+/// The part of a brief that the rules need. Long texts are in the log and its tables only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Brief {
     pub number: u64,
     pub title: String,
     pub kind: BriefKind,
     pub status: Status,
-    /// Where a parked brief goes back to.
+    /// The status that a parked brief returns to.
     pub parked_from: Option<Status>,
-    /// The newest version of the spec; 0 while there is none.
+    /// The newest version of the spec; 0 if there is none.
     pub spec_version: u64,
     pub accepted_version: Option<u64>,
     pub projects: Vec<String>,
@@ -88,9 +88,9 @@ pub struct Brief {
     /// Questions are numbered from 1 inside their brief.
     pub questions: u64,
     pub open_questions: BTreeSet<u64>,
-    /// How many commits are linked to it.
+    /// The number of commits that are linked to the brief.
     pub commits: u64,
-    /// A design, or the work itself, was asked for already; flower never asks twice by itself.
+    /// Whether a design, or the work itself, was dispatched before. flower dispatches each automatically only once.
     #[serde(default)]
     pub designed: bool,
     #[serde(default)]
@@ -100,7 +100,7 @@ pub struct Brief {
 }
 
 impl Brief {
-    /// The brief that a `brief_created` event makes; other events make none.
+    /// The brief that a `brief_created` event creates; `None` for other events.
     pub fn created(event: &Event, at: &str) -> Option<Brief> {
         let Event::BriefCreated(new) = event else { return None };
         Some(Brief {
@@ -127,7 +127,7 @@ impl Brief {
         })
     }
 
-    /// What `flower dispatch` asks for when nobody says otherwise.
+    /// The kind of dispatch that `flower dispatch` requests by default.
     pub fn natural_dispatch(&self) -> DispatchKind {
         let natural = self.kind.natural_dispatch();
         match self.status {
@@ -137,7 +137,7 @@ impl Brief {
         }
     }
 
-    /// What flower is to dispatch by itself, as far as the brief alone can say.
+    /// The kind of dispatch that flower should request automatically, judged by the brief alone.
     pub fn wants(&self) -> Option<DispatchKind> {
         let designs = self.design_loop && self.designed;
         match self.status {
@@ -148,8 +148,8 @@ impl Brief {
         }
     }
 
-    /// Moves the brief on by one event of its stream. Total: an event that says nothing about the state changes only the
-    /// time of the last one.
+    /// Applies one event of the brief's stream. An event that does not concern the state changes only the time of the
+    /// last event.
     pub fn evolve(&mut self, event: &Event, at: &str) {
         at.clone_into(&mut self.updated_at);
         match event {

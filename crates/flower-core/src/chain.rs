@@ -1,16 +1,16 @@
-//! The hash chain: each event's hash covers all of it and the hash before it.
+//! The hash chain: each event's hash covers the whole event and the hash of the previous one.
 //!
-//! `hash = sha256(json([prev, seq, stream, version, kind, schema, actor_type, actor_name, door, at, brief, body]))`, where
-//! `json` is compact JSON without escapes beyond the necessary ones and `body` is the stored text, as a string. Twelve
-//! lines of any language check an exported log.
+//! `hash = sha256(json([prev, seq, stream, version, kind, schema, actor_type, actor_name, door, at, brief, body]))`,
+//! where `json` is compact JSON without escapes beyond the necessary ones and `body` is the stored text, as a string.
+//! Twelve lines of any language check an exported log.
 
 use crate::event::Recorded;
 use sha2::{Digest, Sha256};
 
-/// What stands before the first event.
+/// The previous hash of the first event.
 pub const GENESIS: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// The hash that `event` must have, given the one it says stands before it.
+/// The hash that `event` must have, given the previous hash that it names.
 pub fn hash(event: &Recorded) -> String {
     let fields = (
         &event.prev,
@@ -39,15 +39,15 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|b| [DIGITS[usize::from(b >> 4)] as char, DIGITS[usize::from(b & 15)] as char]).collect()
 }
 
-/// Where a chain breaks, in words.
+/// The place at which a chain breaks, and the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The first event that is not as it was recorded, or that is missing.
+    /// The first event that differs from what was recorded, or that is missing.
     pub seq: u64,
     pub what: String,
 }
 
-/// Reads events in order and stops at the first that does not fit.
+/// Checks events in order, up to the first one that breaks the chain.
 #[derive(Debug)]
 pub struct Verifier {
     seq: u64,
@@ -78,7 +78,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// The last event that held, and its hash.
+    /// The number and hash of the last valid event.
     pub fn head(&self) -> (u64, &str) {
         (self.seq, &self.hash)
     }

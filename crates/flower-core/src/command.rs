@@ -1,9 +1,10 @@
-//! What can be asked of flower. The doors translate into these; the rules answer with events or a refusal.
+//! The commands that flower accepts. The doors translate requests into commands; the rules answer with events or a
+//! refusal.
 
+use crate::boot_time::BootTime;
 use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::link::LinkKind;
-use crate::moment::Moment;
 use crate::{agent, dispatch, landing, lease, main_branch, permission, review, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,9 +12,9 @@ pub enum Command {
     CreateBrief {
         title: String,
         kind: BriefKind,
-        /// A spec given at birth waits as a proposed plan.
+        /// A spec that is given at creation is a proposed plan, which waits for acceptance.
         spec: Option<String>,
-        /// The first is the primary one.
+        /// The first one is the primary project.
         projects: Vec<String>,
         epic: Option<u64>,
         needs: Vec<u64>,
@@ -24,7 +25,7 @@ pub enum Command {
         brief: u64,
         markdown: String,
     },
-    /// Accepts what waits: a plan, or the result in review. With a version, only if that is what waits.
+    /// Accepts the proposed plan, or the result in review. With a version, only if that version is the newest.
     Accept {
         brief: u64,
         version: Option<u64>,
@@ -96,7 +97,7 @@ pub enum Command {
         id: String,
     },
     RequestWorktree(worktree::Request),
-    /// It is made, or brought back.
+    /// The worktree was created or restored.
     FinishWorktree {
         number: u64,
         path: String,
@@ -105,12 +106,13 @@ pub enum Command {
         number: u64,
         why: String,
     },
-    /// The branch is now what was committed inside, and the operator's commit is kept elsewhere.
+    /// The branch now has the commits that were made inside the worktree, and the operator's commit is kept under
+    /// another ref.
     DivergeWorktree(WorktreeDiverged),
     RemoveWorktree {
         number: u64,
     },
-    /// It is gone from the disk; this was kept.
+    /// The worktree was deleted from the disk; the archive says what was kept.
     WorktreeGone(WorktreeRemoved),
     RestoreWorktree {
         number: u64,
@@ -122,7 +124,7 @@ pub enum Command {
         project: String,
         sha256: String,
     },
-    /// A lane was brought up to date with MAIN, or why not.
+    /// MAIN's tip was merged into a lane, or could not be merged.
     NoteSync {
         number: u64,
         onto: String,
@@ -138,7 +140,7 @@ pub enum Command {
         step: main_branch::Step,
     },
     RequestDispatch(dispatch::Request),
-    /// Dispatches the brief if it wants to be, and can be.
+    /// Dispatches the brief, if it requests automatic dispatch and is ready.
     AutoDispatch {
         brief: u64,
     },
@@ -146,25 +148,25 @@ pub enum Command {
         number: u64,
         step: dispatch::Step,
     },
-    /// A sign of life of whoever holds a dispatch: it is kept beside the log.
-    Beat {
+    /// A heartbeat of the holder of a dispatch. It is stored outside the log.
+    Heartbeat {
         dispatch: u64,
         fence: u64,
-        moment: Moment,
+        moment: BootTime,
     },
     TakeLease(lease::Request),
     ReleaseLease {
         number: u64,
         why: String,
-        /// Only if its time is over by then.
-        over: Option<Moment>,
+        /// Releases the lease only if it has run out at this time.
+        over: Option<BootTime>,
     },
     BreachLease(LeaseBreached),
     SendMessage {
         to: String,
         text: String,
     },
-    /// Says something about a line of a worktree's changes.
+    /// Adds a comment on a line of a worktree's changes.
     Remark(review::Request),
     StartAgent(agent::Request),
     Agent {
@@ -177,7 +179,7 @@ pub enum Command {
         allow: bool,
         why: Option<String>,
     },
-    /// For the record: somebody tried what their token does not reach.
+    /// Records that a caller tried an action that its token does not allow.
     NoteRefused {
         what: String,
         why: String,
@@ -190,12 +192,12 @@ pub enum Command {
     },
 }
 
-/// What `brief edit` changes; absent means unchanged.
+/// The changes of `brief edit`; absent means unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BriefChanges {
     pub title: Option<String>,
     pub kind: Option<BriefKind>,
-    /// `Some(None)` takes it out of its epic.
+    /// `Some(None)` removes the brief from its epic.
     pub epic: Option<Option<u64>>,
     pub auto_dispatch: Option<bool>,
     pub design_loop: Option<bool>,
@@ -204,7 +206,7 @@ pub struct BriefChanges {
 }
 
 impl Command {
-    /// The brief it acts on, where it is one that exists already.
+    /// The existing brief that the command acts on, if there is one.
     pub fn brief(&self) -> Option<u64> {
         use Command::*;
         match self {
@@ -242,7 +244,7 @@ impl Command {
             | Landing { .. }
             | Main { .. }
             | Dispatch { .. }
-            | Beat { .. }
+            | Heartbeat { .. }
             | TakeLease(_)
             | ReleaseLease { .. }
             | BreachLease(_)

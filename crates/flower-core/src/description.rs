@@ -1,5 +1,5 @@
-//! One description of each event: its summary, the text somebody wrote, the topics that it changes, and whether agents
-//! hear of it. The page, the command line, recall and the live stream use these words and no others.
+//! One description of each event: its summary, the text that its author wrote, the topics that it changes, and whether
+//! agents are told about it. The page, the command line, recall and the live stream all use this description.
 
 use crate::brief::Status;
 use crate::event::Event;
@@ -7,11 +7,12 @@ use crate::review::Remark;
 use crate::text::head;
 use crate::word::words;
 
-/// Longer summaries are cut; the event has all of it.
+/// Maximum characters of a summary; the event itself has the whole text.
 const MAX_SUMMARY: usize = 240;
 
 words! {
-    /// A part of the state that readers show. An event names the topics it changes; a reader of a topic reads it again.
+    /// A part of the state that clients show. An event names the topics that it changes; a client that shows a topic
+    /// then reads it again.
     Topic ("topic") {
         Agents = "agents",
         Archives = "archives",
@@ -36,31 +37,31 @@ words! {
     }
 }
 
-/// Whether the agents at work on a brief hear of an event in its trace.
+/// Whether the agents that work on a brief are told about an event in its trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum News {
-    /// They do not.
+    /// Agents are not told.
     No,
-    /// When they ask for news.
+    /// Agents are told when they ask for news.
     WhenAsked,
-    /// Before their next turn.
+    /// Agents are told before their next turn.
     BeforeNextTurn,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// One line.
+    /// One line of text.
     pub summary: String,
-    /// What a person or an agent wrote, in full.
+    /// The text that a person or an agent wrote, in full.
     pub text: Option<String>,
     pub topics: &'static [Topic],
     pub news: News,
-    /// Whether a recall of the brief quotes it.
+    /// Whether a recall of the brief quotes the event.
     pub recalled: bool,
 }
 
 impl Description {
-    /// Of an event as it is stored. A damaged one is shown as the text that is there.
+    /// The description of a stored event. A damaged event is described by its stored text.
     pub fn of_stored(kind: &str, schema: u64, body: &str) -> Description {
         let damaged = |_| Event::Unknown { kind: kind.to_owned(), body: body.to_owned() };
         Event::decode(kind, schema, body).unwrap_or_else(damaged).description()
@@ -302,7 +303,7 @@ impl Event {
             Event::LossAccepted(e) => {
                 of(format!("the log goes on at event {}; events up to {} are lost", e.found_seq, e.proved_seq), &[Log])
             }
-            // Of another version of flower: shown as it is, and every reader reads again.
+            // Written by another version of flower: the stored text is shown, and all topics count as changed.
             Event::Unknown { body, .. } => of(body, Topic::ALL),
         }
     }
@@ -350,7 +351,7 @@ fn with_open_work(summary: &str, not_done: Option<&str>) -> String {
     }
 }
 
-/// Twelve digits, as git shows them in lists.
+/// The first twelve digits, as git shows them in lists.
 fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }

@@ -1,5 +1,5 @@
-//! Dispatch: how a brief becomes work. A request waits for somebody to claim it; a claim has one holder, a lease, and a fence
-//! that only grows; a hand-back ends it.
+//! Dispatch: how a brief becomes work. A request waits until an agent claims it; a claim has one holder, a lease, and a
+//! fence number that only grows; a hand-back ends the claim.
 
 mod claim;
 mod hand_back;
@@ -8,11 +8,11 @@ mod request;
 pub use request::Request;
 pub(crate) use request::{auto, request};
 
+use crate::boot_time::{BootTime, Heartbeat};
 use crate::event::{
     DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
 };
 use crate::link::LinkKind;
-use crate::moment::{Beat, Moment};
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::text;
@@ -42,26 +42,26 @@ pub struct Dispatch {
     pub brief: u64,
     pub kind: DispatchKind,
     pub state: State,
-    /// The spec that it was asked for with.
+    /// The version of the spec at the time of the request.
     pub spec_version: u64,
-    /// Where the work happens; none for a brief without a project.
+    /// The project in which the work happens; `None` for a brief without a project.
     pub project: Option<String>,
     pub worktree: Option<String>,
-    /// Which agent it is for; none is whoever claims it.
+    /// The agent profile that the dispatch is for; `None` if any agent may claim it.
     pub profile: Option<String>,
     /// How many agents share the worktree.
     pub agents: u64,
-    /// The landing that a `fix` is about, and what went wrong.
+    /// The landing that a `fix` repairs, and the reason for it.
     pub of: Option<u64>,
     pub evidence: Option<String>,
-    /// The newest that was given; 0 before the first claim.
+    /// The newest fence that was given out; 0 before the first claim.
     pub fence: u64,
     pub claim: Option<Claim>,
-    /// Tokens that may claim it once.
+    /// Ids of the tokens that may each claim the dispatch once.
     pub packets: Vec<String>,
-    /// Whoever has claimed it, oldest first.
+    /// The claims that were made, oldest first.
     pub runs: Vec<Run>,
-    /// The commit at which the work began.
+    /// The commit at which the work started.
     pub base: Option<String>,
     pub result: Option<Outcome>,
     pub by: String,
@@ -74,31 +74,31 @@ pub struct Claim {
     pub holder: String,
     pub fence: u64,
     pub seconds: u64,
-    pub beat: Beat,
+    pub beat: Heartbeat,
     pub at: String,
 }
 
-/// One claim, as long as it is remembered who made it.
+/// A claim that was made, and the token that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     pub fence: u64,
     pub holder: String,
-    /// Absent where the operator claimed it.
+    /// Absent if the operator made the claim.
     pub token: Option<String>,
 }
 
-/// What was handed back.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     pub summary: String,
     pub not_done: Option<String>,
-    /// The newest commit of its branch, if it has any of its own.
+    /// The newest commit of the branch, if the branch has commits of its own.
     pub tip: Option<String>,
     pub commits: Vec<String>,
 }
 
-/// Claims of one dispatch that are remembered, and packets that can be used.
-const MOST_RUNS: usize = 32;
+/// Maximum claims of a dispatch that are stored, and maximum packets that can be unused at once.
+const MAX_RUNS: usize = 32;
 
 impl Dispatch {
     pub fn requested(event: &Event, at: &str, by: &str) -> Option<Dispatch> {
@@ -134,7 +134,7 @@ impl Dispatch {
                 self.state = State::Claimed;
                 self.fence = claimed.fence;
                 let (holder, fence) = (claimed.holder.clone(), claimed.fence);
-                let beat = Beat { boot: claimed.boot.clone(), at: claimed.boot_ms };
+                let beat = Heartbeat { boot: claimed.boot.clone(), at: claimed.boot_ms };
                 self.claim =
                     Some(Claim { holder: holder.clone(), fence, seconds: claimed.seconds, beat, at: at.to_owned() });
                 self.packets.retain(|packet| claimed.packet.as_ref() != Some(packet));
@@ -174,35 +174,35 @@ impl Dispatch {
         self.ended_at = Some(at.to_owned());
     }
 
-    /// Whether somebody still may work on it.
+    /// Whether the dispatch can still be worked on.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Requested | State::Claimed | State::Executing)
     }
 
-    /// Nothing that anybody does changes it any more.
+    /// Whether no further event can change the dispatch.
     pub fn is_over(&self) -> bool {
         matches!(self.state, State::Landed | State::Failed | State::Cancelled)
     }
 
-    /// Whether this token made the newest claim.
+    /// Whether the newest claim was made with this token.
     pub fn is_run_by(&self, token: &str) -> bool {
         self.runs.last().is_some_and(|run| run.token.as_deref() == Some(token))
     }
 
-    /// Whether this token ever claimed it.
+    /// Whether any stored claim was made with this token.
     pub fn was_run_by(&self, token: &str) -> bool {
         self.runs.iter().any(|run| run.token.as_deref() == Some(token))
     }
 }
 
 fn keep_last<T>(list: &mut Vec<T>, new: T) {
-    if list.len() >= MOST_RUNS {
+    if list.len() >= MAX_RUNS {
         list.remove(0);
     }
     list.push(new);
 }
 
-/// The dispatch that an event speaks of.
+/// The number of the dispatch that an event is about.
 pub fn number(event: &Event) -> Option<u64> {
     match event {
         Event::DispatchRequested(event::DispatchRequested { number, .. })
@@ -219,33 +219,33 @@ pub fn number(event: &Event) -> Option<u64> {
     }
 }
 
-/// What happens to a dispatch.
+/// A change of a dispatch's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     Claim {
-        /// Names the holder; otherwise whoever claims it.
+        /// The name of the holder; absent: the caller.
         holder: Option<String>,
-        /// The token that gives the right to, where it is not the caller's own.
+        /// The token that allows the claim, if it is not the caller's own.
         packet: Option<String>,
         seconds: u64,
-        moment: Moment,
+        moment: BootTime,
     },
-    /// The worktree is ready, at this commit.
+    /// The worktree is ready at this commit, and the work starts.
     Execute {
         fence: u64,
         base: Option<String>,
     },
     HandBack(HandBack),
-    /// Nobody was heard of for too long.
+    /// The holder has sent no heartbeat for the length of its lease.
     Expire {
-        moment: Moment,
+        moment: BootTime,
     },
     Cancel {
         why: Option<String>,
     },
-    /// Its brief is in MAIN.
+    /// The brief has landed in MAIN.
     Land,
-    /// Commits that were found on its branch, oldest first, with their titles.
+    /// Commits that were found on the branch, oldest first, with their titles.
     Commits(Vec<(String, String)>),
 }
 
@@ -259,8 +259,8 @@ pub struct HandBack {
     pub commits: Vec<String>,
 }
 
-/// Commits of one brief that are linked; the rest is in the branch.
-pub const MOST_COMMITS: usize = 50;
+/// Maximum commits that are linked to one brief; the branch has the others.
+pub const MAX_COMMITS: usize = 50;
 const WHY_CHARS: usize = 500;
 
 pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
@@ -281,7 +281,7 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
         Step::HandBack(back) => hand_back::decide(world, dispatch, caller, back),
         Step::Expire { moment } => match &dispatch.claim {
             Some(claim) if world.is_over(dispatch, claim, moment) => Ok(expire(world, dispatch, claim, None)),
-            // Heard of in time, or gone already.
+            // A heartbeat came in time, or the claim has already ended.
             _ => Ok(Vec::new()),
         },
         Step::Cancel { why } => {
@@ -303,8 +303,9 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
     }
 }
 
-/// A sign of life of whoever holds it. It is no history, so no event comes of it.
-pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
+/// Checks that a heartbeat belongs to the current claim. A heartbeat is not part of the history, so it creates no
+/// event.
+pub(crate) fn require_current_claim(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
     let dispatch = world.dispatch(number)?;
     match &dispatch.claim {
         Some(claim) if claim.fence == fence => Ok(()),
@@ -315,7 +316,7 @@ pub(crate) fn beat(world: &World, number: u64, fence: u64) -> Result<(), Refusal
     }
 }
 
-/// The claim is over, and the work waits for the next one.
+/// Ends the claim; the dispatch then waits for the next claim.
 pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim, why: Option<String>) -> Vec<Draft> {
     let (number, fence, holder) = (dispatch.number, claim.fence, claim.holder.clone());
     let said = why.clone().unwrap_or_else(|| "its holder was not heard of any more".to_owned());
@@ -324,7 +325,7 @@ pub(crate) fn expire(world: &World, dispatch: &Dispatch, claim: &Claim, why: Opt
     drafts
 }
 
-/// What a whole run leaves behind: the paths that its holder, and whoever worked beside it, have reserved.
+/// Releases the path leases of the holder of a run and of its members.
 pub(crate) fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let mut holders: BTreeSet<&str> = [holder].into();
     let beside = world.leases.values().filter(|lease| lease.brief == Some(dispatch.brief));
@@ -332,7 +333,7 @@ pub(crate) fn release_all(world: &World, dispatch: &Dispatch, holder: &str, why:
     holders.into_iter().flat_map(|holder| release(world, dispatch, holder, why)).collect()
 }
 
-/// What somebody leaves behind: the paths that they have reserved in the worktree.
+/// Releases the path leases that one agent holds in the worktree of the dispatch.
 pub(crate) fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &str) -> Vec<Draft> {
     let of_run = |lease: &&crate::lease::Lease| {
         lease.holder == holder
@@ -346,7 +347,7 @@ pub(crate) fn release(world: &World, dispatch: &Dispatch, holder: &str, why: &st
 fn links(world: &World, dispatch: &Dispatch, commits: &[(String, String)]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let linked = world.briefs.get(&dispatch.brief).map_or(0, |brief| usize::try_from(brief.commits).unwrap_or(0));
-    for (target, title) in commits.iter().take(MOST_COMMITS.saturating_sub(linked)) {
+    for (target, title) in commits.iter().take(MAX_COMMITS.saturating_sub(linked)) {
         drafts.extend(brief::link::once(world, dispatch.brief, LinkKind::Commit, target, &text::cut(title, 200)));
     }
     drafts
@@ -362,15 +363,15 @@ fn stale(dispatch: &Dispatch, given: u64) -> Refusal {
 }
 
 impl World {
-    /// When the holder of a claim was last heard of.
-    pub fn heard(&self, dispatch: &Dispatch, claim: &Claim) -> Beat {
+    /// The time of the last heartbeat of a claim's holder.
+    pub fn last_heartbeat(&self, dispatch: &Dispatch, claim: &Claim) -> Heartbeat {
         match self.beats.get(&dispatch.number) {
             Some((fence, beat)) if *fence == claim.fence => beat.clone(),
             _ => claim.beat.clone(),
         }
     }
 
-    pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &Moment) -> bool {
-        moment.is_over(&self.heard(dispatch, claim), claim.seconds)
+    pub(crate) fn is_over(&self, dispatch: &Dispatch, claim: &Claim, moment: &BootTime) -> bool {
+        moment.is_over(&self.last_heartbeat(dispatch, claim), claim.seconds)
     }
 }

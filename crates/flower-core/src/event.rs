@@ -1,5 +1,5 @@
-//! The stored forms. What is written here is read for ever: kinds and fields are added, never renamed, and every form ever
-//! written has a golden file.
+//! The stored forms of events. Every stored form must stay readable for ever: kinds and fields are added, never
+//! renamed, and every form ever written has a golden file.
 
 use crate::actor::{ActorType, Role};
 use crate::agent::{Author, Ending};
@@ -14,7 +14,7 @@ use crate::review::Remark;
 use crate::worktree::{Seal, WorktreeKind};
 use serde::{Deserialize, Serialize};
 
-/// The schema version that this program writes. A newer one is kept and shown, not understood.
+/// The schema version that this program writes. Events of a newer version are kept and shown, but not interpreted.
 pub const SCHEMA: u64 = 1;
 
 /// Defines each event as a struct, and [`Event`] over all of them.
@@ -33,7 +33,7 @@ macro_rules! events {
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Event {
             $($name($name),)*
-            /// Written by another version of flower. Kept, shown, and without effect here.
+            /// Written by another version of flower. It is kept and shown, and has no effect.
             Unknown { kind: String, body: String },
         }
 
@@ -72,7 +72,7 @@ events! {
         number: u64,
         title: String,
         kind: BriefKind,
-        /// The first is the primary one.
+        /// The first one is the primary project.
         projects: Vec<String>,
         epic: Option<u64>,
         depends_on: Vec<u64>,
@@ -105,7 +105,7 @@ events! {
         wave: Option<u64>,
     }
     ScratchpadCreated = "scratchpad_created" { number: u64, title: String, brief: Option<u64> }
-    /// The whole text, or with `append` what was added to it.
+    /// The whole text, or with `append` the text that was added.
     ScratchpadWritten = "scratchpad_written" { number: u64, version: u64, append: bool, text: String }
     ProjectRegistered = "project_registered" { name: String, root: String }
     ProjectRemoved = "project_removed" { name: String }
@@ -117,14 +117,14 @@ events! {
         brief: Option<u64>,
         worktree: Option<String>,
         sha256: String,
-        /// Of a packet: what it may claim, or with `member` help with.
+        /// For a packet: the dispatch that the token may claim, or with `member` assist.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         dispatch: Option<u64>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         member: bool,
     }
     TokenRevoked = "token_revoked" { id: String }
-    /// Its making begins. What follows is `worktree_created` or `worktree_failed`.
+    /// The creation of a worktree starts. `worktree_created` or `worktree_failed` follows.
     WorktreeRequested = "worktree_requested" {
         number: u64,
         project: String,
@@ -138,11 +138,12 @@ events! {
     }
     WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
     WorktreeFailed = "worktree_failed" { number: u64, why: String }
-    /// Both sides committed, and the branch is what was committed inside. The operator's commit is kept.
+    /// Commits were made on the branch both inside the worktree and by the operator. The branch has the commits from
+    /// inside; the operator's commit is kept under another ref.
     WorktreeDiverged = "worktree_diverged" { number: u64, operators: String, inside: String, kept_at: String }
-    /// The tombstone: from here on it goes.
+    /// The removal of a worktree starts, and cannot be cancelled.
     WorktreeRemoving = "worktree_removing" { number: u64 }
-    /// What was kept of it, and until when.
+    /// The archive of a removed worktree: what was kept, and until when.
     WorktreeRemoved = "worktree_removed" {
         number: u64,
         tip: String,
@@ -157,7 +158,7 @@ events! {
     ArchiveDropped = "archive_dropped" { number: u64 }
     /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
     CommandsApproved = "commands_approved" { project: String, sha256: String }
-    /// Its commit is fixed: whatever becomes of the branch, this is what lands or does not.
+    /// The commit of a landing is fixed: later changes of the branch do not affect it.
     LandingQueued = "landing_queued" {
         number: u64,
         project: String,
@@ -169,14 +170,14 @@ events! {
         briefs: Vec<u64>,
         priority: Priority,
         of: Option<u64>,
-        /// Of a revert: the reason that the operator gave.
+        /// For a revert: the reason that the operator gave.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
-        /// Of a revert: whether a `fix` is dispatched once it has landed. Otherwise the briefs are parked.
+        /// For a revert: whether a `fix` is dispatched after it has landed. Otherwise the briefs are parked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         fix: bool,
     }
-    /// It was merged with MAIN's tip, away from MAIN, and its checks begin.
+    /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
     LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
     LandingHeld = "landing_held" {
         number: u64,
@@ -188,7 +189,7 @@ events! {
     }
     LandingApproved = "landing_approved" {
         number: u64,
-        /// The checks that it removes or changes in `flower.toml` need not pass.
+        /// The checks that the landing removes or changes in `flower.toml` need not pass.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         waive: bool,
     }
@@ -209,13 +210,13 @@ events! {
         verdict: Verdict,
         why: String,
         paths: Vec<String>,
-        /// Of a conflict: the landings that touched the same paths.
+        /// For a conflict: the landings that changed the same paths.
         landed_there: Vec<u64>,
     }
     LandingCancelled = "landing_cancelled" { number: u64, why: Option<String> }
     RolledBack = "rolled_back" { number: u64, by: u64 }
     DependencyMet = "dependency_met" { needs: u64 }
-    /// Where MAIN's branch is when flower begins to look after it.
+    /// The position of MAIN's branch when flower starts to manage it.
     MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
     QueueFrozen = "queue_frozen" { project: String, why: String }
     QueueThawed = "queue_thawed" { project: String }
@@ -229,7 +230,7 @@ events! {
     MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
     Pushed = "pushed" { project: String, remote: String, commit: String }
     PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
-    /// MAIN's tip was brought into a worktree, or why not.
+    /// MAIN's tip was merged into a worktree, or could not be merged.
     WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
     DispatchRequested = "dispatch_requested" {
         number: u64,
@@ -240,12 +241,12 @@ events! {
         worktree: Option<String>,
         profile: Option<String>,
         agents: u64,
-        /// Nobody asked: the brief was ready.
+        /// flower requested the dispatch automatically, because the brief was ready.
         auto: bool,
         of: Option<u64>,
         evidence: Option<String>,
     }
-    /// The lease lasts so many seconds from the last sign of life, on the boot clock.
+    /// The lease lasts this many seconds after the last heartbeat, measured by the boot clock.
     DispatchClaimed = "dispatch_claimed" {
         number: u64,
         holder: String,
@@ -257,13 +258,13 @@ events! {
         packet: Option<String>,
         worktree: Option<String>,
     }
-    /// The worktree is ready, at this commit.
+    /// The worktree is ready at this commit, and the work starts.
     DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
     DispatchExpired = "dispatch_expired" {
         number: u64,
         fence: u64,
         holder: String,
-        /// Absent where nobody was heard of any more.
+        /// Absent if the lease ended because heartbeats stopped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     }
@@ -276,7 +277,7 @@ events! {
         tip: Option<String>,
         commits: Vec<String>,
     }
-    /// An answer that came after somebody else had claimed it: kept, and without effect.
+    /// A hand-back that came after another agent had claimed the dispatch. It is stored without effect.
     DispatchLate = "dispatch_late" { number: u64, fence: u64, holder: String, summary: String }
     DispatchFailed = "dispatch_failed" {
         number: u64,
@@ -298,7 +299,7 @@ events! {
         boot_ms: u64,
     }
     LeaseReleased = "lease_released" { number: u64, why: String }
-    /// Commits that touch what somebody else had reserved.
+    /// Commits that change paths on which another agent holds a lease.
     LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
     MessageSent = "message_sent" {
         number: u64,
@@ -306,11 +307,11 @@ events! {
         to: String,
         from_worktree: Option<String>,
         text: String,
-        /// Of a review: the line that it is about.
+        /// For a review comment: the line that it is about.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         about: Option<Remark>,
     }
-    /// From here on there is to be such an agent; `member` 0 leads.
+    /// An agent should run from now on; `member` 0 is the lead.
     AgentStarted = "agent_started" {
         number: u64,
         name: String,
@@ -324,7 +325,7 @@ events! {
     }
     AgentAssigned = "agent_assigned" { number: u64, dispatch: u64 }
     AgentRestarted = "agent_restarted" { number: u64, restarts: u64, why: String }
-    /// A fresh one goes on from the note, under the same name.
+    /// The agent continues from the note with a fresh context, under the same name.
     AgentRefreshed = "agent_refreshed" {
         number: u64,
         note: String,
@@ -332,7 +333,7 @@ events! {
         used: Option<u64>,
         size: Option<u64>,
     }
-    /// As far as it says so; the cost is in millionths.
+    /// As far as the agent reports them; the cost is in millionths of the currency.
     AgentSpent = "agent_spent" {
         number: u64,
         brief: Option<u64>,
@@ -353,9 +354,10 @@ events! {
         seconds: u64,
     }
     PermissionDecided = "permission_decided" { number: u64, allow: bool, why: Option<String> }
-    /// Somebody tried what their token does not reach.
+    /// A caller tried an action that its token does not allow.
     CallRefused = "call_refused" { what: String, why: String }
-    /// The operator went on although the log ended before what was proved outside: what was lost, for the record.
+    /// The operator continued although the log ended before the event that the head file proves. The event records what
+    /// was lost.
     LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
 }
 
@@ -370,7 +372,7 @@ pub struct Image {
     pub height: u64,
 }
 
-/// What an event belongs to. Versions count up without gaps inside a stream.
+/// The object that an event belongs to. Versions count up without gaps inside a stream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
     Brief(u64),
@@ -407,11 +409,11 @@ impl std::fmt::Display for Stream {
     }
 }
 
-/// An event that was decided but is not recorded yet.
+/// An event that was decided but is not yet recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub stream: Stream,
-    /// The brief in whose trace it is shown.
+    /// The brief whose trace shows the event.
     pub brief: Option<u64>,
     pub event: Event,
 }
@@ -422,7 +424,7 @@ impl Draft {
     }
 }
 
-/// An event as the log holds it: text throughout, so that even a damaged row can be read and judged.
+/// An event as it is stored in the log. All texts are unparsed, so that even a damaged row can be read and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
     pub seq: u64,
@@ -446,7 +448,7 @@ impl Recorded {
         Event::decode(&self.kind, self.schema, &self.body)
     }
 
-    /// What it says to its readers.
+    /// The description of the event for its readers.
     pub fn description(&self) -> Description {
         Description::of_stored(&self.kind, self.schema, &self.body)
     }

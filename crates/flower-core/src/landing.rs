@@ -1,4 +1,5 @@
-//! Landings: how work reaches MAIN. What git and the checks found comes in as steps; what follows from it is decided here.
+//! Landings: how work reaches MAIN. The findings of git and of the checks come in as steps; this module decides what
+//! follows from them.
 
 use crate::brief::link::once;
 use crate::brief::status::follow;
@@ -22,7 +23,7 @@ words! {
     State ("landing state") {
         Queued = "queued",
         Checking = "checking",
-        /// It waits for the operator.
+        /// The landing waits for the operator's approval.
         Approval = "approval",
         Landed = "landed",
         Rejected = "rejected",
@@ -37,9 +38,9 @@ words! {
         Worktree = "worktree",
         /// MAIN's remote.
         Upstream = "upstream",
-        /// Commits that somebody made in MAIN by hand.
+        /// Commits that were made in MAIN by hand.
         Adopted = "adopted",
-        /// The reverse of another landing.
+        /// The revert of another landing.
         Revert = "revert",
         /// flower's own proposal of a `flower.toml`.
         Settings = "settings",
@@ -51,13 +52,13 @@ words! {
 }
 
 words! {
-    /// Why something did not land.
+    /// The reason for a rejection.
     Verdict ("verdict") {
         Conflict = "conflict",
         Checks = "checks",
-        /// Something in it is never let in.
+        /// The gate found content that is never allowed.
         Gate = "gate",
-        /// It was there already, or is gone.
+        /// MAIN already has the commit, or the commit does not exist any more.
         Nothing = "nothing",
     }
 }
@@ -103,10 +104,10 @@ pub struct HoldReason {
 pub struct Check {
     pub name: String,
     pub ok: bool,
-    /// As a shell says it: 124 took too long, 127 was not found.
+    /// The exit code, with the values of a shell: 124 for a timeout, 127 for a command that was not found.
     pub code: i64,
     pub milliseconds: u64,
-    /// Below the landing's own folder.
+    /// Path below the landing's own folder.
     pub log: String,
 }
 
@@ -117,37 +118,37 @@ pub struct Landing {
     pub source: Source,
     pub worktree: Option<String>,
     pub worktree_number: Option<u64>,
-    /// What lands, whatever becomes of the branch meanwhile.
+    /// The commit that lands. Later changes of the branch do not affect it.
     pub commit: String,
     pub title: String,
     pub briefs: Vec<u64>,
     pub priority: Priority,
-    /// The landing that this one takes back.
+    /// The landing that this one reverts.
     pub of: Option<u64>,
-    /// Of a revert: why it was asked for.
+    /// For a revert: the reason that the operator gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Of a revert: whether a `fix` follows.
+    /// For a revert: whether a `fix` follows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fix: bool,
     pub state: State,
-    /// In words: why it waits, or how it ended.
+    /// In words: why the landing waits, or how it ended.
     pub reason: Option<String>,
-    /// Of one that was rejected.
+    /// Only for a rejected landing.
     pub verdict: Option<Verdict>,
     /// Why it waits for the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HoldReason>,
     pub approved: bool,
-    /// The operator lets it in without the checks that it removes or changes in `flower.toml`.
+    /// The operator approved the landing without the checks that it removes or changes in `flower.toml`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waived: bool,
-    /// MAIN's tip that it was merged with, and the result.
+    /// The tip of MAIN that the commit was merged with, and the merge commit.
     pub onto: Option<String>,
     pub merge_commit: Option<String>,
     pub checks: Vec<Check>,
     pub flaky: Vec<String>,
-    /// What does not merge, or is not let in.
+    /// The paths that conflict, or that the gate found.
     pub paths: Vec<String>,
     pub by: String,
     pub queued_at: String,
@@ -240,13 +241,13 @@ impl Landing {
         self.ended_at = Some(at.to_owned());
     }
 
-    /// Whether it still may land.
+    /// Whether the landing has not ended yet.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Queued | State::Checking | State::Approval)
     }
 }
 
-/// The landing that an event speaks of.
+/// The number of the landing that an event is about.
 pub fn number(event: &Event) -> Option<u64> {
     match event {
         Event::LandingQueued(event::LandingQueued { number, .. })
@@ -277,19 +278,19 @@ pub struct Request {
     pub reverts: Option<Revert>,
 }
 
-/// What a revert takes back, and what follows for the briefs of it.
+/// The landing that a revert reverts, and what follows for its briefs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revert {
     pub of: u64,
     pub why: String,
-    /// Dispatches a `fix`. Otherwise the briefs are parked.
+    /// Dispatches a `fix`. If false, the briefs are parked.
     pub fix: bool,
 }
 
-/// What happened to a landing on its way.
+/// A change of a landing's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It was merged, and the checks begin.
+    /// The commit was merged, and the checks start.
     Begin {
         onto: String,
         merge_commit: String,
@@ -299,10 +300,10 @@ pub enum Step {
         paths: Vec<String>,
     },
     Approve {
-        /// Without the checks that it removes or changes in `flower.toml`.
+        /// Approves without the checks that the landing removes or changes in `flower.toml`.
         waive: bool,
     },
-    /// From the beginning again, as when MAIN has moved meanwhile.
+    /// Starts the landing again from the beginning, for example because MAIN has moved.
     Requeue {
         why: String,
     },
@@ -310,16 +311,17 @@ pub enum Step {
         attempt: u64,
         checks: Vec<Check>,
     },
-    /// It was red, then green, on the same commit.
+    /// A check failed, then passed, on the same commit.
     Flaked {
         check: String,
     },
-    /// MAIN has it.
+    /// MAIN was moved to the merge commit.
     Land {
         onto: String,
         merge_commit: String,
         note: Option<String>,
-        /// The digest of the commands in the `flower.toml` that it brought, which its approval covers.
+        /// The digest of the commands in the `flower.toml` of the merge commit; an approval of the landing approves
+        /// them as well.
         commands: Option<String>,
     },
     Reject {
@@ -333,11 +335,11 @@ pub enum Step {
     },
 }
 
-/// More than that wait for something else than a machine.
-pub const MOST_OPEN: usize = 1_000;
+/// Maximum open landings per project. A longer queue waits for a person, not for a machine.
+pub const MAX_OPEN: usize = 1_000;
 const WHY_CHARS: usize = 2_000;
 const TITLE_CHARS: usize = 250;
-/// Of the reason that a brief's trace gives for going back.
+/// Maximum characters of the reason that a brief's trace gives when a landing sends the brief back.
 const BACK_CHARS: usize = 500;
 
 pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
@@ -351,8 +353,8 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     let number = world.last_landing + 1;
     let open: Vec<&Landing> =
         world.landings.values().filter(|landing| landing.is_open() && landing.project == request.project).collect();
-    if open.len() >= MOST_OPEN {
-        return Err(Refusal::TooMany { what: "landings", count: open.len() + 1, most: MOST_OPEN });
+    if open.len() >= MAX_OPEN {
+        return Err(Refusal::TooMany { what: "landings", count: open.len() + 1, most: MAX_OPEN });
     }
     if let Some(same) = open.iter().find(|landing| landing.commit == request.commit) {
         return Err(Refusal::LandingOpen { number: same.number, state: same.state });
@@ -388,7 +390,7 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     };
     let first = briefs.first().copied();
     let mut drafts = Vec::new();
-    // Of one stream of work the newest counts.
+    // Only the newest landing of a worktree counts.
     let older =
         open.iter().filter(|l| request.worktree_number.is_some() && l.worktree_number == request.worktree_number);
     for older in older {
@@ -417,7 +419,7 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
             _ => Err(wanted("queued")),
         },
         Step::Hold { reasons, paths } => match landing.state {
-            // Let in while the gate was looking.
+            // The operator approved the landing while the gate was still checking it.
             State::Queued | State::Checking if landing.approved => Ok(Vec::new()),
             State::Queued | State::Checking => {
                 let why = reasons.iter().map(|reason| reason.text.clone()).collect();
@@ -427,7 +429,7 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
             _ => Err(wanted("queued or checking")),
         },
         Step::Approve { waive } => match landing.state {
-            // Said before it was asked for; it counts all the same.
+            // An approval before the gate asks for it counts as well.
             State::Queued if landing.approved && (landing.waived || !waive) => Ok(Vec::new()),
             State::Approval | State::Queued => Ok(vec![draft(landing, LandingApproved { number, waive: *waive })]),
             _ => Err(wanted("waiting for approval")),
@@ -484,7 +486,7 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
     }
 }
 
-/// It is in MAIN: so are its briefs, and whoever waited for them waits no longer.
+/// The landing's briefs become landed, and dependencies on them become met.
 fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note: Option<&str>) -> Vec<Draft> {
     let number = landing.number;
     let event = Landed {
@@ -513,7 +515,7 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
             drafts.push(follow(brief, Status::Landed, format!("landing {number}: {merge_commit}")));
         }
     }
-    // An epic is landed when its children are, which may be what yet another epic waits for.
+    // An epic lands when all of its children have landed, and another epic may wait for it in turn.
     let mut fresh: Vec<u64> = met.iter().copied().collect();
     while let Some(child) = fresh.pop() {
         let Some(epic) = world.briefs.get(&child).and_then(|b| b.epic).and_then(|epic| world.briefs.get(&epic)) else {
@@ -535,7 +537,7 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
     drafts
 }
 
-/// What a revert does to a brief that had landed: it is in progress again, and parked unless a `fix` follows.
+/// What a revert does to a landed brief: it returns to in progress, and is parked unless a `fix` follows.
 fn sent_back(brief: &Brief, revert: &Landing) -> Vec<Draft> {
     let reason = revert.why.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let why = text::cut(&format!("landing {} reverted it{reason}", revert.number), BACK_CHARS);
@@ -547,7 +549,7 @@ fn sent_back(brief: &Brief, revert: &Landing) -> Vec<Draft> {
     drafts
 }
 
-/// Landing what was found in MAIN ends the alarm about it.
+/// Landing the commits that were found in MAIN ends the alarm about them.
 fn settled(world: &World, landing: &Landing, merge_commit: &str) -> Option<Draft> {
     let raised = world.mains.get(&landing.project).is_some_and(|main| main.alarm.is_some());
     if landing.source != Source::Adopted || !raised {
@@ -558,15 +560,15 @@ fn settled(world: &World, landing: &Landing, merge_commit: &str) -> Option<Draft
     Some(Draft { stream: Stream::Project(landing.project.clone()), brief: None, event })
 }
 
-/// The newest landing of a brief in this project, if MAIN does not have it any more because it was reverted: the next one
-/// needs the operator.
+/// The newest landing of a brief in this project, if it was reverted and MAIN does not have it. The next landing of
+/// that brief needs the operator's approval.
 pub fn reverted_before<'a>(landings: &'a [Landing], project: &str) -> Option<&'a Landing> {
     let ended = landings.iter().filter(|landing| landing.project == project && landing.of.is_none());
     let ended = ended.filter(|landing| matches!(landing.state, State::Landed | State::RolledBack));
     ended.max_by_key(|landing| landing.number).filter(|landing| landing.state == State::RolledBack)
 }
 
-/// A brief that spans projects is landed once it is in all of them.
+/// A brief with several projects is landed when it has landed in all of them.
 fn in_every_project(world: &World, brief: &Brief, landing: &Landing) -> bool {
     let mut others = brief.projects.iter().filter(|project| **project != landing.project);
     others.all(|project| {

@@ -1,8 +1,9 @@
-//! Path leases: inside one worktree, who may change what for how long. What overlaps is refused, and its holder named.
+//! Path leases: they reserve paths inside one worktree for one agent, for a limited time. A lease that overlaps another
+//! is refused with the name of its holder.
 
 use crate::actor::Caller;
+use crate::boot_time::{BootTime, Heartbeat, in_words};
 use crate::event::{Draft, LeaseReleased, LeaseTaken, Stream};
-use crate::moment::{Beat, Moment, in_words};
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -18,7 +19,7 @@ pub struct Lease {
     pub brief: Option<u64>,
     pub patterns: Vec<String>,
     pub seconds: u64,
-    pub beat: Beat,
+    pub beat: Heartbeat,
     pub at: String,
     pub live: bool,
 }
@@ -27,16 +28,16 @@ pub struct Lease {
 pub struct Request {
     pub project: String,
     pub worktree: String,
-    /// Names the holder; otherwise whoever takes it.
+    /// The name of the holder; absent: the caller.
     pub holder: Option<String>,
     pub patterns: Vec<String>,
     pub seconds: u64,
-    pub moment: Moment,
+    pub moment: BootTime,
 }
 
-const MOST_PATTERNS: usize = 64;
-const MOST_LIVE: usize = 256;
-const MOST_SECONDS: u64 = 86_400;
+const MAX_PATTERNS: usize = 64;
+const MAX_LIVE: usize = 256;
+const MAX_SECONDS: u64 = 86_400;
 
 impl Lease {
     pub fn taken(event: &Event, brief: Option<u64>, at: &str) -> Option<Lease> {
@@ -49,17 +50,17 @@ impl Lease {
             brief,
             patterns: new.patterns.clone(),
             seconds: new.seconds,
-            beat: Beat { boot: new.boot.clone(), at: new.boot_ms },
+            beat: Heartbeat { boot: new.boot.clone(), at: new.boot_ms },
             at: at.to_owned(),
             live: true,
         })
     }
 
-    pub fn is_over(&self, moment: &Moment) -> bool {
+    pub fn is_over(&self, moment: &BootTime) -> bool {
         moment.is_over(&self.beat, self.seconds)
     }
 
-    /// The first of its patterns that shares a path with one of `patterns`, and that one.
+    /// The first pair of patterns, one of this lease and one of `patterns`, that can match the same path.
     pub fn overlap<'a>(&'a self, patterns: &'a [Pattern]) -> Option<(&'a str, &'a Pattern)> {
         self.patterns.iter().find_map(|own| {
             let parsed = Pattern::parse(own).ok()?;
@@ -86,12 +87,12 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
     let Some(worktree) = live else {
         return Err(Refusal::NoWorktree { name: request.worktree.clone(), known: Vec::new() });
     };
-    if !(1..=MOST_SECONDS).contains(&request.seconds) {
-        return Err(Refusal::BadLease { seconds: request.seconds, most: MOST_SECONDS });
+    if !(1..=MAX_SECONDS).contains(&request.seconds) {
+        return Err(Refusal::BadLease { seconds: request.seconds, most: MAX_SECONDS });
     }
     let count = request.patterns.len();
-    if count > MOST_PATTERNS {
-        return Err(Refusal::TooMany { what: "patterns", count, most: MOST_PATTERNS });
+    if count > MAX_PATTERNS {
+        return Err(Refusal::TooMany { what: "patterns", count, most: MAX_PATTERNS });
     }
     if count == 0 {
         return Err(Refusal::EmptyText { what: "pattern" });
@@ -111,7 +112,7 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
         if lease.is_over(&request.moment) {
             drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "its time was over".into() }));
         } else if lease.holder == holder {
-            // Asked for again: the new one takes its place.
+            // A repeated request replaces the holder's earlier lease on the same patterns.
             if lease.patterns == request.patterns {
                 drafts.push(lease.draft(LeaseReleased { number: lease.number, why: "renewed".into() }));
             }
@@ -124,8 +125,8 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
             });
         }
     }
-    if here.len() - drafts.len() >= MOST_LIVE {
-        return Err(Refusal::TooMany { what: "leases", count: here.len() + 1, most: MOST_LIVE });
+    if here.len() - drafts.len() >= MAX_LIVE {
+        return Err(Refusal::TooMany { what: "leases", count: here.len() + 1, most: MAX_LIVE });
     }
     let number = world.last_lease + 1;
     let taken = LeaseTaken {
@@ -143,8 +144,8 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
     Ok(drafts)
 }
 
-/// Given back by hand, or over.
-pub(crate) fn release(world: &World, number: u64, why: &str, moment: Option<&Moment>) -> Result<Vec<Draft>, Refusal> {
+/// Releases a lease, by hand or because its time is over.
+pub(crate) fn release(world: &World, number: u64, why: &str, moment: Option<&BootTime>) -> Result<Vec<Draft>, Refusal> {
     let lease = world.leases.get(&number).ok_or(Refusal::NoLease { number })?;
     let in_time = moment.is_some_and(|moment| !lease.is_over(moment));
     if !lease.live || in_time {

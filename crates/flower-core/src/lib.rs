@@ -1,14 +1,15 @@
-//! flower's rules, and nothing else: what may happen, and what follows from it.
+//! flower's rules, and nothing else: they decide which commands are allowed and which events follow from them.
 //!
-//! [`decide`] takes the [`World`] as it is and a [`Command`], and answers with the events that should be recorded or with
-//! the [`Refusal`]. [`World::apply`] takes an event and moves the world on. There is no file, clock, network, database or
-//! randomness in this crate: time and ids come in from outside.
+//! [`decide`] takes the current [`World`] and a [`Command`], and returns the events to record or the [`Refusal`].
+//! [`World::apply`] applies a recorded event to the world. This crate uses no file, clock, network, database or
+//! randomness: time and ids are arguments.
 
 #![forbid(unsafe_code)]
 
 pub mod actor;
 pub mod agent;
 pub mod attention;
+pub mod boot_time;
 pub mod brief;
 pub mod chain;
 pub mod command;
@@ -20,7 +21,6 @@ pub mod lease;
 pub mod link;
 pub mod main_branch;
 pub mod message;
-pub mod moment;
 pub mod pattern;
 pub mod permission;
 pub mod policy;
@@ -39,6 +39,7 @@ pub mod world;
 
 pub use actor::{Actor, ActorType, Binding, Caller, Door, Role};
 pub use agent::Agent;
+pub use boot_time::{BootTime, Heartbeat};
 pub use brief::{Brief, BriefKind, Participant, Status};
 pub use command::Command;
 pub use description::{Description, News, Topic};
@@ -48,7 +49,6 @@ pub use landing::Landing;
 pub use lease::Lease;
 pub use link::LinkKind;
 pub use main_branch::Main;
-pub use moment::{Beat, Moment};
 pub use pattern::Pattern;
 pub use permission::Permission;
 pub use refusal::{Refusal, RefusalKind};

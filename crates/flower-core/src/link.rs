@@ -1,4 +1,4 @@
-//! Typed links from a brief to what belongs to it.
+//! Typed links from a brief to the objects that belong to it.
 
 use crate::refusal::Refusal;
 use crate::text;
@@ -20,7 +20,7 @@ words! {
 
 const TARGET_CHARS: usize = 2_000;
 
-/// The target in its one accepted spelling, so that the same thing is linked once.
+/// Normalizes a target to its one accepted spelling, so that the same object is linked only once.
 pub fn target(kind: LinkKind, raw: &str) -> Result<String, Refusal> {
     let target = text::line("link target", raw, TARGET_CHARS)?;
     let wrong = |expected: &'static str| Refusal::BadTarget { kind, target: target.clone(), expected };

@@ -1,4 +1,5 @@
-//! MAIN as the log has it: where its branch should be, whether the queue is frozen, and what somebody else did to it.
+//! MAIN according to the log: where its branch should be, whether the queue is frozen, and which changes from outside
+//! flower were found.
 
 use crate::Event;
 use crate::event::{Draft, MainAlarm, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen, QueueThawed, Stream};
@@ -11,13 +12,13 @@ use serde::{Deserialize, Serialize};
 words! {
     /// What is wrong with MAIN.
     Alarm ("alarm") {
-        /// Its branch is not where flower left it.
+        /// The branch is not at the commit where flower left it.
         Moved = "moved",
-        /// Somebody edits in it.
+        /// Files in the checkout were edited.
         Dirty = "dirty",
-        /// Its checkout is on another branch, or on none.
+        /// The checkout is on another branch, or on none.
         Detached = "detached",
-        /// Its branch is gone.
+        /// The branch does not exist any more.
         Gone = "gone",
     }
 }
@@ -28,7 +29,7 @@ words! {
         Adopted = "adopted",
         Restored = "restored",
         Rescued = "rescued",
-        /// Whoever did it undid it.
+        /// The change was undone by hand.
         Undone = "undone",
     }
 }
@@ -37,12 +38,12 @@ words! {
 pub struct Main {
     pub branch: String,
     pub tip: String,
-    /// Where it was when flower began to look after it.
+    /// The commit of the branch when flower started to manage it.
     pub began: String,
     pub frozen: Option<String>,
     pub alarm: Option<Raised>,
     pub push: Option<Push>,
-    /// Of its state: when it was last landed on, frozen, alarmed or settled.
+    /// The time of the last landing, freeze, alarm or settlement.
     pub since: String,
 }
 
@@ -60,14 +61,14 @@ pub struct Raised {
 pub struct Push {
     pub remote: String,
     pub commit: String,
-    /// Why it did not work.
+    /// The reason, if the attempt failed.
     pub failure: Option<String>,
     pub at: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// From here on this is where it should be.
+    /// Records where the branch should be from now on.
     Record {
         branch: String,
         tip: String,
@@ -99,8 +100,8 @@ pub enum Step {
 }
 
 const WHY_CHARS: usize = 500;
-/// Enough to see what it is about.
-pub const MOST_FILES: usize = 50;
+/// Maximum files that an alarm lists; enough to recognize the change.
+pub const MAX_FILES: usize = 50;
 
 pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draft>, Refusal> {
     world.require_project(project)?;
@@ -129,11 +130,11 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
         }
         Step::Alarm { what, found, text, files } => {
             let known = require(world, project)?.alarm.as_ref();
-            // What is worse than edits is said once more; edits upon edits are not.
+            // An alarm is recorded again only if it becomes more serious than edits; further edits add no alarm.
             if known.is_some_and(|known| (known.what, &known.found) == (*what, found)) {
                 return Ok(Vec::new());
             }
-            let files = files.iter().take(MOST_FILES).cloned().collect();
+            let files = files.iter().take(MAX_FILES).cloned().collect();
             let text = text::cut(text, WHY_CHARS);
             MainAlarm { project: name(), what: *what, found: found.clone(), text, files }.into()
         }
@@ -159,7 +160,7 @@ fn require<'a>(world: &'a World, project: &str) -> Result<&'a Main, Refusal> {
     world.mains.get(project).ok_or_else(|| Refusal::NoMain { project: project.to_owned() })
 }
 
-/// The project whose MAIN an event speaks of.
+/// The project whose MAIN an event is about.
 pub fn project(event: &Event) -> Option<&str> {
     match event {
         Event::MainRecorded(e) => Some(&e.project),
@@ -180,7 +181,7 @@ impl Main {
         Main { branch, began: tip.clone(), tip, frozen: None, alarm: None, push: None, since }
     }
 
-    /// The one that the first record of it makes.
+    /// The state that the first `main_recorded` event creates.
     pub fn recorded(event: &Event, at: &str) -> Option<Main> {
         let Event::MainRecorded(new) = event else { return None };
         let (branch, tip, began) = (new.branch.clone(), new.tip.clone(), new.tip.clone());

@@ -9,13 +9,13 @@ use crate::world::World;
 use std::collections::BTreeSet;
 
 words! {
-    /// Whom a message is for.
+    /// The kind of recipient of a message.
     Recipient ("recipient") { Operator = "operator", Agent = "agent", Worktree = "worktree" }
 }
 
 pub(crate) const MESSAGE_BYTES: usize = 8 * 1024;
 
-/// `to` is `operator`, the name of an agent, or that of a worktree, which is everybody in it.
+/// Sends a message. `to` is `operator`, the name of an agent, or the name of a worktree, which means every agent in it.
 pub(crate) fn send(world: &World, caller: &Caller, to: &str, raw: &str) -> Result<Vec<Draft>, Refusal> {
     let text = text::markdown("message", raw, MESSAGE_BYTES)?;
     let to = text::name("recipient", to)?;
@@ -40,7 +40,7 @@ pub(crate) fn send(world: &World, caller: &Caller, to: &str, raw: &str) -> Resul
 }
 
 impl World {
-    /// Whoever holds a claim, also without a token of their own.
+    /// The holders of all current claims, also those without a token of their own.
     fn holders(&self) -> impl Iterator<Item = &str> {
         self.dispatches.values().filter_map(|dispatch| dispatch.claim.as_ref()).map(|claim| claim.holder.as_str())
     }

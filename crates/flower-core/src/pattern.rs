@@ -1,16 +1,16 @@
-//! Path patterns: what a lease is about.
+//! Path patterns of leases.
 //!
-//! Relative paths with `/`. `*` and `?` stay inside one segment, `**` is any number of whole segments, also none. A pattern
-//! that ends in a plain name covers that name and everything below it; one that ends in `/` only what is below. All other
-//! characters are themselves.
+//! A pattern is a relative path with `/`. `*` and `?` match inside one segment, `**` matches any number of whole
+//! segments, also none. A pattern that ends in a plain name covers that name and everything below it; one that ends in
+//! `/` covers only what is below. All other characters match themselves.
 
 use crate::refusal::Refusal;
 use crate::text;
 
-/// No file of a sane repository has a longer path.
+/// Maximum bytes of a pattern. Paths in real repositories are not longer.
 const PATTERN_BYTES: usize = 512;
 const SEGMENTS: usize = 32;
-/// Of a refused pattern, as much as tells it from others.
+/// Characters of a refused pattern that the refusal shows; enough to recognize the pattern.
 const SHOWN_CHARS: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,12 +47,12 @@ impl Pattern {
         Ok(Pattern { text: raw.to_owned(), segments })
     }
 
-    /// As it was written.
+    /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Whether it covers this path of a file, which is relative and has no empty segment.
+    /// Whether the pattern covers this file path, which is relative and has no empty segment.
     pub fn matches(&self, path: &str) -> bool {
         if path.split('/').any(str::is_empty) {
             return false;
@@ -62,7 +62,7 @@ impl Pattern {
         meet(&self.segments, &path)
     }
 
-    /// Whether there can be a path that both cover.
+    /// Whether a path can exist that both patterns cover.
     pub fn overlaps(&self, other: &Pattern) -> bool {
         meet(&self.segments, &other.segments)
     }
@@ -125,11 +125,11 @@ fn is_plain(name: &[Piece]) -> bool {
     name.iter().all(|piece| matches!(piece, Piece::Char(_)))
 }
 
-/// What both levels, segments and characters, have in common.
+/// The common interface of both levels, segments and characters.
 trait Part {
-    /// Stands for any number of others.
+    /// Whether this part matches any number of parts.
     fn is_any(&self) -> bool;
-    /// Whether something is both; asked only where neither is any number.
+    /// Whether one part can match both; called only if neither matches any number of parts.
     fn agrees(&self, other: &Self) -> bool;
 }
 
@@ -159,8 +159,8 @@ impl Part for Piece {
     }
 }
 
-/// Whether some sequence is described by both. `row[j]` says it of what is left of `a` and of `b` from `j` on; each pair of
-/// places is looked at once, from the end, so that no pattern makes it slow.
+/// Whether a sequence exists that both describe. `row[j]` is the answer for the rest of `a` and for `b` from `j` on.
+/// Each pair of positions is computed once, from the end, so that no pattern makes the function slow.
 fn meet<T: Part>(a: &[T], b: &[T]) -> bool {
     let mut row = vec![false; b.len() + 1];
     row[b.len()] = true;
@@ -172,7 +172,7 @@ fn meet<T: Part>(a: &[T], b: &[T]) -> bool {
         row[b.len()] = x.is_any() && diagonal;
         for j in (0..b.len()).rev() {
             let below = row[j];
-            // Any number stands for nothing here, or takes one part of the other side along.
+            // A wildcard matches nothing here, or matches one more part of the other side.
             row[j] = if x.is_any() || b[j].is_any() { below || row[j + 1] } else { diagonal && x.agrees(&b[j]) };
             diagonal = below;
         }
@@ -274,7 +274,7 @@ mod tests {
         }
     }
 
-    /// Tried one way after the other these would outlast everybody; 250,000 pairs of places do not.
+    /// Backtracking would take practically for ever on these patterns; the table has 250,000 entries.
     #[test]
     fn hostile_patterns_are_answered_at_once() {
         let stars = |last: char| format!("{}{last}", "*a".repeat(255));
@@ -286,7 +286,7 @@ mod tests {
         assert!(!pattern(&deep("b")).matches(&vec!["a"; 2_000].join("/")));
     }
 
-    /// Every way to join one to `most` of these.
+    /// All sequences of one to `most` of these, joined by `between`.
     fn all(of: &[&str], most: usize, between: &str) -> Vec<String> {
         let mut longest: Vec<String> = of.iter().map(|&one| one.to_owned()).collect();
         let mut all = longest.clone();
@@ -297,8 +297,8 @@ mod tests {
         all
     }
 
-    /// Each pair overlaps exactly if one of the paths is covered by both. The paths are all that are as long as both
-    /// patterns together, and no shortest common path is longer.
+    /// Two patterns overlap exactly if one of the paths is covered by both. `paths` are all paths up to the length of
+    /// both patterns together; no shortest common path is longer.
     fn overlaps_have_witnesses(patterns: &[String], paths: &[String]) {
         let patterns: Vec<Pattern> = patterns.iter().filter_map(|raw| Pattern::parse(raw).ok()).collect();
         let covered: Vec<Vec<bool>> =
@@ -355,7 +355,7 @@ mod tests {
         (!names.is_empty()).then(|| names.join("/"))
     }
 
-    /// The obvious way to match, with all of its tries.
+    /// The naive matcher with backtracking.
     fn plainly<T: Part>(pattern: &[T], path: &[T]) -> bool {
         match (pattern.split_first(), path.split_first()) {
             (None, None) => true,

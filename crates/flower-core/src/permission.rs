@@ -1,4 +1,4 @@
-//! Permissions that agents ask a person for. What nobody decides in time is denied.
+//! Permissions that agents request from a person. A request without a decision in time is denied.
 
 use crate::event::{Draft, PermissionAsked, PermissionDecided, Stream};
 use crate::refusal::Refusal;
@@ -13,11 +13,11 @@ pub struct Permission {
     pub name: String,
     pub worktree: String,
     pub brief: Option<u64>,
-    /// What it wants to do, in its own words, and of which sort that is.
+    /// The action that the agent wants to take, in its own words, and the kind of action.
     pub title: String,
     pub sort: String,
     pub paths: Vec<String>,
-    /// How long somebody may think about it.
+    /// The time for a decision.
     pub seconds: u64,
     pub at: String,
     pub allowed: Option<bool>,
@@ -33,7 +33,7 @@ pub struct Request {
 }
 
 const TITLE_CHARS: usize = 1_000;
-const MOST_PATHS: usize = 20;
+const MAX_PATHS: usize = 20;
 
 impl Permission {
     pub fn asked(event: &Event, brief: Option<u64>, at: &str) -> Option<Permission> {
@@ -65,10 +65,10 @@ pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusa
         agent: agent.number,
         name: agent.name.clone(),
         worktree: agent.worktree.clone(),
-        // A person decides by what they see of it.
+        // A person decides by this text, so hidden characters are made visible.
         title: text::visible(request.title.trim(), TITLE_CHARS),
         sort: text::visible(&request.sort, 40),
-        paths: request.paths.iter().take(MOST_PATHS).map(|path| text::visible(path, 500)).collect(),
+        paths: request.paths.iter().take(MAX_PATHS).map(|path| text::visible(path, 500)).collect(),
         seconds: request.seconds,
     };
     Ok(vec![Draft { stream: Stream::Permission(number), brief: agent.brief, event: asked.into() }])

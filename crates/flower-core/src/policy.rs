@@ -1,4 +1,4 @@
-//! Who may do what. One table; no door decides about rights by itself.
+//! Rights: one table decides who may do what. A door never decides a right itself.
 
 use crate::actor::{Caller, Role};
 use crate::brief::BriefKind;
@@ -8,34 +8,34 @@ use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{agent, dispatch, landing, main_branch, token};
 
-/// What a command is, as far as rights are concerned.
+/// The right that a command needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// Notes, questions, plans, refinements, links and scratchpads.
+    /// Write notes, questions, plans, refinements, links and scratchpads.
     Contribute,
-    /// Making briefs, accepting, moving, connecting them; making and removing worktrees; queueing and stopping landings.
+    /// Create, accept, move and connect briefs; create and remove worktrees; queue and cancel landings.
     Steer,
     OpenIncident,
-    /// Claiming, and handing back or holding what was claimed.
+    /// Claim a dispatch, hand it back, or renew its claim.
     Run(u64),
-    /// Reserving paths in a worktree.
+    /// Reserve paths in a worktree.
     Reserve,
-    /// Running something inside a worktree, and bringing its commits out.
+    /// Run a program inside a worktree, and import its commits.
     Enter,
-    /// Messages, and the record of what was refused.
+    /// Send messages, and record refused calls.
     Speak,
-    /// Projects, their commands, tokens, archives, the log itself; letting in what the gate holds back.
+    /// Manage projects, their commands, tokens, archives and the log itself; approve what the gate holds back.
     Own,
 }
 
-/// Something that can be read, and what it belongs to.
+/// A readable resource, and the object that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read<'a> {
-    /// MAIN and its history, the commands of `flower.toml`, titles and states of briefs, numbers of a summary.
+    /// MAIN and its history, the commands of `flower.toml`, titles and states of briefs, counts of a summary.
     Project {
         name: &'a str,
     },
-    /// Spec, versions, trace, recall, scratchpads and images of a brief. Absent: they belong to none.
+    /// Spec, versions, trace, recall, scratchpads and images of a brief. Absent: they belong to no brief.
     Brief {
         number: Option<u64>,
     },
@@ -61,7 +61,7 @@ pub enum Read<'a> {
         name: &'a str,
     },
     Terminal,
-    /// What waits for the operator, and what agents ask to be allowed.
+    /// The items that wait for the operator, and the permissions that agents request.
     Inbox,
     Spending,
     /// All events.
@@ -73,12 +73,13 @@ pub enum Read<'a> {
     Tokens,
 }
 
-/// Whether what a caller may read depends on what it belongs to.
+/// Whether the caller may read only the objects that its token is bound to.
 pub fn reads_own_only(caller: &Caller) -> bool {
     caller.role == Role::Worker
 }
 
-/// Whether the caller may read something. `project` is the project that a worker's token belongs to, if it belongs to one.
+/// Checks that the caller may read a resource. `project` is the project that a worker's token belongs to, if there is
+/// one.
 pub fn require_read(caller: &Caller, project: Option<&str>, read: Read<'_>) -> Result<(), Refusal> {
     let own = |name: &str| project == Some(name);
     let own_brief = |number: u64| caller.brief == Some(number);
@@ -109,7 +110,7 @@ pub fn require_read(caller: &Caller, project: Option<&str>, read: Read<'_>) -> R
     if may { Ok(()) } else { Err(forbidden(caller, what, why)) }
 }
 
-/// What is refused, and what a worker can do instead. Neither tells whether the thing exists.
+/// The words for a refused read, and what a worker can do instead. Neither reveals whether the resource exists.
 fn wording(read: Read<'_>) -> (&'static str, &'static str) {
     match read {
         Read::Project { .. } => (
@@ -134,8 +135,8 @@ fn wording(read: Read<'_>) -> (&'static str, &'static str) {
     }
 }
 
-/// Whether the caller's role has a right at all, which is asked before anything is looked up. For which briefs, runs and
-/// paths it has it, [`require`] and [`require_inside`] decide.
+/// Checks that the caller's role has a right at all, before any state is loaded. [`require`] and [`require_inside`]
+/// decide for which briefs, runs and paths the role has it.
 pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
     let why = match (caller.role, right) {
         (Role::Operator, _) | (_, Right::Speak) => return Ok(()),
@@ -153,7 +154,7 @@ pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
     Err(forbidden(caller, name(right), why))
 }
 
-/// Whether the caller may write to a brief, as far as its token tells.
+/// Checks that the caller may write to a brief, judged by its token alone.
 pub fn require_contribution(caller: &Caller, brief: Option<u64>) -> Result<(), Refusal> {
     require_role(caller, Right::Contribute)?;
     if caller.role == Role::Worker && (brief.is_none() || brief != caller.brief) {
@@ -162,7 +163,8 @@ pub fn require_contribution(caller: &Caller, brief: Option<u64>) -> Result<(), R
     Ok(())
 }
 
-/// Whether the caller may run something inside a worktree. `project` is the one that a worker's token belongs to.
+/// Checks that the caller may run a program inside a worktree. `project` is the project that a worker's token belongs
+/// to.
 pub fn require_inside(caller: &Caller, project: Option<&str>, of: &str, worktree: &str) -> Result<(), Refusal> {
     require_role(caller, Right::Enter)?;
     if caller.role == Role::Worker && (project != Some(of) || caller.worktree.as_deref() != Some(worktree)) {
@@ -171,7 +173,8 @@ pub fn require_inside(caller: &Caller, project: Option<&str>, of: &str, worktree
     Ok(())
 }
 
-/// Whether the caller may claim a dispatch, as far as its token tells: a worker's is a packet of it, or comes with one.
+/// Checks that the caller may claim a dispatch, judged by its token alone: a worker's token must be a packet of the
+/// dispatch, or come with a packet.
 pub fn require_claim(caller: &Caller, number: u64, with_packet: bool) -> Result<(), Refusal> {
     require_role(caller, Right::Run(number))?;
     let bound = caller.run.is_some_and(|run| run.dispatch == number);
@@ -207,7 +210,7 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
         (Role::Ops, Right::Contribute) if matches!(command, Command::AddNote { .. } | Command::Ask { .. }) => Ok(()),
         (Role::Ops, Right::Contribute) => no("ops reads everything, opens incidents and writes notes"),
         (Role::Ops, Right::OpenIncident) => Ok(()),
-        // The role was refused already; a right that is added later is refused until it is decided here.
+        // `require_role` has refused these already. A right that is added later is refused until this match decides it.
         (Role::Worker, Right::Steer | Right::OpenIncident | Right::Enter | Right::Own)
         | (Role::Ops, Right::Steer | Right::Run(_) | Right::Reserve | Right::Enter | Right::Own) => {
             no("ask the operator or an orchestrator")
@@ -220,13 +223,14 @@ fn forbidden(caller: &Caller, what: &'static str, why: &str) -> Refusal {
     Refusal::Forbidden { who, what, why: why.to_owned() }
 }
 
-/// An old holder may answer too: its answer is kept, and refused by its fence. With a fence that another was given it may
-/// not: refusals name the newest one, so whoever knows it has proved nothing.
+/// Whether the caller holds or held the dispatch with the fence of the command. A previous holder may hand back as
+/// well: the result is stored, and refused by its fence. A caller may not use the fence of another holder: refusals
+/// name the newest fence, so knowing it proves nothing.
 fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> bool {
     let (Some(token), Some(dispatch)) = (caller.token.as_deref(), world.dispatches.get(&number)) else { return false };
     let fence = match command {
         Command::Dispatch { step: dispatch::Step::HandBack(back), .. } => back.fence,
-        Command::Beat { fence, .. } => *fence,
+        Command::Heartbeat { fence, .. } => *fence,
         _ => return dispatch.was_run_by(token),
     };
     match dispatch.runs.iter().find(|run| run.fence == fence) {
@@ -235,7 +239,8 @@ fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> boo
     }
 }
 
-/// Only so many runs are remembered. A used packet of this dispatch with a fence from before them is one of the others.
+/// Whether the claim of the caller was dropped from the stored claims, of which there are at most `MAX_RUNS`: its token
+/// is a used packet of this dispatch, and its fence is older than all stored ones.
 fn is_forgotten(dispatch: &Dispatch, caller: &Caller, fence: u64) -> bool {
     let bound = caller.run.is_some_and(|run| run.dispatch == dispatch.number && !run.member);
     let unused = dispatch.packets.iter().any(|packet| caller.token.as_ref() == Some(packet));
@@ -253,7 +258,7 @@ fn reserves_own(world: &World, caller: &Caller, command: &Command) -> bool {
     }
 }
 
-/// A token that was made for a dispatch is good for that run, and for nothing before or after it.
+/// Checks that a token that was made for a dispatch is used during that run, not before or after it.
 fn in_run(world: &World, caller: &Caller) -> Result<(), &'static str> {
     let Some(run) = caller.run else { return Ok(()) };
     let Some(dispatch) = world.dispatches.get(&run.dispatch) else { return Ok(()) };
@@ -304,7 +309,7 @@ fn right(command: &Command) -> Right {
         Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
             Right::Run(*number)
         }
-        Command::Beat { dispatch, .. } => Right::Run(*dispatch),
+        Command::Heartbeat { dispatch, .. } => Right::Run(*dispatch),
         Command::TakeLease(_) | Command::ReleaseLease { over: None, .. } => Right::Reserve,
         Command::SendMessage { .. } | Command::NoteRefused { .. } => Right::Speak,
         Command::RegisterProject { .. }

@@ -1,4 +1,4 @@
-//! Projects: the repositories that one flower serves.
+//! Projects: the repositories that one flower daemon serves.
 
 use crate::event::{Draft, LossAccepted, ProjectRegistered, ProjectRemoved, Stream};
 use crate::refusal::Refusal;

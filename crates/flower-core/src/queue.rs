@@ -1,18 +1,19 @@
-//! The queue's policy, as a pure function: what to start now, and for everything else where it stands and why.
+//! The policy of the merge queue, as a pure function: which landings to start now, and the position of every other
+//! landing with its reason.
 //!
-//! One landing after the other. Batches and speculation will answer the same question with more than one number.
+//! Landings run one after the other. Batches and speculative merges can later return more than one landing to start.
 
 use crate::brief::{Brief, Status};
 use crate::landing::{Landing, State};
 use crate::main_branch::Main;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where a landing stands.
+/// The position of a landing in the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum QueueStatus {
     Running,
     Next,
-    /// So many go before it.
+    /// `ahead` landings go before it.
     Behind {
         ahead: usize,
         next: u64,
@@ -21,7 +22,7 @@ pub enum Standing {
         brief: u64,
         status: Status,
     },
-    /// The landing of a brief that it needs.
+    /// It needs a brief whose landing is in the queue.
     NeedsLanding {
         number: u64,
     },
@@ -36,20 +37,20 @@ pub enum Standing {
     },
 }
 
-impl Standing {
+impl QueueStatus {
     pub fn in_words(&self) -> String {
         match self {
-            Standing::Running => "its checks are running".to_owned(),
-            Standing::Next => "it is next".to_owned(),
-            Standing::Behind { ahead: 1, next } => format!("landing {next} goes before it"),
-            Standing::Behind { ahead, next } => format!("{ahead} go before it, landing {next} first"),
-            Standing::NeedsBrief { brief, status } => {
+            QueueStatus::Running => "its checks are running".to_owned(),
+            QueueStatus::Next => "it is next".to_owned(),
+            QueueStatus::Behind { ahead: 1, next } => format!("landing {next} goes before it"),
+            QueueStatus::Behind { ahead, next } => format!("{ahead} go before it, landing {next} first"),
+            QueueStatus::NeedsBrief { brief, status } => {
                 format!("it needs brief {brief}, which is {status} and not in the queue")
             }
-            Standing::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
-            Standing::Approval { why } => format!("it waits for the operator: {why}"),
-            Standing::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
-            Standing::Alarm { text } => format!("landings wait, because {text}"),
+            QueueStatus::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
+            QueueStatus::Approval { why } => format!("it waits for the operator: {why}"),
+            QueueStatus::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
+            QueueStatus::Alarm { text } => format!("landings wait, because {text}"),
         }
     }
 }
@@ -58,10 +59,11 @@ impl Standing {
 pub struct Plan {
     pub start: Vec<u64>,
     /// Every open landing, in the order in which they will land.
-    pub order: Vec<(u64, Standing)>,
+    pub order: Vec<(u64, QueueStatus)>,
 }
 
-/// `open` are the landings of one project that have not ended; `briefs` those that they name, and what these need.
+/// `open` are the landings of one project that have not ended; `briefs` are the briefs that they name and the
+/// dependencies of those.
 pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>, slots: usize) -> Plan {
     let ordered = order(open, briefs);
     let running = open.iter().filter(|landing| landing.state == State::Checking).count();
@@ -70,32 +72,32 @@ pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>
     let mut ahead: Vec<u64> = Vec::new();
     let by_brief = by_brief(open);
     for landing in ordered {
-        let standing = if landing.state == State::Checking {
-            Standing::Running
+        let status = if landing.state == State::Checking {
+            QueueStatus::Running
         } else if landing.state == State::Approval {
-            Standing::Approval { why: landing.reason.clone().unwrap_or_default() }
-        } else if let Some(standing) = missing(landing, briefs, &by_brief) {
-            standing
-        // What the operator does about an alarm must not wait for it.
+            QueueStatus::Approval { why: landing.reason.clone().unwrap_or_default() }
+        } else if let Some(status) = missing(landing, briefs, &by_brief) {
+            status
+        // Adopting commits is how the operator ends an alarm, so it must not wait for the end of the alarm.
         } else if let Some(alarm) =
             main.and_then(|m| m.alarm.as_ref()).filter(|_| landing.source != crate::landing::Source::Adopted)
         {
-            Standing::Alarm { text: alarm.text.clone() }
+            QueueStatus::Alarm { text: alarm.text.clone() }
         } else if let Some(why) = main.and_then(|main| main.frozen.clone()) {
-            Standing::Frozen { why }
+            QueueStatus::Frozen { why }
         } else if let Some(&next) = ahead.first() {
-            Standing::Behind { ahead: ahead.len(), next }
+            QueueStatus::Behind { ahead: ahead.len(), next }
         } else if free == 0 {
-            Standing::Next
+            QueueStatus::Next
         } else {
             free -= 1;
             plan.start.push(landing.number);
-            Standing::Next
+            QueueStatus::Next
         };
-        if matches!(standing, Standing::Running | Standing::Next | Standing::Behind { .. }) {
+        if matches!(status, QueueStatus::Running | QueueStatus::Next | QueueStatus::Behind { .. }) {
             ahead.push(landing.number);
         }
-        plan.order.push((landing.number, standing));
+        plan.order.push((landing.number, status));
     }
     plan
 }
@@ -113,12 +115,12 @@ fn by_brief(open: &[Landing]) -> ByBrief {
     all
 }
 
-/// What it needs and does not have yet.
-fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<Standing> {
+/// The first unmet dependency of a landing.
+fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<QueueStatus> {
     let unmet = needs(landing, briefs).filter_map(|needs| briefs.get(&needs)).find(|brief| !brief.status.is_met())?;
     match by_brief.get(&unmet.number).and_then(BTreeSet::first) {
-        Some(&number) => Some(Standing::NeedsLanding { number }),
-        None => Some(Standing::NeedsBrief { brief: unmet.number, status: unmet.status }),
+        Some(&number) => Some(QueueStatus::NeedsLanding { number }),
+        None => Some(QueueStatus::NeedsBrief { brief: unmet.number, status: unmet.status }),
     }
 }
 
@@ -127,7 +129,7 @@ fn needs<'a>(landing: &'a Landing, briefs: &'a BTreeMap<u64, Brief>) -> impl Ite
     own.flat_map(|brief| brief.depends_on.iter().copied()).filter(|needs| !landing.briefs.contains(needs))
 }
 
-/// By priority and age, but nobody before whom he needs.
+/// Orders landings by priority and age, but each after the landings that it needs.
 fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Landing> {
     let by_brief = by_brief(open);
     let mut waits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -135,14 +137,14 @@ fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Land
         let needed = needs(landing, briefs).filter_map(|brief| by_brief.get(&brief)).flatten().copied();
         waits.insert(landing.number, needed.filter(|&number| number != landing.number).collect());
     }
-    // What is being checked was first once.
+    // A landing whose checks run was chosen first earlier, so it stays first.
     let rank = |landing: &Landing| (landing.state != State::Checking, landing.priority, landing.number);
     let mut left: BTreeMap<_, &Landing> = open.iter().map(|landing| (rank(landing), landing)).collect();
     let mut placed = BTreeSet::new();
     let mut ordered = Vec::new();
     while let Some((&first, _)) = left.first_key_value() {
         let free = left.iter().find(|(_, landing)| waits[&landing.number].is_subset(&placed)).map(|(&key, _)| key);
-        // Briefs do not wait for each other in a circle; if they did, age would decide.
+        // Dependencies of briefs have no cycles. If they had, age would decide.
         if let Some(landing) = left.remove(&free.unwrap_or(first)) {
             placed.insert(landing.number);
             ordered.push(landing);
@@ -216,12 +218,12 @@ mod tests {
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(numbers(&plan), [4, 3, 2, 1]);
         assert_eq!(plan.start, [4]);
-        assert_eq!(plan.order[1].1, Standing::Behind { ahead: 1, next: 4 });
-        assert_eq!(plan.order[3].1, Standing::NeedsLanding { number: 2 });
+        assert_eq!(plan.order[1].1, QueueStatus::Behind { ahead: 1, next: 4 });
+        assert_eq!(plan.order[3].1, QueueStatus::NeedsLanding { number: 2 });
     }
 
     #[test]
-    fn whoever_waits_for_something_else_lets_the_others_pass() {
+    fn a_blocked_landing_lets_the_others_pass() {
         let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
         let mut held = landing(2, None, Priority::High);
         held.evolve(
@@ -231,8 +233,8 @@ mod tests {
         let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(plan.start, [3]);
-        assert_eq!(plan.order[0].1, Standing::NeedsBrief { brief: 2, status: Status::Draft });
-        assert_eq!(plan.order[1].1, Standing::Approval { why: "it changes CI".into() });
+        assert_eq!(plan.order[0].1, QueueStatus::NeedsBrief { brief: 2, status: Status::Draft });
+        assert_eq!(plan.order[1].1, QueueStatus::Approval { why: "it changes CI".into() });
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Whether a brief can be dispatched, asked per kind of dispatch, with every reason in words.
+//! Whether a brief can be dispatched, for each kind of dispatch, with every reason in words.
 
 use crate::brief::{Brief, BriefKind, Status};
 use crate::dispatch::Dispatch;
@@ -63,7 +63,7 @@ pub struct Reason {
 }
 
 impl BriefKind {
-    /// What `flower dispatch` asks for when nobody says otherwise.
+    /// The kind of dispatch that `flower dispatch` requests by default.
     pub fn natural_dispatch(self) -> DispatchKind {
         match self {
             BriefKind::Feature | BriefKind::Fix | BriefKind::Epic => DispatchKind::Build,
@@ -73,7 +73,8 @@ impl BriefKind {
     }
 }
 
-/// `dependencies` are the briefs it waits for, with their statuses; `open` what was dispatched and has not ended.
+/// `dependencies` are the briefs that the brief waits for, with their statuses; `open` are its dispatches that have not
+/// ended.
 pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status)], open: &[&Dispatch]) -> Readiness {
     let mut reasons = Vec::new();
     let mut no = |code: ReasonCode, message: String| reasons.push(Reason { code, message });
@@ -138,14 +139,15 @@ pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status
     Readiness { ok: reasons.is_empty(), reasons }
 }
 
-/// Whether one of them must end before the other begins: the same again, or both change the same code.
+/// Whether one of two dispatches must end before the other starts: they are of the same kind, or both change the same
+/// code.
 fn excludes(one: DispatchKind, other: DispatchKind) -> bool {
     let writes = |kind| matches!(kind, DispatchKind::Build | DispatchKind::Fix);
     one == other || (writes(one) && writes(other))
 }
 
-/// Why a dispatch that was asked for waits, in words. Nothing of it is a refusal. `unserved` is why flower has no agent for
-/// it yet.
+/// Why a requested dispatch waits, in words. These reasons are not refusals. `unserved` is the reason why flower has no
+/// agent for it yet.
 pub fn waits(dispatch: &Dispatch, main: Option<&Main>, unserved: Option<Reason>) -> Vec<Reason> {
     let is_waiting = dispatch.claim.is_none() && dispatch.is_open();
     let starting = || Reason { code: ReasonCode::Starting, message: "its agent is being started".to_owned() };

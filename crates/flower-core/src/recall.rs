@@ -1,8 +1,9 @@
-//! What an agent reads as its brief: one text that fits into a budget of tokens. The command line and the agents' own tool
-//! get the same bytes.
+//! Recall: the text that an agent reads as its brief, limited to a budget of tokens. The command line and the agents'
+//! own tool return the same bytes.
 //!
-//! Whatever others wrote is quoted, with its origin, and nothing in it hides or passes for flower's own words. What does not
-//! fit is left out, the least useful first, and the text ends with what that was and how to get it.
+//! Texts by other authors are quoted with their origin, so that they cannot hide content or look like flower's own
+//! words. Content that does not fit is left out, the least useful first, and the text ends with a list of what was left
+//! out and how to read it.
 
 mod cuts;
 mod fit;
@@ -21,13 +22,13 @@ pub use crate::dispatch::DispatchState as RunState;
 pub use next::{Step, next};
 pub use quote::{block as quoted, inline};
 
-/// Below this not even the essentials are sure to fit.
-pub const LEAST_TOKENS: u64 = 500;
-/// More is no brief any more.
-pub const MOST_TOKENS: u64 = 50_000;
+/// Below this limit the essential parts are not certain to fit.
+pub const MIN_TOKENS: u64 = 500;
+/// A longer text does not serve as a brief.
+pub const MAX_TOKENS: u64 = 50_000;
 pub const DEFAULT_TOKENS: u64 = 4_000;
 
-/// All that is known about a brief, as far as it may matter to whoever works on it.
+/// Everything about a brief that can matter to the agent that works on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recall {
     pub brief: About,
@@ -41,7 +42,7 @@ pub struct Recall {
     pub questions: Vec<Question>,
     pub needs: Vec<Neighbour>,
     pub dependents: Vec<Neighbour>,
-    pub participants: Vec<Somebody>,
+    pub participants: Vec<Participant>,
     pub leases: Vec<Held>,
     /// Newest first.
     pub trace: Vec<Happening>,
@@ -57,11 +58,11 @@ pub struct About {
     pub kind: BriefKind,
     pub status: Status,
     pub projects: Vec<String>,
-    /// Its number and title.
+    /// Number and title.
     pub epic: Option<(u64, String)>,
 }
 
-/// Who wrote something, and when.
+/// The author of a text, and its time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Origin {
     pub by: Actor,
@@ -76,15 +77,15 @@ pub struct Run {
     pub state: RunState,
     pub fence: u64,
     pub holder: Option<String>,
-    /// The spec that it was dispatched with; 0 if there was none.
+    /// The version of the spec at the time of the dispatch; 0 if there was none.
     pub spec_version: u64,
-    /// Why a fix is needed.
+    /// The reason for a fix.
     pub evidence: Option<Written>,
-    /// More agents in the same worktree.
+    /// Names of the other agents in the same worktree.
     pub others: Vec<String>,
 }
 
-/// A text, and where it comes from.
+/// A text and its origin.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Written {
     pub text: String,
@@ -103,7 +104,7 @@ pub struct Place {
 pub struct MainNow {
     pub branch: String,
     pub tip: String,
-    /// `stable`, or what it is instead.
+    /// `stable`, or another state of the brief's spec.
     pub state: String,
     pub reason: Option<String>,
 }
@@ -116,14 +117,14 @@ pub struct Spec {
     pub origin: Origin,
 }
 
-/// One step from a version of the spec to the next.
+/// The change from one version of the spec to the next.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     pub from: u64,
     pub to: u64,
     pub why: Option<String>,
     pub origin: Origin,
-    /// Unified.
+    /// A unified diff.
     pub diff: String,
 }
 
@@ -143,7 +144,7 @@ pub struct Neighbour {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Somebody {
+pub struct Participant {
     pub name: String,
     pub sort: ActorType,
     pub role: Role,
@@ -159,7 +160,7 @@ pub struct Held {
     pub minutes_left: u64,
 }
 
-/// An event of the trace, with the text that it carries.
+/// An event of the trace, with its text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Happening {
     pub seq: u64,
@@ -184,7 +185,7 @@ pub struct Recalled {
     pub cut: Vec<Cut>,
 }
 
-/// Something that was left out, and how to get it.
+/// A part that was left out, and how to read it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
     pub what: String,
@@ -192,7 +193,7 @@ pub struct Cut {
 }
 
 impl Recall {
-    /// Nothing is known but the brief itself.
+    /// A recall that contains only the brief itself.
     pub fn of(brief: About) -> Recall {
         Recall {
             brief,
@@ -212,7 +213,7 @@ impl Recall {
         }
     }
 
-    /// The run's version of the spec and today's, if these are two.
+    /// The run's version of the spec and the current version, if they differ.
     pub fn moved(&self) -> Option<(u64, u64)> {
         let (run, spec) = (self.run.as_ref()?, self.spec.as_ref()?);
         (spec.version > run.spec_version).then_some((run.spec_version, spec.version))
@@ -220,25 +221,25 @@ impl Recall {
 }
 
 impl RunState {
-    /// Somebody works under it.
+    /// Whether an agent works under this state.
     pub fn is_live(self) -> bool {
         matches!(self, RunState::Claimed | RunState::Executing)
     }
 }
 
-/// The same input and budget give the same bytes.
+/// Renders the text. The same input and budget give the same bytes.
 pub fn render(input: &Recall, budget: u64) -> Result<Recalled, Refusal> {
-    if !(LEAST_TOKENS..=MOST_TOKENS).contains(&budget) {
-        return Err(Refusal::BadBudget { given: budget, least: LEAST_TOKENS, most: MOST_TOKENS });
+    if !(MIN_TOKENS..=MAX_TOKENS).contains(&budget) {
+        return Err(Refusal::BadBudget { given: budget, least: MIN_TOKENS, most: MAX_TOKENS });
     }
     let (text, cut) = fit::fit(input, budget as usize * TOKEN_BYTES);
     Ok(Recalled { tokens: tokens(&text), text, cut })
 }
 
-/// No model's tokens are shorter on average than this, in prose or in code.
+/// Average bytes per token, as a lower limit: no model's tokens are shorter on average, in prose or in code.
 pub const TOKEN_BYTES: usize = 3;
 
-/// How many tokens a text is at most likely to be.
+/// A likely upper limit for the number of tokens of a text.
 pub fn tokens(text: &str) -> u64 {
     text.len().div_ceil(TOKEN_BYTES) as u64
 }

@@ -1,4 +1,4 @@
-//! Every way in which the rules say no: the wording, the kind and the next step, in one place.
+//! Every refusal of the rules: the wording, the kind and the next step, in one place.
 
 use crate::brief::Status;
 use crate::dispatch;
@@ -8,17 +8,17 @@ use crate::readiness::DispatchKind;
 use crate::worktree::Stage;
 use thiserror::Error;
 
-/// What sort of no it is; the doors turn it into an exit code or an HTTP status.
+/// The kind of a refusal; the doors turn it into an exit code or an HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The input is wrong in every state of flower.
+    /// The input is wrong in every state of the world.
     Invalid,
-    /// The input is fine, but not now.
+    /// The input is valid, but the current state does not allow it.
     Refused,
     NotFound,
-    /// Somebody else was first, or the caller's version is stale.
+    /// Another caller was first, or the caller's version is stale.
     Conflict,
-    /// The caller's token does not reach this far.
+    /// The caller's token does not allow this.
     Forbidden,
 }
 
@@ -224,7 +224,7 @@ impl Refusal {
         }
     }
 
-    /// The next step, as sentences that name a command wherever there is one.
+    /// The next steps, as sentences that name a command wherever there is one.
     pub fn hints(&self) -> Vec<String> {
         use Refusal::*;
         let hint = match self {

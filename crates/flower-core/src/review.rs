@@ -1,5 +1,5 @@
-//! Review: what somebody says about a line of a worktree's changes. It is a message with a place, so that it reaches an agent
-//! the way every message does, and stays with the brief for whoever goes on.
+//! Review: comments on lines of a worktree's changes. A comment is a message with a position, so that it reaches an
+//! agent like every message, and stays with the brief for agents that work on it later.
 
 use crate::actor::Caller;
 use crate::event::{Draft, MessageSent, Stream};
@@ -11,7 +11,7 @@ use crate::world::World;
 use serde::{Deserialize, Serialize};
 
 words! {
-    /// Of a difference: what MAIN has, or what the worktree has.
+    /// The side of a difference: MAIN's, or the worktree's.
     Side ("side") { Old = "old", New = "new" }
 }
 
@@ -23,14 +23,14 @@ pub struct Remark {
     pub file: String,
     pub line: u64,
     pub side: Side,
-    /// The commit in which the line was read.
+    /// The commit in which the commented line was read.
     pub commit: String,
-    /// The line as it was.
+    /// The line as it was in that commit.
     pub quote: String,
     pub text: String,
 }
 
-/// What is to be said, and to whom: an agent, or everybody who is or comes into the worktree.
+/// A comment and its recipients: one agent, or every agent that is or will be in the worktree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     pub remark: Remark,
@@ -63,7 +63,7 @@ pub(crate) fn remark(world: &World, caller: &Caller, request: &Request) -> Resul
     Ok(vec![Draft { stream: Stream::Message(number), brief, event: sent.into() }])
 }
 
-/// As an agent reads it.
+/// The comment as an agent reads it.
 fn in_words(about: &Remark) -> String {
     let Remark { file, line, side, commit, quote, text, .. } = about;
     let commit = commit.get(..12).unwrap_or(commit);

@@ -42,7 +42,7 @@ pub(crate) fn create(
     if let Some(brief) = brief {
         let brief = world.brief(brief)?.number;
         let (kind, target) = (LinkKind::Execution, target(number));
-        // Somebody may have linked it by hand before it was there.
+        // The link may exist already: links by hand can be made before the scratchpad exists.
         if !world.links.contains(&(brief, kind, target.clone())) {
             drafts.push(Draft::brief(brief, LinkAdded { kind, target, label: format!("Scratchpad #{number}") }));
         }
@@ -50,7 +50,7 @@ pub(crate) fn create(
     Ok(drafts)
 }
 
-/// How a brief's link to a scratchpad is spelled.
+/// The spelling of a link to a scratchpad.
 pub fn target(number: u64) -> String {
     format!("scratchpad/{number}")
 }

@@ -1,9 +1,10 @@
-//! What people and agents may write, and how long it may be. A refusal names the character and where it stands.
+//! Checks of texts that people and agents write: allowed characters and lengths. A refusal names the character and its
+//! position.
 
 use crate::refusal::Refusal;
 
 pub const TITLE_CHARS: usize = 200;
-/// More than any agent's context holds; what is longer belongs into files of the repository.
+/// Maximum bytes of a spec: more than an agent's context holds. A longer text belongs into files of the repository.
 pub const SPEC_BYTES: usize = 1024 * 1024;
 pub const NOTE_BYTES: usize = 64 * 1024;
 const NAME_CHARS: usize = 64;
@@ -27,7 +28,7 @@ pub fn line(what: &'static str, raw: &str, most: usize) -> Result<String, Refusa
     Ok(trimmed.to_owned())
 }
 
-/// What others say, such as git, as one line of at most so many characters.
+/// Makes one line of at most `most` characters out of foreign output, such as that of git.
 pub fn cut(raw: &str, most: usize) -> String {
     let plain: String = raw.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -37,14 +38,14 @@ pub fn cut(raw: &str, most: usize) -> String {
     plain.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// Lines that others wrote, without what cannot be seen, and no more than the first `most` bytes of them.
+/// The first `most` bytes of a foreign text with several lines, without hidden characters.
 pub fn head(raw: &str, most: usize) -> String {
     let clean = printable(raw);
     let end = (0..=most.min(clean.len())).rev().find(|&at| clean.is_char_boundary(at)).unwrap_or(0);
     clean[..end].trim_end().to_owned()
 }
 
-/// The last `most` bytes, likewise.
+/// The last `most` bytes of a foreign text with several lines, without hidden characters.
 pub fn tail(raw: &str, most: usize) -> String {
     let clean = printable(raw);
     let from = clean.len().saturating_sub(most);
@@ -57,7 +58,7 @@ fn printable(raw: &str) -> String {
     kept.collect()
 }
 
-/// Markdown: line breaks and tabs are fine, Windows line ends become plain ones.
+/// Checks Markdown: line breaks and tabs are allowed, Windows line ends become plain ones.
 pub fn markdown(what: &'static str, raw: &str, most: usize) -> Result<String, Refusal> {
     if raw.trim().is_empty() {
         return Err(Refusal::EmptyText { what });
@@ -70,7 +71,8 @@ pub fn markdown(what: &'static str, raw: &str, most: usize) -> Result<String, Re
     Ok(unix)
 }
 
-/// The name of an agent, an operator or a project: letters, digits and `. _ - :`, so that it is safe in any place.
+/// Checks the name of an agent, an operator or a project: letters, digits and `. _ - :`, so that it is safe in every
+/// context.
 pub fn name(what: &'static str, raw: &str) -> Result<String, Refusal> {
     let name = line(what, raw, NAME_CHARS)?;
     let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "._-:".contains(c));
@@ -91,7 +93,7 @@ fn readable(what: &'static str, text: &str, allowed: impl Fn(char) -> bool) -> R
     Ok(())
 }
 
-/// One line of at most so many characters in which nothing hides: what cannot be seen is written as `\u{200B}`.
+/// Makes one line of at most `most` characters in which every hidden character is visible, such as `\u{200B}`.
 pub fn visible(raw: &str, most: usize) -> String {
     let mut shown = String::new();
     let mut left = most;
@@ -108,13 +110,13 @@ pub fn visible(raw: &str, most: usize) -> String {
     shown
 }
 
-/// A character that cannot be seen, so that it can.
+/// The visible spelling of a hidden character.
 pub fn escape(c: char) -> String {
     format!("\\u{{{:04X}}}", c as u32)
 }
 
-/// Characters that show nothing, or change how others are shown: controls, marks of direction, zero widths, fillers,
-/// selectors and tags.
+/// Whether a character shows nothing, or changes how others are shown: controls, marks of direction, zero widths,
+/// fillers, selectors and tags.
 pub fn is_hidden(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_control();
@@ -128,7 +130,7 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Marks that change the order in which a line is shown, so that it reads as something it is not.
+/// Whether a character changes the order in which a line is shown, so that it reads as something else.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

@@ -1,4 +1,4 @@
-//! Tokens: an identity of lower rights than the operator's. The log keeps a token's SHA-256, never the token.
+//! Tokens: identities with fewer rights than the operator. The log keeps a token's SHA-256, never the token.
 
 use crate::actor::{Binding, Role};
 use crate::event::{Draft, Stream, TokenIssued, TokenRevoked};
@@ -14,7 +14,7 @@ pub struct Request {
     pub brief: Option<u64>,
     pub worktree: Option<String>,
     pub sha256: String,
-    /// Makes it a packet.
+    /// The dispatch that the token is bound to, which makes it a packet.
     pub run: Option<Binding>,
 }
 

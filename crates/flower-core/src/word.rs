@@ -1,4 +1,4 @@
-//! Enums that are words in JSON, SQL and on the command line: one list gives all of them.
+//! Enums whose variants are words in JSON, SQL and on the command line, defined by one list.
 
 /// Defines an enum whose variants have one spelling everywhere, with the list of all variants and parsing that names the
 /// choices. A word is a token, not a `literal`: derives see through it.

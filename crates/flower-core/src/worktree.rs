@@ -1,7 +1,8 @@
-//! Worktrees: streams of work beside MAIN. What should be is decided here; git and the disk are observed elsewhere.
+//! Worktrees: separate streams of work next to MAIN. This module decides their intended state; git and the disk are
+//! observed elsewhere.
 //!
-//! Making and removing take several steps on disk, so each is recorded before its first step and after its last: whoever
-//! starts again after a crash knows what was under way.
+//! Creation and removal take several steps on disk, so each is recorded before its first step and after its last: after
+//! a crash the log shows which operation was in progress.
 
 use crate::event::{
     ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeFailed,
@@ -20,12 +21,13 @@ words! {
 }
 
 words! {
-    /// How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
+    /// The isolation of a worktree: to programs inside it, a sealed one is a private repository, a linked one a plain
+    /// git worktree.
     Seal ("seal") { Sealed = "sealed", Linked = "linked" }
 }
 
 words! {
-    /// Where it stands according to the log.
+    /// The state of a worktree according to the log.
     Stage ("worktree state") {
         Creating = "creating",
         Ready = "ready",
@@ -45,33 +47,33 @@ pub struct Worktree {
     #[serde(rename = "sort")]
     pub kind: WorktreeKind,
     pub seal: Seal,
-    /// The commit it began at.
+    /// The commit at which the worktree started.
     pub base: String,
-    /// What was asked for as its beginning.
+    /// The starting point that was requested.
     pub from: String,
     pub brief: Option<u64>,
     pub stage: Stage,
     pub created_at: String,
-    /// What was kept when it was removed.
+    /// What was kept when the worktree was removed.
     pub archive: Option<Archive>,
-    /// Commits of the operator's in whose place others came from inside.
+    /// Commits of the operator that commits from inside the worktree replaced on its branch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub displaced: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
-    /// The newest commit of its branch.
+    /// The newest commit of the branch.
     pub tip: String,
-    /// The branch is still there, because its work is not proved to be in MAIN.
+    /// The branch still exists, because its work is not proved to be in MAIN.
     pub branch_kept: bool,
-    /// Files that were not committed.
+    /// The number of files that were not committed.
     pub files: u64,
     pub bytes: u64,
-    /// Ignored files that were too large to keep, if any.
+    /// Ignored files that were too large to keep.
     pub left_out: Vec<String>,
     pub removed_at: String,
-    /// RFC 3339; dropped after that.
+    /// RFC 3339. The archive is dropped after this time.
     pub until: String,
 }
 
@@ -123,13 +125,13 @@ impl Worktree {
         }
     }
 
-    /// Whether its name is taken.
+    /// Whether the worktree still uses its name.
     pub fn is_live(&self) -> bool {
         !matches!(self.stage, Stage::Removed | Stage::Failed)
     }
 }
 
-/// The worktree that an event speaks of.
+/// The number of the worktree that an event is about.
 pub fn number(event: &Event) -> Option<u64> {
     match event {
         Event::WorktreeRequested(event::WorktreeRequested { number, .. })
@@ -154,7 +156,7 @@ const NAME_BYTES: usize = 41;
 /// A name is a directory, a branch and a word on the command line, so it is plain: `^[a-z0-9][a-z0-9-]{0,40}$`.
 pub fn name(raw: &str) -> Result<String, Refusal> {
     let plain = raw.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-    // MAIN is no worktree, and nothing may be mistaken for it.
+    // MAIN is not a worktree, and no worktree may be mistaken for it.
     if plain && (1..=NAME_BYTES).contains(&raw.len()) && !raw.starts_with('-') && raw != "main" {
         return Ok(raw.to_owned());
     }
@@ -221,7 +223,7 @@ pub(crate) fn fail(world: &World, number: u64, why: &str) -> Result<Vec<Draft>, 
     Ok(draft(worktree, WorktreeFailed { number, why: why.to_owned() }))
 }
 
-/// Recorded once for each commit, also where it was noticed again after a crash.
+/// Records a divergence once per commit, also if it is noticed again after a crash.
 pub(crate) fn diverge(world: &World, diverged: &WorktreeDiverged) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(diverged.number)?;
     match worktree.stage {
@@ -231,12 +233,12 @@ pub(crate) fn diverge(world: &World, diverged: &WorktreeDiverged) -> Result<Vec<
     }
 }
 
-/// The tombstone: from here on it goes, whatever happens.
+/// Records the start of the removal, which cannot be cancelled.
 pub(crate) fn remove(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     match worktree.stage {
         Stage::Ready => Ok(draft(worktree, WorktreeRemoving { number })),
-        // It was so already.
+        // The removal has already started.
         Stage::Removing => Ok(Vec::new()),
         _ => Err(stage(worktree)),
     }
@@ -266,7 +268,7 @@ pub(crate) fn drop_archive(world: &World, number: u64) -> Result<Vec<Draft>, Ref
     Ok(draft(worktree, ArchiveDropped { number }))
 }
 
-/// The operator has read the commands that a repository brings along and lets them run.
+/// The operator approves the commands of a repository, after reading them.
 pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<Draft>, Refusal> {
     world.require_project(project)?;
     if world.approved.get(project).is_some_and(|known| known == sha256) {
@@ -276,7 +278,7 @@ pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<
     Ok(vec![Draft { stream: Stream::Project(project.to_owned()), brief: None, event: approved.into() }])
 }
 
-/// MAIN's tip was brought in after a landing, or why not.
+/// Records that MAIN's tip was merged into the worktree after a landing, or why it was not.
 pub(crate) fn synced(world: &World, number: u64, onto: &str, why_not: Option<&str>) -> Result<Vec<Draft>, Refusal> {
     let why_not = why_not.map(|why| text::cut(why, 500));
     Ok(draft(world.worktree(number)?, WorktreeSynced { number, onto: onto.to_owned(), why_not }))

@@ -1,10 +1,11 @@
-//! The state that decisions are taken on, and the way from a command to events.
+//! The state on which decisions are made, and the way from a command to events.
 //!
-//! In tests a [`World`] is everything. In the daemon it is a slice, loaded for one command: the store must load whatever
-//! the decision can look at, which a test holds by running the same commands on both.
+//! In tests a [`World`] is the whole state. In the daemon it is the part that was loaded for one command. The store
+//! must load everything that the decision can read; a test proves this by running the same commands on both.
 
 use crate::actor::Caller;
 use crate::agent::{self, Agent};
+use crate::boot_time::Heartbeat;
 use crate::brief::{self, Brief};
 use crate::command::Command;
 use crate::dispatch::{self, Dispatch};
@@ -13,7 +14,6 @@ use crate::landing::{self, Landing};
 use crate::lease::{self, Lease};
 use crate::link::LinkKind;
 use crate::main_branch::{self, Main};
-use crate::moment::Beat;
 use crate::permission::{self, Permission};
 use crate::project;
 use crate::refusal::Refusal;
@@ -29,9 +29,9 @@ pub struct World {
     pub last_brief: u64,
     pub scratchpads: BTreeMap<u64, Scratchpad>,
     pub last_scratchpad: u64,
-    /// Name and root directory.
+    /// Name to root directory.
     pub projects: BTreeMap<String, String>,
-    /// The tokens that are in force: id, and whose they are.
+    /// The valid tokens: id to owner.
     pub tokens: BTreeMap<String, String>,
     pub links: BTreeSet<(u64, LinkKind, String)>,
     pub worktrees: BTreeMap<u64, Worktree>,
@@ -47,15 +47,15 @@ pub struct World {
     pub last_agent: u64,
     pub permissions: BTreeMap<u64, Permission>,
     pub last_permission: u64,
-    /// By dispatch: the fence whose holder was heard of, and when. Kept beside the log; no event makes it.
-    pub beats: BTreeMap<u64, (u64, Beat)>,
+    /// By dispatch: the fence and time of the last heartbeat. It is stored outside the log; no event changes it.
+    pub beats: BTreeMap<u64, (u64, Heartbeat)>,
     /// By project.
     pub mains: BTreeMap<String, Main>,
     /// By project: the SHA-256 of the commands that may run.
     pub approved: BTreeMap<String, String>,
 }
 
-/// The events that `command` leads to, or why not. No events means that it was so already.
+/// The events that follow from `command`, or the refusal. An empty list means that the command changes nothing.
 pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<Draft>, Refusal> {
     policy::require(world, caller, command)?;
     let mut drafts = match command {
@@ -115,7 +115,9 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::RequestDispatch(request) => dispatch::request(world, request)?,
         Command::AutoDispatch { brief } => dispatch::auto(world, *brief)?,
         Command::Dispatch { number, step } => dispatch::step(world, caller, *number, step)?,
-        Command::Beat { dispatch, fence, .. } => dispatch::beat(world, *dispatch, *fence).map(|()| Vec::new())?,
+        Command::Heartbeat { dispatch, fence, .. } => {
+            dispatch::require_current_claim(world, *dispatch, *fence).map(|()| Vec::new())?
+        }
         Command::TakeLease(request) => lease::take(world, caller, request)?,
         Command::ReleaseLease { number, why, over } => lease::release(world, *number, why, over.as_ref())?,
         Command::BreachLease(breached) => {
@@ -133,7 +135,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
         Command::NoteRefused { what, why } => {
             let event = CallRefused { what: text::cut(what, 200), why: text::cut(why, 500) };
             let stream = caller.token.clone().map_or(Stream::Log, Stream::Token);
-            // An attempt makes nobody a participant.
+            // A refused attempt does not make the caller a participant.
             vec![Draft { stream, brief: None, event: event.into() }]
         }
         Command::AcceptLoss { proved_seq, proved_hash, found_seq, found_hash } => {
@@ -144,7 +146,7 @@ pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<D
     Ok(drafts)
 }
 
-/// Whoever acts on a brief is a participant of it from then on.
+/// Makes the caller a participant of each brief that it acts on.
 fn join(world: &World, caller: &Caller, drafts: &mut Vec<Draft>) {
     let mut at = 0;
     let mut seen = BTreeSet::new();
@@ -163,7 +165,7 @@ fn join(world: &World, caller: &Caller, drafts: &mut Vec<Draft>) {
                     worktree: caller.worktree.clone(),
                     wave: None,
                 };
-                // Nobody joins a brief that does not exist yet: birth comes first.
+                // A brief must be created before participants can join it.
                 let place = at + usize::from(matches!(drafts[at].event, Event::BriefCreated(_)));
                 drafts.insert(place, Draft::brief(number, joined));
                 at += 1;
@@ -194,8 +196,8 @@ impl World {
         self.dispatches.get(&number).ok_or(Refusal::NoDispatch { number, newest: self.last_dispatch })
     }
 
-    /// Remembers a sign of life, which is no event. One that took longer on its way than the next takes nothing back.
-    pub fn beat(&mut self, dispatch: u64, fence: u64, beat: Beat) {
+    /// Stores a heartbeat, which is not an event. A heartbeat that arrives after a newer one is ignored.
+    pub fn record_heartbeat(&mut self, dispatch: u64, fence: u64, beat: Heartbeat) {
         let known = self.beats.get(&dispatch);
         let newer = known.is_some_and(|(of, known)| *of == fence && known.boot == beat.boot && known.at > beat.at);
         if !newer {
@@ -210,7 +212,8 @@ impl World {
         Err(Refusal::NoProject { name: name.to_owned(), known: self.projects.keys().cloned().collect() })
     }
 
-    /// The way from one brief to another along what each waits for: its dependencies, and an epic's children.
+    /// The path from one brief to another along the briefs that each waits for: its dependencies, and the children of
+    /// an epic.
     pub fn path(&self, from: u64, to: u64) -> Option<Vec<u64>> {
         let mut came_from = BTreeMap::from([(from, from)]);
         let mut queue = VecDeque::from([from]);
@@ -237,7 +240,7 @@ impl World {
         None
     }
 
-    /// Moves the world on by one recorded event.
+    /// Applies one recorded event to the world.
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), serde_json::Error> {
         let event = recorded.event()?;
         self.apply_event(&event, recorded.brief, &recorded.at, &recorded.actor_name);

@@ -1,8 +1,8 @@
 //! The clock that leases are measured on: it counts while the machine runs, sleeping included, and nobody can set it.
 
 use flower_contract::error::Problem;
-use flower_core::{Beat, Moment};
-use flower_store::beside;
+use flower_core::{BootTime, Heartbeat};
+use flower_store::ephemeral;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
 
@@ -19,7 +19,7 @@ impl BootClock {
         let boot = boot();
         let key = format!("boot/{boot}");
         let of = key.clone();
-        let known = store.read(move |conn| beside::get(conn, &of)).await?;
+        let known = store.read(move |conn| ephemeral::get(conn, &of)).await?;
         let since = match known.and_then(|text| text.parse().ok()) {
             Some(since) => since,
             None => {
@@ -31,12 +31,12 @@ impl BootClock {
         Ok(BootClock { boot, since })
     }
 
-    pub fn moment(&self) -> Moment {
-        Moment { boot: self.boot.clone(), now: uptime(), since: self.since }
+    pub fn moment(&self) -> BootTime {
+        BootTime { boot: self.boot.clone(), now: uptime(), since: self.since }
     }
 
     /// When a lease will be over, in the time that people use.
-    pub fn expires_at(&self, beat: &Beat, seconds: u64) -> String {
+    pub fn expires_at(&self, beat: &Heartbeat, seconds: u64) -> String {
         let left = self.moment().left(beat, seconds).min(i64::MAX as u64);
         let span = jiff::SignedDuration::from_millis(i64::try_from(left).unwrap_or(i64::MAX));
         jiff::Timestamp::now().checked_add(span).map_or_else(|_| super::now(), super::stamp)

@@ -6,7 +6,7 @@ use crate::clock::BootClock;
 use crate::{Access, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::LeaseView;
-use flower_core::moment::in_words;
+use flower_core::boot_time::in_words;
 use flower_core::policy::Read;
 use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
 use flower_store::Store;

@@ -13,7 +13,7 @@ use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Worktree};
 use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
 use flower_store::Store;
-use flower_store::{agents, beside, dispatches, tables};
+use flower_store::{agents, dispatches, ephemeral, tables};
 use std::sync::Arc;
 
 /// Commits and comments that are shown at once; the newest.
@@ -194,7 +194,7 @@ impl Review {
                     false => token.worktree.as_deref() == Some(&message.to),
                 });
                 for token in reached {
-                    let read = beside::get(conn, &format!("read/{}", token.id))?;
+                    let read = ephemeral::get(conn, &format!("read/{}", token.id))?;
                     if read.and_then(|read| read.parse::<u64>().ok()).is_some_and(|read| read >= message.seq) {
                         heard_by.push(token.agent.clone());
                     }

@@ -114,7 +114,7 @@ fn ten_minutes() -> Duration {
 /// A number and `s`, `m` or `h`.
 fn duration<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(from)?;
-    flower_core::moment::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
+    flower_core::boot_time::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
         serde::de::Error::custom(format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))
     })
 }

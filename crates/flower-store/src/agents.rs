@@ -1,4 +1,4 @@
-//! Questions about agents that flower runs, what they have used, and what they ask for.
+//! Queries about the agents that flower runs, their usage, and the permissions that they request.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
@@ -9,31 +9,31 @@ pub fn agent(conn: &mut Conn, number: u64) -> Result<Option<Agent>, StoreError> 
     conn.row("SELECT state FROM agents WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// The newest of this name.
+/// The newest agent with this name.
 pub fn named(conn: &mut Conn, name: &str) -> Result<Option<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE name = $1 ORDER BY live DESC, number DESC LIMIT 1";
     conn.row(sql, params![name])?.map(|row| row.state()).transpose()
 }
 
-/// Those that are to run, oldest first; of one project or of all.
+/// The agents that should run, oldest first, of one project or of all.
 pub fn live(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE live = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1) ORDER BY number";
     conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
-/// All of them, newest first; of one project or of all.
+/// All agents, newest first, of one project or of all.
 pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE CAST($1 AS TEXT) IS NULL OR project = $1 ORDER BY number DESC LIMIT $2";
     conn.rows(sql, params![project, limit])?.iter().map(Row::state).collect()
 }
 
-/// Whoever has worked on a dispatch for flower, oldest first.
+/// The agents that flower ran on a dispatch, oldest first.
 pub fn of_dispatch(conn: &mut Conn, dispatch: u64) -> Result<Vec<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE dispatch = $1 ORDER BY number";
     conn.rows(sql, params![dispatch])?.iter().map(Row::state).collect()
 }
 
-/// Those that were given up and whose brief nobody has taken up since, oldest first.
+/// The agents that failed and whose brief was not continued since, oldest first.
 pub fn given_up(conn: &mut Conn, limit: u64) -> Result<Vec<Agent>, StoreError> {
     let sql =
         "SELECT a.state FROM agents a JOIN dispatches d ON d.number = a.dispatch JOIN briefs b ON b.number = d.brief
@@ -53,7 +53,7 @@ pub fn permission(conn: &mut Conn, number: u64) -> Result<Option<Permission>, St
     conn.row("SELECT state FROM permissions WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// Those that nobody has decided.
+/// The permission requests without a decision.
 pub fn permissions(conn: &mut Conn) -> Result<Vec<Permission>, StoreError> {
     conn.rows("SELECT state FROM permissions WHERE open = 1 ORDER BY number", &[])?.iter().map(Row::state).collect()
 }
@@ -62,16 +62,16 @@ pub fn last_permission(conn: &mut Conn) -> Result<u64, StoreError> {
     super::dispatches::highest(conn, "permissions")
 }
 
-/// What was used, as far as agents said so. What none of them told is absent, not nothing.
+/// Usage, as far as agents reported it. A value that no agent reported is absent, not zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     pub tokens: Option<u64>,
-    /// In millionths.
+    /// In millionths of the currency.
     pub cost: Option<u64>,
     pub currency: Option<String>,
 }
 
-/// Of what it is the sum.
+/// The scope of a sum of usage.
 #[derive(Clone, Copy, Debug)]
 pub enum SpentOn<'a> {
     Day(&'a str),
@@ -91,14 +91,14 @@ pub fn spent(conn: &mut Conn, on: SpentOn<'_>) -> Result<Spent, StoreError> {
     row.map_or(Ok(Spent::default()), |row| sums_of(&row, 0))
 }
 
-/// The newest days, and what was used on each.
+/// The newest days, with the usage on each.
 pub fn spent_by_day(conn: &mut Conn, limit: u64) -> Result<Vec<(String, Spent)>, StoreError> {
     let sql = "SELECT day, CAST(sum(tokens) AS BIGINT), CAST(sum(cost) AS BIGINT), max(currency) FROM spendings
          GROUP BY day ORDER BY day DESC LIMIT $1";
     conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.text(0)?, sums_of(row, 1)?))).collect()
 }
 
-/// The briefs that cost most, and what each did.
+/// The briefs with the highest cost, with the usage of each.
 pub fn spent_by_brief(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, Spent)>, StoreError> {
     let sql = "SELECT brief, CAST(sum(tokens) AS BIGINT), CAST(sum(cost) AS BIGINT), max(currency) FROM spendings
          WHERE brief IS NOT NULL GROUP BY brief ORDER BY coalesce(sum(cost), 0) DESC, brief LIMIT $1";

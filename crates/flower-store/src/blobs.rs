@@ -1,4 +1,4 @@
-//! Blobs: files named by the SHA-256 of their content. Writing the same thing twice stores it once.
+//! Blobs: files named by the SHA-256 of their content. The same content is stored once.
 
 use super::error::StoreError;
 use flower_core::chain;
@@ -16,12 +16,12 @@ impl Blobs {
         Blobs { folder }
     }
 
-    /// Stores the bytes durably and gives their name. A kill leaves nothing, or all of it.
+    /// Stores the bytes durably and returns their name. After a kill the blob is absent or complete.
     pub fn put(&self, bytes: &[u8]) -> Result<String, StoreError> {
         let sha256 = chain::sha256(bytes);
         let path = self.path(&sha256);
         let stored = if path.exists() { Ok(()) } else { write(&path, bytes) };
-        // Also for one that is there: whoever put it there may have failed at just this.
+        // Also if the blob exists: an earlier writer may have been killed before it synced the folders.
         stored.and_then(|()| sync_folders(&path)).map_err(|error| io_error(&path, &error))?;
         Ok(sha256)
     }
@@ -48,7 +48,7 @@ impl Blobs {
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().expect("a blob lies in a folder");
     fs::create_dir_all(folder)?;
-    // Two writers of the same blob write the same bytes, each to a file of its own.
+    // Two writers of the same blob write the same bytes, each to its own draft file.
     let draft = folder.join(format!("draft-{}-{:?}", std::process::id(), std::thread::current().id()));
     let written = (|| {
         let mut file = File::create(&draft)?;
@@ -57,18 +57,19 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::rename(&draft, path)
     })();
     if written.is_err() {
-        // The draft is of no use; the error that matters is the one above.
+        // The draft is useless; the error to report is the one above.
         let _ = fs::remove_file(&draft);
     }
     written
 }
 
-/// A name is on disk once its folder is, and that folder's name in its own: the letters, `blobs`, the home.
+/// Syncs the parent folders, because a file's name is durable only when each folder above it is: the folders of
+/// letters, `blobs` and the home.
 fn sync_folders(path: &Path) -> io::Result<()> {
     path.ancestors().skip(1).take(3).try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
-/// What a failed file operation means for whoever asked for it.
+/// The store's error for a failed file operation.
 pub fn io_error(path: &Path, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,

@@ -14,18 +14,18 @@ pub fn decode(state: &str) -> Result<Brief, StoreError> {
     serde_json::from_str(state).map_err(|error| StoreError::Corrupt(format!("a brief's state cannot be read: {error}")))
 }
 
-/// What a list of briefs is narrowed to.
+/// The filter of a list of briefs.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub status: Option<Status>,
     pub kind: Option<BriefKind>,
     pub project: Option<String>,
     pub epic: Option<u64>,
-    /// Only those in `planned` whose dependencies are all met.
+    /// Only planned briefs whose dependencies are all met.
     pub ready: bool,
 }
 
-/// Briefs after a number, in order of their numbers.
+/// Briefs with a number greater than `after`, in the order of their numbers.
 pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<Vec<Brief>, StoreError> {
     let sql = format!(
         "SELECT state FROM briefs b WHERE number > $1
@@ -43,15 +43,15 @@ pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<
     conn.rows(&sql, params)?.iter().map(|row| decode(&row.text(0)?)).collect()
 }
 
-/// Which briefs a long list is about.
+/// The briefs of a long list.
 #[derive(Clone, Debug)]
 pub enum Which {
-    /// So many after a number.
+    /// A number of briefs after a brief: `After(after, limit)`.
     After(u64, u64),
     These(Vec<u64>),
 }
 
-/// Briefs with whether each could be built now, in order of their numbers.
+/// Briefs in the order of their numbers, each with whether it could be built now.
 pub fn with_readiness(conn: &mut Conn, which: &Which, project: Option<&str>) -> Result<Vec<(Brief, bool)>, StoreError> {
     let (these, after, limit) = match which {
         Which::After(after, limit) => (None, *after, *limit),
@@ -71,19 +71,19 @@ pub fn with_readiness(conn: &mut Conn, which: &Which, project: Option<&str>) -> 
     rows.iter().map(|row| Ok((decode(&row.text(0)?)?, row.int(1)? == 1))).collect()
 }
 
-/// Of a brief `b`: it is planned, and all that it needs is there.
+/// SQL condition on a brief `b`: it is planned, and all of its dependencies are met.
 const READY: &str = "(status = 'planned' AND kind <> 'epic' AND NOT EXISTS (
                   SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
                   WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done')))";
 
-/// What belongs to briefs beside their state, for all of `numbers` at once.
+/// The data that belongs to briefs besides their state, for all of `numbers` at once.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
     pub specs: BTreeMap<u64, String>,
     pub statuses: BTreeMap<u64, Status>,
     pub dependents: BTreeMap<u64, BTreeSet<u64>>,
     pub links: BTreeMap<u64, Vec<Link>>,
-    /// What was dispatched of them and has not ended.
+    /// Dispatches of the briefs that have not ended.
     pub open: Vec<Dispatch>,
 }
 
@@ -96,7 +96,7 @@ pub struct Link {
     pub at: String,
 }
 
-/// How many of `briefs` fit into one page, given that their specs can be long. At least one does.
+/// The number of `briefs` that fit into one page of `most_bytes`, because specs can be long. At least one.
 pub fn fitting(conn: &mut Conn, briefs: &[Brief], most_bytes: u64) -> Result<usize, StoreError> {
     let sql = format!(
         "SELECT brief, octet_length(markdown) FROM spec_versions s WHERE brief IN ({}) AND {NEWEST}",
@@ -176,7 +176,7 @@ pub fn versions(conn: &mut Conn, brief: u64) -> Result<Vec<SpecVersion>, StoreEr
     Ok(all)
 }
 
-/// So many of them, newest first.
+/// The newest `limit` versions, newest first.
 pub fn newest_versions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
     let sql = "SELECT version, origin, base, why, actor_type, actor_name, at, accepted, octet_length(markdown)
          FROM spec_versions WHERE brief = $1 ORDER BY version DESC LIMIT $2";
@@ -203,19 +203,19 @@ pub fn markdown(conn: &mut Conn, brief: u64, version: u64) -> Result<Option<Stri
     conn.row(sql, params![brief, version])?.map(|row| row.text(0)).transpose()
 }
 
-/// How many briefs there are in each status.
+/// The number of briefs in each status.
 pub fn count_by_status(conn: &mut Conn, project: Option<&str>) -> Result<BTreeMap<String, u64>, StoreError> {
     let sql = "SELECT status, count(*) FROM briefs b WHERE CAST($1 AS TEXT) IS NULL
          OR EXISTS (SELECT 1 FROM brief_projects p WHERE p.project = $1 AND p.brief = b.number) GROUP BY status";
     conn.rows(sql, params![project])?.iter().map(|row| Ok((row.text(0)?, row.int(1)?))).collect()
 }
 
-/// The highest number there is.
+/// The highest number of a brief.
 pub fn newest(conn: &mut Conn) -> Result<u64, StoreError> {
     conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?.map_or(Ok(0), |row| row.int(0))
 }
 
-/// Briefs that need this one.
+/// The briefs that depend on this one.
 pub fn dependents(conn: &mut Conn, brief: u64) -> Result<Vec<u64>, StoreError> {
     let rows = conn.rows("SELECT brief FROM brief_needs WHERE needs = $1 ORDER BY brief", params![brief])?;
     rows.iter().map(|row| row.int(0)).collect()

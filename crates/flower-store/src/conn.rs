@@ -1,10 +1,10 @@
-//! One connection, to either database, behind the same two calls. Statements are plain SQL with `$1` for both.
+//! One connection to either database, with the same interface. Statements are plain SQL with `$1` for both.
 
 use super::error::StoreError;
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 use std::collections::HashMap;
 
-/// A parameter of a statement. Whole numbers and text are all we store.
+/// A parameter of a statement. The store uses whole numbers and texts only.
 #[derive(Clone, Copy, Debug)]
 pub enum Param<'a> {
     Null,
@@ -14,7 +14,7 @@ pub enum Param<'a> {
 
 impl From<u64> for Param<'_> {
     fn from(n: u64) -> Self {
-        // Numbers count events and briefs; i64 lasts longer than any of them.
+        // Numbers count events and briefs, which never exceed i64.
         Param::Int(i64::try_from(n).unwrap_or(i64::MAX))
     }
 }
@@ -57,7 +57,8 @@ pub enum Value {
     Text(String),
 }
 
-/// A row of an answer, read by position. A column of another type than asked for is a damaged or foreign database.
+/// A row of a result, read by position. A column with an unexpected type means that the database is damaged or not
+/// flower's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row(pub Vec<Value>);
 
@@ -87,7 +88,7 @@ impl Row {
         }
     }
 
-    /// The first column, as the JSON of a state that decisions are taken on.
+    /// Parses the first column, which is the JSON of a state that decisions are based on.
     pub fn state<T: serde::de::DeserializeOwned>(&self) -> Result<T, StoreError> {
         serde_json::from_str(&self.text(0)?)
             .map_err(|error| StoreError::Corrupt(format!("the state in a row cannot be read: {error}")))
@@ -121,7 +122,7 @@ impl Conn {
         Conn::Postgres(Box::new(Postgres { client, statements: HashMap::new() }))
     }
 
-    /// Runs a statement and says how many rows it changed.
+    /// Runs a statement and returns the number of changed rows.
     pub fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<u64, StoreError> {
         match self {
             Conn::Sqlite(db) => {
@@ -142,7 +143,7 @@ impl Conn {
         Ok(rows)
     }
 
-    /// Hands over one row after the other, however many there are.
+    /// Calls `take` for each row, without holding all rows in memory.
     pub fn each_row(&mut self, sql: &str, params: &[Param<'_>], take: &mut dyn FnMut(Row)) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(db) => {
@@ -170,7 +171,7 @@ impl Conn {
         Ok(self.rows(sql, params)?.into_iter().next())
     }
 
-    /// Several statements without parameters, as in a migration.
+    /// Runs several statements without parameters, as in a migration.
     pub fn script(&mut self, sql: &str) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(db) => Ok(db.execute_batch(sql)?),
@@ -178,8 +179,8 @@ impl Conn {
         }
     }
 
-    /// Closing this connection leaves the files as they are. After a sync has failed nobody knows what a later one would
-    /// mean, and SQLite would do one to tidy up.
+    /// Makes closing this connection leave the files unchanged. After a failed sync the result of a later sync is
+    /// undefined, and SQLite would sync when it closes the last connection.
     pub fn leave_files(&self) {
         if let Conn::Sqlite(db) = self {
             use rusqlite::config::DbConfig;
@@ -189,7 +190,7 @@ impl Conn {
         }
     }
 
-    /// A connection that the other side closed is of no more use.
+    /// Whether the server has closed the connection.
     pub fn is_broken(&self) -> bool {
         match self {
             Conn::Sqlite(_) => false,
@@ -244,7 +245,8 @@ fn references<'a>(params: &'a [Param<'a>]) -> Vec<&'a (dyn ToSql + Sync)> {
     params.iter().map(|param| param as &(dyn ToSql + Sync)).collect()
 }
 
-/// SQLite takes `$3` for a name and numbers parameters as they first occur; we mean the third.
+/// Binds parameters by their number. SQLite treats `$3` as a name and numbers parameters in the order of their first
+/// use, but `$3` must mean the third parameter.
 fn bind(statement: &mut rusqlite::Statement<'_>, params: &[Param<'_>]) -> Result<(), StoreError> {
     if statement.parameter_count() != params.len() {
         let (given, taken) = (params.len(), statement.parameter_count());
@@ -265,7 +267,8 @@ fn sqlite_value(row: &rusqlite::Row<'_>, column: usize) -> Result<Value, StoreEr
         ValueRef::Null => Value::Null,
         ValueRef::Integer(n) => Value::Int(n),
         ValueRef::Real(x) => Value::Real(x),
-        // Whoever edits the file by hand can put anything into a text column; it must be shown, not crash us.
+        // A file that was edited by hand can have invalid UTF-8 in a text column. It must be shown, and must not crash
+        // the daemon.
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Value::Text(String::from_utf8_lossy(bytes).into_owned()),
     })
 }

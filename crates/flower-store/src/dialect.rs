@@ -1,4 +1,4 @@
-//! Where SQLite and PostgreSQL differ. Everything else in the store is the same statement for both.
+//! The differences between SQLite and PostgreSQL. All other statements of the store are the same for both.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-/// The channel on which servers with the same schema hear of each other. A digest, because a schema's name may be as long
-/// as a channel's.
+/// The channel on which servers with the same schema notify each other. It contains a digest, because the name of a
+/// schema alone may be as long as the maximum length of a channel name.
 pub const CHANNEL: &str = "'flower_' || md5(current_schema())";
 
-/// Where the database is.
+/// The location of the database.
 #[derive(Clone, Debug)]
 pub enum Location {
     Sqlite(PathBuf),
@@ -20,7 +20,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// Reads `sqlite:PATH`, `postgres://…` or `postgresql://…`.
+    /// Parses `sqlite:PATH`, `postgres://…` or `postgresql://…`.
     pub fn parse(url: &str) -> Result<Location, StoreError> {
         if let Some(path) = url.strip_prefix("sqlite:") {
             let path = path.strip_prefix("//").unwrap_or(path);
@@ -57,15 +57,16 @@ fn open_sqlite(path: &Path) -> Result<Conn, StoreError> {
     let db = rusqlite::Connection::open(path)?;
     db.set_prepared_statement_cache_capacity(128);
     db.busy_timeout(Duration::from_secs(5))?;
-    // FULL: a commit that was acknowledged survives a power cut. No checkpoints by SQLite itself: it keeps quiet when they
-    // fail, so the writer does them.
+    // FULL: an acknowledged commit survives a power cut. SQLite's automatic checkpoints are off, because SQLite does
+    // not report their failures; the writer makes checkpoints itself.
     db.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;
          PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 0;",
     )?;
-    // Otherwise every change of a parameter that is compared with an indexed column makes SQLite plan anew.
+    // Without this, SQLite plans a statement again whenever a parameter that is compared with an indexed column
+    // changes.
     db.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // Its own cutting of words would be another than PostgreSQL gets.
+    // Both databases get the same words; SQLite's own tokenizer would split texts differently from PostgreSQL.
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     db.create_scalar_function("flower_words", 1, flags, |call| {
         Ok(words(call.get_raw(0).as_str()?).collect::<Vec<_>>().join(" "))
@@ -74,7 +75,8 @@ fn open_sqlite(path: &Path) -> Result<Conn, StoreError> {
 }
 
 impl Conn {
-    /// Begins a write that excludes every other writer, on this machine and on others, so that the log has no gaps.
+    /// Begins a write transaction that excludes all other writers, on this machine and on others, so that the log has
+    /// no gaps.
     pub fn begin_write(&mut self) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(_) => self.script("BEGIN IMMEDIATE"),
@@ -86,7 +88,7 @@ impl Conn {
         }
     }
 
-    /// A view of the database that does not move while several questions are asked of it.
+    /// Begins a read transaction, so that several queries see the same state of the database.
     pub fn begin_read(&mut self) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(_) => self.script("BEGIN"),
@@ -94,13 +96,13 @@ impl Conn {
         }
     }
 
-    /// Moves all of SQLite's write-ahead log into the database, before anything is added to it. If the daemon ended because
-    /// a sync of the log had failed, what is read from it now may never have reached the disk, and what came after it
-    /// would be lost with it.
+    /// Moves all of SQLite's write-ahead log into the database before anything is added to it. If the daemon ended
+    /// because a sync of the log had failed, the content that is read from the log now may never have reached the disk,
+    /// and later content would be lost with it.
     pub fn settle(&mut self) -> Result<(), StoreError> {
         if let Conn::Sqlite(_) = self {
             match self.row("PRAGMA wal_checkpoint(TRUNCATE)", &[]) {
-                // Then nothing can be added either; what is there can still be read.
+                // With a full or read-only disk nothing can be added either, but the existing data can still be read.
                 Ok(_) | Err(StoreError::Full | StoreError::ReadOnly(_)) => {}
                 Err(error) => return Err(error),
             }
@@ -108,8 +110,8 @@ impl Conn {
         Ok(())
     }
 
-    /// Moves what has gathered in SQLite's write-ahead log into the database once it is `pages` or more, so that the log
-    /// stays small. What readers still need waits for the next time.
+    /// Moves SQLite's write-ahead log into the database if it has `pages` or more, so that the log stays small. Pages
+    /// that readers still need are moved by a later call.
     pub fn checkpoint(&mut self, pages: u64) -> Result<(), StoreError> {
         if let Conn::Sqlite(_) = self {
             // Columns: busy, pages in the log, pages of these that were moved; -1 while there is no log.
@@ -122,7 +124,7 @@ impl Conn {
         Ok(())
     }
 
-    /// Tells other servers on the same database that the log has grown, once the write is committed.
+    /// Notifies other servers on the same database of the new end of the log, when the transaction commits.
     pub fn announce(&mut self, seq: u64) -> Result<(), StoreError> {
         if let Conn::Postgres(_) = self {
             let seq = seq.to_string();
@@ -142,7 +144,7 @@ impl Conn {
         Ok(self.row(sql, params![name])?.is_some())
     }
 
-    /// The rows of a JSON list of texts, for statements that take many values at once.
+    /// SQL that expands a JSON list of texts into rows, for statements that take many values at once.
     pub fn each_text(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
@@ -150,7 +152,7 @@ impl Conn {
         }
     }
 
-    /// The rows of a JSON list of whole numbers.
+    /// SQL that expands a JSON list of whole numbers into rows.
     pub fn each_number(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT value FROM json_each($1)",
@@ -158,7 +160,7 @@ impl Conn {
         }
     }
 
-    /// The rows of a JSON list of pairs of texts.
+    /// SQL that expands a JSON list of pairs of texts into rows.
     pub fn each_pair(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each($1)",
@@ -166,8 +168,8 @@ impl Conn {
         }
     }
 
-    /// The newest texts that match the query in $1, at most $2 of them. No ranking here: what the databases offer for it
-    /// counts every text in which a common word stands.
+    /// The newest texts that match the query in $1, at most $2 of them. The statement does not rank: the ranking of the
+    /// databases would read every text that contains a common word.
     pub fn search_sql(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => {
@@ -179,7 +181,7 @@ impl Conn {
         }
     }
 
-    /// The same for titles only, so that a title is found however old it is.
+    /// As [`Conn::search_sql`], for titles only, so that old texts are found by their titles.
     pub fn search_titles_sql(&self) -> &'static str {
         match self {
             Conn::Sqlite(_) => {
@@ -189,7 +191,7 @@ impl Conn {
         }
     }
 
-    /// The statement that indexes the words in $2 of the text $1, where they are indexed one by one.
+    /// The statement that indexes the words in $2 of the text $1, for a database that indexes texts one by one.
     pub fn index_sql(&self) -> Option<&'static str> {
         match self {
             Conn::Sqlite(_) => None,
@@ -197,8 +199,8 @@ impl Conn {
         }
     }
 
-    /// Indexes a JSON list of texts, and one of titles, where the database takes many at once. One statement for all of
-    /// them: SQLite's word index writes itself out before each.
+    /// Indexes a JSON list of texts, and one of titles, for a database that indexes many at once. All use one
+    /// statement, because SQLite's word index is flushed before each statement.
     pub fn index_texts(&mut self, texts: &str, titles: &str) -> Result<(), StoreError> {
         let sql = "INSERT OR REPLACE INTO search_index (rowid, words)
              SELECT id, flower_words(title || ' ' || body) FROM search_docs
@@ -212,7 +214,7 @@ impl Conn {
         Ok(())
     }
 
-    /// Empties the word index, before it is filled anew.
+    /// Empties the word index, before it is filled again.
     pub fn empty_word_index(&mut self) -> Result<(), StoreError> {
         match self {
             Conn::Sqlite(_) => self.script(
@@ -223,7 +225,7 @@ impl Conn {
         }
     }
 
-    /// One word of a query, exact or as a beginning. Words are letters and digits only.
+    /// The term for one word of a query: the exact word, or a prefix. Words consist of letters and digits only.
     pub fn search_term(&self, word: &str, prefix: bool) -> String {
         match (self, prefix) {
             (Conn::Sqlite(_), false) => format!("\"{word}\""),
@@ -233,7 +235,7 @@ impl Conn {
         }
     }
 
-    /// Every group must match, by any of its terms.
+    /// The query in which each group must match by at least one of its terms.
     pub fn search_query(&self, groups: &[Vec<String>]) -> String {
         let (and, or) = match self {
             Conn::Sqlite(_) => (" AND ", " OR "),

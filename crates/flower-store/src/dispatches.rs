@@ -1,4 +1,4 @@
-//! Questions about dispatches, path leases and messages.
+//! Queries about dispatches, path leases and messages.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
@@ -9,12 +9,13 @@ pub fn dispatch(conn: &mut Conn, number: u64) -> Result<Option<Dispatch>, StoreE
     conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// Those that somebody may work on, oldest first.
+/// The dispatches that have not ended, oldest first.
 pub fn open(conn: &mut Conn) -> Result<Vec<Dispatch>, StoreError> {
     conn.rows("SELECT state FROM dispatches WHERE open = 1 ORDER BY number", &[])?.iter().map(Row::state).collect()
 }
 
-/// Those that somebody can claim, oldest first: of one project and of none, or all.
+/// The numbers of the dispatches that can be claimed, oldest first: those of one project and those without a project,
+/// or all.
 pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief WHERE d.stage = 'requested'
          AND b.status NOT IN ('parked', 'cancelled', 'done', 'landed')
@@ -22,7 +23,7 @@ pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec
     conn.rows(sql, params![project, limit])?.iter().map(|row| row.int(0)).collect()
 }
 
-/// All of them, newest first; of one brief or of all.
+/// All dispatches, newest first, of one brief or of all.
 pub fn all(conn: &mut Conn, brief: Option<u64>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql =
         "SELECT state FROM dispatches WHERE CAST($1 AS BIGINT) IS NULL OR brief = $1 ORDER BY number DESC LIMIT $2";
@@ -34,27 +35,27 @@ pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Dispatch>, StoreError
     conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
 
-/// Open ones of several briefs at once; `briefs` is a JSON list of numbers.
+/// The open dispatches of several briefs; `briefs` is a JSON list of numbers.
 pub fn open_of(conn: &mut Conn, briefs: &str) -> Result<Vec<Dispatch>, StoreError> {
     let sql =
         format!("SELECT state FROM dispatches WHERE open = 1 AND brief IN ({}) ORDER BY number", conn.each_number());
     conn.rows(&sql, params![briefs])?.iter().map(Row::state).collect()
 }
 
-/// The open ones that happen in a worktree.
+/// The open dispatches whose work happens in this worktree.
 pub fn in_worktree(conn: &mut Conn, project: &str, worktree: &str) -> Result<Vec<Dispatch>, StoreError> {
     let sql = "SELECT state FROM dispatches WHERE open = 1 AND project = $1 AND worktree = $2 ORDER BY number";
     conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
-/// Handed back, and their briefs are in MAIN.
+/// The dispatches that were handed back and whose briefs have landed.
 pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief
          WHERE d.stage = 'handed_back' AND b.status = 'landed' ORDER BY d.number LIMIT $1";
     conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
 }
 
-/// Handed back with commits, the last of their briefs, and never on their way to MAIN.
+/// The newest dispatches of their briefs that were handed back with commits, but never queued for landing.
 pub fn unqueued(conn: &mut Conn, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql = "SELECT d.state FROM dispatches d JOIN briefs b ON b.number = d.brief
          WHERE d.stage = 'handed_back' AND b.status NOT IN ('landed', 'done', 'cancelled', 'parked')
@@ -75,7 +76,7 @@ pub fn unqueued(conn: &mut Conn, limit: u64) -> Result<Vec<Dispatch>, StoreError
     Ok(unqueued)
 }
 
-/// Open ones that will never be worked on again, and why.
+/// The open dispatches that can never be worked on again, with the reason.
 pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, StoreError> {
     let sql = "SELECT d.number, 'its brief is ' || b.status FROM dispatches d JOIN briefs b ON b.number = d.brief
          WHERE d.open = 1 AND b.status IN ('cancelled', 'done', 'landed')
@@ -85,7 +86,7 @@ pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, Stor
     conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
 }
 
-/// Briefs that flower is to dispatch by itself, and that wait for no other.
+/// The briefs that flower should dispatch automatically and whose dependencies are met.
 pub fn wanting(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT number FROM briefs b WHERE wants = 1 AND (status = 'draft' OR NOT EXISTS (
              SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
@@ -102,7 +103,7 @@ pub fn lease(conn: &mut Conn, number: u64) -> Result<Option<Lease>, StoreError> 
     conn.row("SELECT state FROM leases WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// Those that nobody has given back, of one worktree or of all.
+/// The leases that were not released, of one worktree or of all.
 pub fn leases(conn: &mut Conn, place: Option<(&str, &str)>) -> Result<Vec<Lease>, StoreError> {
     let (project, worktree) = place.unzip();
     let sql =
@@ -115,12 +116,12 @@ pub fn last_lease(conn: &mut Conn) -> Result<u64, StoreError> {
     highest(conn, "leases")
 }
 
-/// Whether there is any at all, which is rare.
+/// Whether any lease was ever breached, which is rare.
 pub fn any_breach(conn: &mut Conn) -> Result<bool, StoreError> {
     Ok(conn.row("SELECT 1 FROM breaches LIMIT 1", &[])?.is_some())
 }
 
-/// What of these commits touched paths that somebody else had reserved: commit, holder, paths.
+/// The breaches of leases by a commit: the holder of the lease, and the paths.
 pub fn breaches(conn: &mut Conn, commit: &str) -> Result<Vec<(String, String)>, StoreError> {
     let sql = "SELECT holder, paths FROM breaches WHERE commit_id = $1 ORDER BY seq";
     conn.rows(sql, params![commit])?.iter().map(|row| Ok((row.text(0)?, row.text(1)?))).collect()
@@ -138,7 +139,7 @@ pub struct Message {
     pub text: String,
 }
 
-/// Messages to an agent, by its name or by its worktree, after an event; not its own.
+/// The messages to an agent after an event, by its name or by its worktree, without its own messages.
 pub fn messages(
     conn: &mut Conn,
     agent: &str,
@@ -158,7 +159,7 @@ pub fn messages_to_operator(conn: &mut Conn, after: u64, limit: u64) -> Result<V
     conn.rows(sql, params![after, limit])?.iter().map(message).collect()
 }
 
-/// What was said about the lines of a worktree, oldest first: the message that brings it, and the place.
+/// The review comments on a worktree, oldest first: the message of each, and its position.
 pub fn remarks(
     conn: &mut Conn,
     project: &str,

@@ -1,4 +1,4 @@
-//! What can go wrong below the rules, sorted by what has to happen next.
+//! Errors below the rules, grouped by how they must be handled.
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Refusal;
@@ -13,7 +13,7 @@ pub enum StoreError {
     Full,
     #[error("{0} cannot be written")]
     ReadOnly(String),
-    /// A write may or may not have reached the disk. Nothing more is acknowledged; the daemon ends.
+    /// It is unknown whether a write has reached the disk. No further command is acknowledged, and the daemon ends.
     #[error("the disk failed: {0}")]
     Disk(String),
     #[error("the database is damaged: {0}")]
@@ -22,20 +22,20 @@ pub enum StoreError {
     Newer { found: u64, known: u64 },
     #[error("the database is out of reach: {0}")]
     Unreachable(String),
-    /// The log ends before, or differs from, what the head file proves.
+    /// The log ends before the event that the head file proves, or differs from it.
     #[error("the log is not the one that was recorded: {0}")]
     LogCut(String),
     #[error("the daemon is going down")]
     Closed,
     #[error("too many commands are waiting")]
     Busy,
-    /// A statement that the database refuses: a bug of ours.
+    /// The database rejected a statement, which is a bug in flower.
     #[error("{0}")]
     Sql(String),
 }
 
 impl StoreError {
-    /// After one of these nothing can be acknowledged any more.
+    /// Whether no command can be acknowledged after this error.
     pub fn is_fatal(&self) -> bool {
         matches!(self, StoreError::Disk(_) | StoreError::Corrupt(_))
     }
@@ -85,7 +85,7 @@ impl From<StoreError> for Problem {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {
         use rusqlite::ErrorCode;
-        /// `SQLITE_IOERR_SHMSIZE`: the shared index could not grow, which is what a full disk looks like to it.
+        /// `SQLITE_IOERR_SHMSIZE`: the shared index could not grow, which is how a full disk appears there.
         const SHARED_INDEX_CANNOT_GROW: i32 = 10 | (19 << 8);
         let text = error.to_string();
         match error.sqlite_error() {
@@ -129,7 +129,7 @@ impl From<postgres::Error> for StoreError {
     }
 }
 
-/// Connection, authorisation, resource and shutdown classes of SQLSTATE.
+/// The SQLSTATE classes for connection, authorisation, resources and shutdown.
 fn is_outage(code: &str) -> bool {
     ["08", "28", "3D", "53", "57"].iter().any(|class| code.starts_with(class))
 }

@@ -1,6 +1,7 @@
-//! The head file: the end of the log, kept outside the database, so that a cut tail is found.
+//! The head file: the end of the log, stored outside the database, so that a truncated log is detected.
 //!
-//! One line of fixed length, overwritten in place after each group commit: a kill leaves the old line or the new one.
+//! The file is one line of fixed length, overwritten in place after each group commit: a kill leaves the old line or
+//! the new one.
 
 use super::log::{self, Tail};
 use super::{Conn, StoreError};
@@ -20,7 +21,7 @@ impl HeadFile {
         Ok(HeadFile { file })
     }
 
-    /// What was last proved, or nothing for a new or damaged file.
+    /// The last proved end of the log, or `None` for a new or damaged file.
     pub fn read(&self) -> Option<Tail> {
         let mut line = [0; LINE];
         self.file.read_exact_at(&mut line, 0).ok()?;
@@ -38,14 +39,14 @@ impl HeadFile {
 /// 20 digits, a space, 64 hexadecimal digits, a line break.
 const LINE: usize = 20 + 1 + 64 + 1;
 
-/// How the database stands to what was proved outside it.
+/// The result of comparing the database with the head file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// The log contains the proved event; `unproved` events came after it.
     Holds { proved: u64, unproved: u64 },
-    /// There is no head file, or it is damaged: nothing outside proves anything.
+    /// There is no head file, or it is damaged: the log has no proof outside the database.
     Absent,
-    /// The log ends before the proved event, or has another in its place.
+    /// The log ends before the proved event, or has another event in its place.
     Broken { proved: Tail, found: Tail },
 }
 

@@ -1,8 +1,8 @@
-//! The index behind the search: which texts there are, and their words.
+//! The search index: the texts and their words.
 //!
-//! Words one typing mistake apart (a letter too many, too few, wrong, or two swapped) share a spelling that lacks one
-//! letter, so a look-up of a few spellings finds every candidate exactly. Trigrams would miss short words: `brnach` and
-//! `branch` have none in common.
+//! Two words one typing mistake apart (an extra, missing or wrong letter, or two swapped letters) share a spelling that
+//! lacks one letter, so a look-up of a few spellings finds every candidate exactly. Trigrams would miss short words:
+//! `brnach` and `branch` have none in common.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
@@ -11,25 +11,25 @@ use flower_core::{Event, Recorded};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-/// How much of a text is searched; a longer one is found by its beginning.
+/// The bytes of a text that are indexed; a longer text is found by its beginning only.
 const INDEXED_BYTES: usize = 256 * 1024;
-/// Words of one text that can be corrected when they are mistyped; a longer text holds its writer up for nothing.
+/// Maximum words per text that are learned for corrections. Learning more would delay the writer for little use.
 const LEARNED: usize = 5_000;
-/// In bytes; PostgreSQL indexes no longer ones.
+/// In bytes. PostgreSQL does not index longer words.
 pub const LONGEST_WORD: usize = 2_046;
 
-/// What a transaction changed. The texts are stored at once, their words indexed together at its end: SQLite's word index
-/// writes itself out anew before every statement that could fail.
+/// The texts that a transaction changed. Texts are stored at once, but their words are indexed together at its end,
+/// because SQLite's word index is flushed before every statement that could fail.
 #[derive(Debug, Default)]
 pub struct Index {
     texts: BTreeSet<u64>,
-    /// Those of them whose title is new.
+    /// The texts among them whose title changed.
     titles: BTreeSet<u64>,
     words: BTreeSet<String>,
 }
 
 impl Index {
-    /// Stores the text that `event` brings, if it brings one.
+    /// Stores the text of `event`, if it has one.
     pub fn take(&mut self, conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
         match event {
             Event::BriefCreated(new) => self.add(conn, recorded, "brief", new.number, (&new.title, "")),
@@ -53,7 +53,7 @@ impl Index {
         }
     }
 
-    /// Indexes what was taken, inside the same transaction.
+    /// Indexes the stored texts, inside the same transaction.
     pub fn flush(&mut self, conn: &mut Conn) -> Result<(), StoreError> {
         let (texts, titles) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.titles));
         if texts.is_empty() {
@@ -125,7 +125,7 @@ impl Index {
     }
 }
 
-/// Remembers words, with their spellings, so that a mistyped one can be corrected.
+/// Stores words with their spellings, so that mistyped words can be corrected.
 fn learn(conn: &mut Conn, words: &BTreeSet<String>) -> Result<(), StoreError> {
     if words.is_empty() {
         return Ok(());
@@ -148,7 +148,7 @@ fn learn(conn: &mut Conn, words: &BTreeSet<String>) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Words with their places, those of the title marked, as PostgreSQL writes its word vectors.
+/// The words with their positions, those of the title marked, in PostgreSQL's format of word vectors.
 fn vector(title: &str, body: &str) -> String {
     const LAST_PLACE: usize = 16_383;
     let mut vector = String::new();
@@ -161,13 +161,13 @@ fn vector(title: &str, body: &str) -> String {
     vector
 }
 
-/// Words that a person types and mistypes, not hashes, numbers or noise.
+/// Whether a word is likely to be typed by a person, in contrast to hashes and numbers.
 pub fn is_correctable(word: &str) -> bool {
     let length = word.chars().count();
     (4..=24).contains(&length) && !word.chars().any(char::is_numeric)
 }
 
-/// The word, and the word without each of its letters in turn.
+/// The word itself, and the word without each of its letters in turn.
 pub fn spellings(word: &str) -> BTreeSet<String> {
     let letters: Vec<char> = word.chars().collect();
     let mut all: BTreeSet<String> = (0..letters.len())

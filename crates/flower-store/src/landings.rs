@@ -1,4 +1,4 @@
-//! Questions about landings and about MAIN as the log has it.
+//! Queries about landings, and about MAIN according to the log.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
@@ -10,14 +10,14 @@ pub fn landing(conn: &mut Conn, number: u64) -> Result<Option<Landing>, StoreErr
     conn.row("SELECT state FROM landings WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// Those that still may land, oldest first; of one project or of all.
+/// The landings that have not ended, oldest first, of one project or of all.
 pub fn open(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Landing>, StoreError> {
     let sql =
         "SELECT state FROM landings WHERE open = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1) ORDER BY number";
     conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
-/// All of them, newest first.
+/// All landings, newest first.
 pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE CAST($1 AS TEXT) IS NULL OR project = $1 ORDER BY number DESC LIMIT $2";
     conn.rows(sql, params![project, limit])?.iter().map(Row::state).collect()
@@ -29,14 +29,14 @@ pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError>
     conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
 
-/// The landing by which MAIN was rid of another.
+/// The landing that reverted another in MAIN.
 pub fn undoing(conn: &mut Conn, of: u64) -> Result<Option<Landing>, StoreError> {
     let rows = conn.rows("SELECT state FROM landings WHERE number > $1 AND open = 0 ORDER BY number", params![of])?;
     let later: Vec<Landing> = rows.iter().map(Row::state).collect::<Result<_, _>>()?;
     Ok(later.into_iter().find(|landing| landing.of == Some(of) && landing.state == State::Landed))
 }
 
-/// Of each brief that is in progress and that nobody is asked to work on, its newest landing, if that went wrong.
+/// For each brief that is in progress and has no open dispatch: its newest landing, if it was rolled back or rejected.
 pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT l.state FROM briefs b JOIN landings l ON l.number =
              (SELECT max(o.landing) FROM landing_briefs o WHERE o.brief = b.number)
@@ -76,7 +76,7 @@ pub fn mains(conn: &mut Conn) -> Result<Vec<(String, Main)>, StoreError> {
     rows.iter().map(|row| Ok((row.text(1)?, row.state()?))).collect()
 }
 
-/// The briefs of these landings, and those that they need.
+/// The briefs of these landings, and their dependencies.
 pub fn briefs(conn: &mut Conn, landings: &[Landing]) -> Result<BTreeMap<u64, Brief>, StoreError> {
     let mut briefs = BTreeMap::new();
     let mut wanted: Vec<u64> = landings.iter().flat_map(|landing| landing.briefs.iter().copied()).collect();

@@ -1,31 +1,31 @@
-//! The store: one append-only log, the tables made from it, and the only code that speaks to a database.
+//! The store: one append-only log and the tables derived from it. Only this crate accesses a database.
 
 #![forbid(unsafe_code)]
 
 pub mod agents;
-pub mod beside;
 pub mod blobs;
 pub mod briefs;
 pub mod conn;
 pub mod dialect;
 pub mod dispatches;
+pub mod ephemeral;
 pub mod error;
 pub mod head;
 pub mod index;
-mod known;
 pub mod landings;
 mod listen;
 pub mod live;
+mod load_world;
 pub mod log;
 pub mod migrate;
 pub mod projection;
 pub mod rebuild;
 pub mod search;
-mod slice;
 pub mod tables;
 pub mod verify;
 pub mod worktrees;
 mod writer;
+mod writer_cache;
 
 pub use conn::Conn;
 pub use dialect::Location;
@@ -38,7 +38,6 @@ use blobs::Blobs;
 use flower_contract::error::Problem;
 use flower_core::{Caller, Command, Recorded, Topic};
 use head::{HeadFile, Proof};
-use known::Known;
 use log::Tail;
 use rebuild::Rebuilt;
 use std::path::Path;
@@ -46,11 +45,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot, watch};
 use writer::{Job, QUEUE, Writer};
+use writer_cache::WriterCache;
 
-/// Readers at once; each has a connection of its own.
+/// Maximum concurrent readers; each has its own connection.
 const READERS: usize = 4;
 
-/// The open store. Cheap to clone; the writer ends when the last one is gone.
+/// A handle of the open store. It is cheap to clone; the writer ends when the last handle is dropped.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
@@ -70,8 +70,9 @@ struct Inner {
 }
 
 impl Store {
-    /// Opens the database, brings its schema up to date, compares it with the head file and starts the writer.
-    /// `home` is the folder of the head file and the blobs. Blocks; `progress` hears of a long refill.
+    /// Opens the database, migrates its schema, compares it with the head file and starts the writer. `home` is the
+    /// folder of the head file and the blobs. Blocks; `progress` is called with the number of events read during a long
+    /// refill.
     pub fn open(
         location: &Location,
         home: &Path,
@@ -110,7 +111,7 @@ impl Store {
             fatal,
             cut,
             lost_touch: false,
-            known: Known::default(),
+            cache: WriterCache::default(),
         };
         let thread = std::thread::Builder::new()
             .name("store-writer".into())
@@ -131,7 +132,7 @@ impl Store {
         Ok(Store { inner: Arc::new(inner) })
     }
 
-    /// Decides and records one command. An answer means that it is on disk.
+    /// Decides and records one command. When it returns events, they are on disk.
     pub async fn submit(&self, caller: Caller, command: Command) -> Result<Vec<Recorded>, StoreError> {
         let recorded = self.job(|reply| Job::Submit { caller, command, reply }).await?;
         recorded.iter().for_each(log_change);
@@ -143,17 +144,17 @@ impl Store {
         Ok(self.submit(caller.clone(), command).await?)
     }
 
-    /// Keeps something beside the log; `None` forgets it.
+    /// Stores a value outside the log; `None` deletes it.
     pub async fn remember(&self, key: String, value: Option<String>) -> Result<(), StoreError> {
         self.job(|reply| Job::Remember { key, value, reply }).await
     }
 
-    /// Forgets what is kept beside the log and nobody will ask for any more.
+    /// Deletes values outside the log that are not needed any more.
     pub async fn tidy(&self, before: String) -> Result<(), StoreError> {
         self.job(|reply| Job::Tidy { before, reply }).await
     }
 
-    /// Refills the tables from the log; without `keep` only compares.
+    /// Refills the tables from the log. If `keep` is false, it only compares.
     pub async fn rebuild(&self, keep: bool) -> Result<Rebuilt, StoreError> {
         self.job(|reply| Job::Rebuild { keep, reply }).await
     }
@@ -171,7 +172,7 @@ impl Store {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Asks questions on a connection that is not the writer's, on a view that does not move meanwhile.
+    /// Runs queries in a read transaction, on a connection other than the writer's.
     pub async fn read<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&mut Conn) -> Result<T, StoreError> + Send + 'static,
@@ -184,7 +185,7 @@ impl Store {
         answer.map_err(|_| StoreError::Closed)?
     }
 
-    /// Checks the whole chain and what the head file proves of it.
+    /// Verifies the whole chain, and the part of it that the head file proves.
     pub async fn verify(&self) -> Result<Verdict, StoreError> {
         let head = HeadFile::open(&self.inner.head_path).ok().and_then(|file| file.read());
         self.read(move |conn| verify::verify(conn, head)).await
@@ -203,21 +204,21 @@ impl Store {
         &self.inner.blobs
     }
 
-    /// Becomes a text when nothing can be acknowledged any more.
+    /// Has a reason once the writer can acknowledge no further command.
     pub fn fatal(&self) -> watch::Receiver<Option<String>> {
         self.inner.fatal.clone()
     }
 
-    /// Why nothing is written, if the log is not the one that was recorded.
+    /// Why writing is disabled, if the log does not match the head file.
     pub fn cut(&self) -> Option<String> {
         self.inner.cut.borrow().clone()
     }
 
-    /// Lets the writer finish what it has taken. Waits for it only if this is the last handle.
+    /// Lets the writer finish the jobs it has received. Waits for it only if this is the last handle.
     pub fn close(self) {
         let Some(inner) = Arc::into_inner(self.inner) else { return };
         let thread = inner.writer.lock().expect("no panic while held").take();
-        // With the way to it the writer ends.
+        // Dropping the sender of jobs ends the writer.
         drop(inner);
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -239,12 +240,12 @@ impl Inner {
         answer
     }
 
-    /// A connection on which a view of the database is open.
+    /// A connection with an open read transaction.
     fn reader(&self) -> Result<Conn, StoreError> {
         loop {
             let idle = self.idle.lock().expect("no panic while held").pop();
             let Some(mut conn) = idle else { break };
-            // One that was cut while it lay idle says so only now.
+            // A connection that was closed while idle reports it only when it is used.
             if conn.begin_read().is_ok() {
                 return Ok(conn);
             }
@@ -261,7 +262,7 @@ impl Drop for Inner {
         if self.fatal.borrow().is_some() {
             idle.iter().for_each(Conn::leave_files);
         }
-        // Closing a connection to PostgreSQL waits for it, which a thread of the runtime must not do.
+        // Closing a connection to PostgreSQL blocks, which a thread of the runtime must not do.
         idle.retain(|conn| matches!(conn, Conn::Postgres(_)));
         if !idle.is_empty() {
             std::thread::spawn(move || drop(idle));
@@ -269,13 +270,13 @@ impl Drop for Inner {
     }
 }
 
-/// Streams whose changes are followed in the daemon's log by their number: `landing/7`.
+/// Prefixes of the streams whose changes are written to the daemon's log, such as `landing/7`.
 const FOLLOWED: [&str; 4] = ["landing/", "dispatch/", "agent/", "worktree/"];
 
 fn log_change(event: &Recorded) {
     let is_followed = FOLLOWED.iter().any(|stream| event.stream.starts_with(stream));
     if is_followed && tracing::enabled!(tracing::Level::INFO) {
-        // Text that others wrote could break the line, or pose as one of ours.
+        // Debug format, because text by other authors could contain line breaks or imitate a log line.
         tracing::info!(stream = %event.stream, seq = event.seq, "{}: {:?}", event.kind, event.description().summary);
     }
 }

@@ -1,4 +1,4 @@
-//! With PostgreSQL, other servers write to the same log: their commits ring here.
+//! Notifications of PostgreSQL about the commits of other servers that write to the same log.
 
 use super::dialect::{CHANNEL, Location};
 use super::error::StoreError;
@@ -9,7 +9,8 @@ use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Keeps `live` up to date with what others write, until nobody holds it any more. SQLite has one writer: nothing to do.
+/// Starts a thread that keeps `live` up to date with the commits of other servers, until `live` is dropped. SQLite has
+/// one writer only, so nothing is started.
 pub fn start(location: &Location, live: &Arc<Live>) -> Result<(), StoreError> {
     let Location::Postgres(config) = location else { return Ok(()) };
     let (config, location, live) = (config.clone(), location.clone(), Arc::downgrade(live));
@@ -34,10 +35,10 @@ fn listen(config: &postgres::Config, location: &Location, live: &Weak<Live>) -> 
     client.batch_execute(&format!("LISTEN {channel}"))?;
     let mut reader = location.connect()?;
     while let Some(known) = live.upgrade() {
-        // Also whatever was committed before we listened, or while the connection was down.
+        // Includes the commits from before `LISTEN`, or from while the connection was down.
         catch_up(&mut reader, &known);
         drop(known);
-        // One notification wakes us; the pause only lets us notice that nobody needs us any more.
+        // Returns on the first notification. The timeout lets the loop notice that `live` was dropped.
         client.notifications().timeout_iter(PAUSE).next()?;
     }
     Ok(())

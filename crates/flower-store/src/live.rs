@@ -1,4 +1,5 @@
-//! Live events: the newest ones in memory, and a bell. Whoever reads slower than this remembers goes back to the log.
+//! Live events: the newest events in memory, and a signal for new ones. A reader that falls too far behind reads the
+//! log instead.
 
 use flower_core::{Recorded, Topic};
 use std::collections::VecDeque;
@@ -6,14 +7,14 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 use tokio::sync::watch;
 
-const MOST_EVENTS: usize = 4096;
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_EVENTS: usize = 4096;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
-/// An event on its way to many readers; what a door makes of it is made once.
+/// An event that is sent to many readers; a door encodes it once for all of them.
 #[derive(Debug)]
 pub struct LiveEvent {
     pub recorded: Recorded,
-    /// What it changes.
+    /// The topics that the event changes.
     pub topics: &'static [Topic],
     pub rendered: OnceLock<Vec<u8>>,
 }
@@ -35,7 +36,7 @@ impl Live {
         Live { ring: RwLock::default(), bell: watch::Sender::new(head) }
     }
 
-    /// The number of the newest event, and a way to wait for the next.
+    /// The number of the newest event, which can be awaited.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.bell.subscribe()
     }
@@ -44,8 +45,8 @@ impl Live {
         *self.bell.borrow()
     }
 
-    /// Adds events that follow the newest one. What is known already is passed over; a gap is refused, and the caller
-    /// reads the log instead.
+    /// Adds events that follow the newest one. Events that are already in memory are skipped; a gap is an error, after
+    /// which the caller reads the log instead.
     pub fn push(&self, events: Vec<Recorded>) -> Result<(), Gap> {
         let mut ring = self.ring.write().expect("no panic while the ring is held");
         let mut head = self.head();
@@ -65,17 +66,17 @@ impl Live {
                 recorded,
                 rendered: OnceLock::new(),
             }));
-            while ring.events.len() > MOST_EVENTS || ring.bytes > MOST_BYTES {
+            while ring.events.len() > MAX_EVENTS || ring.bytes > MAX_BYTES {
                 let Some(oldest) = ring.events.pop_front() else { break };
                 ring.bytes -= oldest.recorded.body.len();
             }
         }
-        // While the ring is held: whoever pushes next must see what is known now.
+        // Sent while the ring is locked, so that the next writer sees this head.
         self.bell.send_if_modified(|known| std::mem::replace(known, head) != head);
         pushed
     }
 
-    /// Up to `limit` events after `after`, or nothing if some of them are no longer remembered.
+    /// Up to `limit` events after `after`, or `None` if some of them are not in memory any more.
     pub fn after(&self, after: u64, limit: usize) -> Option<Vec<Arc<LiveEvent>>> {
         let ring = self.ring.read().expect("no panic while the ring is held");
         if after >= self.head() {
@@ -93,12 +94,12 @@ pub struct Follower {
     bell: watch::Receiver<u64>,
     seen: u64,
     topics: &'static [Topic],
-    /// Events that come together are reported together.
+    /// Events that arrive within this time are reported together.
     settle: Duration,
 }
 
 impl Follower {
-    /// Begins after the newest event.
+    /// Starts after the newest event.
     pub fn new(live: Arc<Live>, topics: &'static [Topic], settle: Duration) -> Follower {
         let bell = live.subscribe();
         let seen = *bell.borrow();
@@ -110,7 +111,7 @@ impl Follower {
         loop {
             let head = *self.bell.borrow_and_update();
             if head > self.seen {
-                // More events than are remembered count as a change.
+                // If events were dropped from memory meanwhile, they count as a change.
                 let changed = self.live.after(self.seen, usize::MAX).is_none_or(|events| {
                     events.iter().any(|event| event.topics.iter().any(|topic| self.topics.contains(topic)))
                 });

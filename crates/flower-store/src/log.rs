@@ -1,4 +1,4 @@
-//! The log: appending to it and reading it. Nothing else writes the table `events`.
+//! Appends to the log and reads it. No other code writes the table `events`.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
@@ -6,7 +6,7 @@ use flower_core::chain::{self, GENESIS};
 use flower_core::{Caller, Draft, Recorded, Stream};
 use std::collections::{BTreeSet, HashMap};
 
-/// A page of events ends here, however many rows were asked for: specs can be long.
+/// Maximum bytes of a page of events, however many rows were requested: specs can be long.
 const PAGE_BYTES: usize = 4 * 1024 * 1024;
 
 const COLUMNS: &str = "seq, stream, version, kind, schema, actor_type, actor_name, door, at, brief, body, prev, hash";
@@ -28,7 +28,7 @@ impl Tail {
     }
 }
 
-/// Appends what was decided, inside the caller's transaction, and moves `tail` and the `versions` of streams on.
+/// Appends the decided events inside the caller's transaction, and updates `tail` and the `versions` of their streams.
 pub fn append(
     conn: &mut Conn,
     tail: &mut Tail,
@@ -95,12 +95,13 @@ fn insert(conn: &mut Conn, event: &Recorded) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Up to `limit` events after `after`, in order; fewer when their texts are long. Empty means that there are no more.
+/// Up to `limit` events after `after`, in order, or fewer if their texts are long. An empty page means that there are
+/// no more.
 pub fn after(conn: &mut Conn, after: u64, limit: u64) -> Result<Vec<Recorded>, StoreError> {
     trace(conn, &Of::All, Edge::After(after), limit)
 }
 
-/// Whose events.
+/// The object whose events are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Of {
     #[default]
@@ -109,12 +110,12 @@ pub enum Of {
     Project(String),
 }
 
-/// Where a page of the log ends, and to which side it goes from there.
+/// The boundary of a page of the log, and the direction from it.
 #[derive(Clone, Copy, Debug)]
 pub enum Edge {
-    /// The first ones after this event.
+    /// The first events after this one.
     After(u64),
-    /// The newest ones before this event.
+    /// The newest events before this one.
     Before(u64),
 }
 
@@ -127,7 +128,7 @@ impl Edge {
     }
 }
 
-/// Up to `limit` events at an edge, oldest first; fewer when their texts are long.
+/// Up to `limit` events at a boundary, oldest first, or fewer if their texts are long.
 pub fn trace(conn: &mut Conn, of: &Of, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
     let (side, order, seq) = edge.sql();
     let end = format!("ORDER BY seq {order} LIMIT $2");
@@ -145,13 +146,13 @@ pub fn trace(conn: &mut Conn, of: &Of, edge: Edge, limit: u64) -> Result<Vec<Rec
     Ok(events)
 }
 
-/// Which of the events from `first` to `last` are the project's.
+/// The events from `first` to `last` that belong to the project.
 pub fn of_project(conn: &mut Conn, project: &str, first: u64, last: u64) -> Result<BTreeSet<u64>, StoreError> {
     let sql = format!("SELECT seq FROM events WHERE seq BETWEEN $1 AND $2 AND {OF_PROJECT}");
     conn.rows(&sql, params![first, last, project])?.iter().map(|row| row.int(0)).collect()
 }
 
-/// What happened to the project in $3, to its briefs, and to whatever is or was in it.
+/// SQL condition on events: they concern the project in $3, its briefs, or objects that are or were in it.
 const OF_PROJECT: &str = "(
     brief IN (SELECT brief FROM brief_projects WHERE project = $3)
     OR stream = 'project/' || $3
@@ -169,8 +170,8 @@ const OF_PROJECT: &str = "(
         UNION ALL SELECT 'message/' || CAST(m.number AS TEXT) FROM messages m
             JOIN worktrees w ON m.kind = 'worktree' AND w.name = m.recipient WHERE w.project = $3))";
 
-/// What belongs to a brief: its own stream, and events of other streams, such as those of its scratchpads. Each has an
-/// index of its own, so each gives its next ones.
+/// The events of a brief: its own stream, and events of other streams, such as those of its scratchpads. Each of the
+/// two has its own index, so each is limited before they are merged.
 fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
     let (side, order, seq) = edge.sql();
     let sql = format!(
@@ -189,11 +190,11 @@ fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<R
 
 /// Whether a note or comment of the brief shows the image.
 pub fn shows_image(conn: &mut Conn, brief: u64, sha256: &str) -> Result<bool, StoreError> {
-    // Anything else could match more than it says.
+    // The value goes into a LIKE pattern, so it must contain no wildcards.
     if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(false);
     }
-    // Quotes inside of a text are escaped, so no text can look like this.
+    // Quotes inside a text are escaped in JSON, so no text can match this pattern.
     let pattern = format!("%\"sha256\":\"{sha256}\"%");
     let sql =
         "SELECT 1 FROM events WHERE stream = $1 AND kind IN ('note_added', 'comment_added') AND body LIKE $2 LIMIT 1";

@@ -1,5 +1,5 @@
-//! The schema and how it grows. Migrations are added, never edited. All that are pending, and the refilling of the tables,
-//! are one transaction: a kill leaves the old database or the new one.
+//! The schema and its migrations. Migrations are added, never edited. All pending migrations and the refill of the
+//! tables run in one transaction: a kill leaves the old database or the new one.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
@@ -33,20 +33,21 @@ const MIGRATIONS: &[Migration] = &[
     migration!(9, "0009_review"),
 ];
 
-/// Raised when the same events give other rows than before; an older database is then refilled at the next start.
+/// Increased when the same events give different rows than before; an older database is then refilled at the next
+/// start.
 const PROJECTION: u64 = 1;
 
-/// The newest schema version that this program knows.
+/// The newest schema version that this program supports.
 pub fn newest() -> u64 {
     MIGRATIONS.len() as u64
 }
 
-/// Brings the database to the newest version. `progress` hears how many events were read again.
+/// Migrates the database to the newest version. `progress` is called with the number of events read for a refill.
 pub fn migrate(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
     migrate_to(conn, newest(), progress)
 }
 
-/// Brings the database to `target`, which older than the newest is for tests of upgrades.
+/// Migrates the database to `target`. Only tests of upgrades use a target older than the newest version.
 pub fn migrate_to(conn: &mut Conn, target: u64, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
     if state(conn)? == (target, PROJECTION) {
         return Ok(());
@@ -58,7 +59,7 @@ pub fn migrate_to(conn: &mut Conn, target: u64, progress: &mut dyn FnMut(u64)) -
 }
 
 fn in_transaction(conn: &mut Conn, target: u64, progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
-    // Read again: another server may have migrated while this one waited for the lock.
+    // Read again inside the lock: another server may have migrated while this one waited for it.
     let (version, projection) = state(conn)?;
     if version > target {
         return Err(StoreError::Newer { found: version, known: target });
@@ -81,7 +82,7 @@ fn in_transaction(conn: &mut Conn, target: u64, progress: &mut dyn FnMut(u64)) -
     Ok(())
 }
 
-/// Schema version and projection version; zero for a database that has none yet.
+/// Schema version and projection version; both are zero for a new database.
 fn state(conn: &mut Conn) -> Result<(u64, u64), StoreError> {
     if !conn.has_table("flower_schema")? {
         if conn.has_table("events")? {

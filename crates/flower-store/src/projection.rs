@@ -1,5 +1,5 @@
-//! From events to tables. The same code runs when an event is recorded and when the tables are refilled, so both give the
-//! same rows.
+//! Updates the tables from events. The same code runs when an event is recorded and when the tables are refilled, so
+//! both give the same rows.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
@@ -11,7 +11,7 @@ use flower_core::{
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The tables that events make, in an order in which they can be emptied.
+/// The tables that are derived from events, in an order in which they can be emptied.
 pub const TABLES: &[&str] = &[
     "briefs",
     "brief_projects",
@@ -40,7 +40,7 @@ pub const TABLES: &[&str] = &[
     "search_spellings",
 ];
 
-/// Applies events in order. Briefs are held, and those that changed are written once per [`Projector::flush`].
+/// Applies events in order. Briefs are kept in memory, and changed ones are written once per [`Projector::flush`].
 #[derive(Default)]
 pub struct Projector {
     briefs: BTreeMap<u64, Brief>,
@@ -49,7 +49,7 @@ pub struct Projector {
 }
 
 impl Projector {
-    /// A brief as it is after everything that was applied.
+    /// A brief after all events that were applied.
     pub fn brief(&mut self, conn: &mut Conn, number: u64) -> Result<Option<&Brief>, StoreError> {
         if let Entry::Vacant(place) = self.briefs.entry(number)
             && let Some(brief) = super::briefs::state(conn, number)?
@@ -59,7 +59,7 @@ impl Projector {
         Ok(self.briefs.get(&number))
     }
 
-    /// The highest number that was given to a brief.
+    /// The highest number of a brief.
     pub fn last_brief(&mut self, conn: &mut Conn) -> Result<u64, StoreError> {
         if let Some(last) = self.last_brief {
             return Ok(last);
@@ -71,7 +71,7 @@ impl Projector {
         Ok(last)
     }
 
-    /// Its texts go into `index`, which is flushed at the end of the transaction.
+    /// Applies an event. Its texts go into `index`, which is flushed at the end of the transaction.
     pub fn apply(&mut self, conn: &mut Conn, recorded: &Recorded, index: &mut Index) -> Result<(), StoreError> {
         let event = recorded.event().map_err(|error| {
             StoreError::Corrupt(format!("event {} ({}) cannot be read: {error}", recorded.seq, recorded.kind))
@@ -107,7 +107,7 @@ impl Projector {
         Ok(())
     }
 
-    /// How many briefs are held in memory.
+    /// The number of briefs in memory.
     pub fn held(&self) -> usize {
         self.briefs.len()
     }
@@ -130,7 +130,7 @@ impl Projector {
     }
 }
 
-/// The rows beside the brief's own.
+/// Updates the tables other than `briefs`.
 fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
     let brief = recorded.brief;
     let at = &recorded.at;
@@ -273,7 +273,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
         | Event::PushFailed(_) => main_row(conn, event, at)?,
         Event::DispatchClaimed(claimed) => {
             dispatch_row(conn, event, at, actor)?;
-            // From here on a worker's token is good for this run.
+            // A claim binds the worker's token to this run.
             let sql = "UPDATE tokens SET dispatch = $2, brief = $3, worktree = $4, member = 0
                  WHERE id = $1 AND role = 'worker'";
             let (token, worktree) = (claimed.token.as_ref(), claimed.worktree.as_ref());
@@ -349,7 +349,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
                 permission_row(conn, &known)?;
             }
         }
-        // These change the brief's own row only, or nothing but the trace.
+        // These events change the row of the brief only, or only add to the trace.
         Event::StatusChanged(_)
         | Event::BriefRenamed(_)
         | Event::KindChanged(_)
@@ -368,7 +368,7 @@ fn tables(conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), Sto
     Ok(())
 }
 
-/// The worktree's own row, with the state that decisions are taken on.
+/// Writes the row of a worktree, with the state that decisions are based on.
 fn worktree_row(conn: &mut Conn, event: &Event, at: &str) -> Result<(), StoreError> {
     let Some(number) = worktree::number(event) else { return Ok(()) };
     let worktree = match Worktree::requested(event, at) {

@@ -9,9 +9,9 @@ use flower_core::chain;
 use std::collections::BTreeMap;
 
 const PAGE: u64 = 1_000;
-const MOST_HELD: usize = 10_000;
+const MAX_HELD: usize = 10_000;
 
-/// What a rebuild found: the tables whose rows were not what the log says.
+/// The result of a rebuild: the tables whose rows differed from the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rebuilt {
     pub events: u64,
@@ -19,7 +19,7 @@ pub struct Rebuilt {
     pub mended: Vec<String>,
 }
 
-/// Refills every table and says which of them had differed. `keep` false only looks, and leaves all as it was.
+/// Refills every table and returns the tables that differed. If `keep` is false, the transaction is rolled back.
 pub fn rebuild(conn: &mut Conn, keep: bool, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, StoreError> {
     conn.begin_write()?;
     let result = compare(conn, progress);
@@ -36,7 +36,7 @@ fn compare(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<Rebuilt, St
     Ok(Rebuilt { events, rows: after.values().map(|digest| digest.rows).sum(), mended })
 }
 
-/// Empties and fills, inside the caller's transaction. Gives the number of events read.
+/// Empties and refills the tables inside the caller's transaction. Returns the number of events read.
 pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, StoreError> {
     conn.empty_word_index()?;
     for table in TABLES {
@@ -53,7 +53,7 @@ pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, Sto
             projector.apply(conn, event, &mut index)?;
         }
         index.flush(conn)?;
-        if projector.held() > MOST_HELD {
+        if projector.held() > MAX_HELD {
             projector.flush(conn)?;
             projector = Projector::default();
         }
@@ -63,8 +63,8 @@ pub fn refill(conn: &mut Conn, progress: &mut dyn FnMut(u64)) -> Result<u64, Sto
     Ok(last)
 }
 
-/// How many rows a table has, and a sum over their hashes: the same whatever order they come in, and in no more memory
-/// than one row takes.
+/// The number of rows of a table and a sum of their hashes. The sum does not depend on the order of rows, and needs the
+/// memory of one row only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Digest {
     rows: u64,
@@ -85,7 +85,7 @@ impl Digest {
 fn digests(conn: &mut Conn) -> Result<BTreeMap<&'static str, Digest>, StoreError> {
     let mut digests = BTreeMap::new();
     for table in TABLES {
-        // PostgreSQL's index column is made from the others and has no common form.
+        // PostgreSQL's index column is computed from the others and differs between the databases.
         let columns = if *table == "search_docs" { "id, brief, place, ref, title, body" } else { "*" };
         let mut digest = Digest::default();
         conn.each_row(&format!("SELECT {columns} FROM {table}"), &[], &mut |row| digest.add(&row))?;

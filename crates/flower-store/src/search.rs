@@ -1,20 +1,20 @@
-//! Search: titles, specs, traces and scratchpads, ranked, with one typing mistake per word forgiven.
+//! Search in titles, specs, traces and scratchpads, ranked, with tolerance for one typing mistake per word.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::{LONGEST_WORD, is_correctable, spellings};
 use std::collections::BTreeSet;
 
-/// Of a common word, only so many of the newest texts are ranked, and so many of the newest titles.
+/// Maximum texts that are ranked, and maximum titles: the newest ones that contain the words.
 const RANKED: u64 = 150;
-/// Characters of a text that its rank depends on.
+/// Characters of a text that are used for its rank.
 const WEIGHED: u64 = 8_192;
-const MOST_WORDS: usize = 12;
-const MOST_CANDIDATES: usize = 8;
-/// A hit that needed a correction counts less than one as typed.
+const MAX_WORDS: usize = 12;
+const MAX_CANDIDATES: usize = 8;
+/// The weight of a hit that needed a correction, relative to an exact hit.
 const FORGIVEN: f64 = 0.5;
 
-/// A text that was found, best first.
+/// A text that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
     pub brief: Option<u64>,
@@ -24,21 +24,21 @@ pub struct Hit {
     pub title: String,
     pub body: String,
     pub score: f64,
-    /// The words that matched, after corrections; beginnings of words end in `*`.
+    /// The words that matched, after corrections; prefixes end in `*`.
     pub terms: Vec<String>,
 }
 
-/// The best `limit` texts for what somebody typed. The last word may be unfinished.
+/// The best `limit` texts for the typed words. The last word may be incomplete.
 pub fn search(conn: &mut Conn, typed: &str, limit: u64) -> Result<Vec<Hit>, StoreError> {
     search_where(conn, typed, limit, &mut |_, _| Ok(true))
 }
 
-/// Whether a text may be among the hits.
+/// Decides whether a text may be among the hits.
 type Keep<'a> = dyn FnMut(&mut Conn, &Hit) -> Result<bool, StoreError> + 'a;
 
-/// The best `limit` of the texts that `keep` lets through.
+/// The best `limit` of the texts that `keep` accepts.
 pub fn search_where(conn: &mut Conn, typed: &str, limit: u64, keep: &mut Keep<'_>) -> Result<Vec<Hit>, StoreError> {
-    let words: Vec<String> = words(typed).take(MOST_WORDS).collect();
+    let words: Vec<String> = words(typed).take(MAX_WORDS).collect();
     if words.is_empty() || words.iter().any(|word| word.len() > LONGEST_WORD) {
         return Ok(Vec::new());
     }
@@ -97,7 +97,7 @@ fn run(
         for row in &rows {
             texts.insert(row.int(0)?);
         }
-        // Then these are all that there are, and those with the words in their titles are among them.
+        // Fewer rows than the limit are all matches, which include those by title.
         if (rows.len() as u64) < RANKED {
             break;
         }
@@ -122,7 +122,7 @@ fn run(
     Ok(hits)
 }
 
-/// How well each text fits: every word counts by how often it stands there, less in a long text, more in a title.
+/// The rank of each text: every word counts by its frequency, less in a long text, more in a title.
 fn rank(conn: &mut Conn, texts: &BTreeSet<u64>, groups: &[Vec<Term>]) -> Result<Vec<(u64, f64)>, StoreError> {
     let list = serde_json::to_string(texts).expect("a list of numbers");
     let each = conn.each_number();
@@ -142,7 +142,7 @@ fn rank(conn: &mut Conn, texts: &BTreeSet<u64>, groups: &[Vec<Term>]) -> Result<
         .collect()
 }
 
-/// How often each group matches in a text, and how many words it has.
+/// The number of matches of each group in a text, and the number of words of the text.
 fn count(text: &str, groups: &[Vec<Term>]) -> (Vec<f64>, f64) {
     let mut counts = vec![0.0; groups.len()];
     let mut length = 0.0;
@@ -179,7 +179,7 @@ fn hit(conn: &mut Conn, id: u64, score: f64, terms: Vec<String>) -> Result<Hit, 
     })
 }
 
-/// Known words that are one typing mistake away from `word`.
+/// Words of the index that are one typing mistake away from `word`.
 fn corrections(conn: &mut Conn, word: &str) -> Result<Vec<String>, StoreError> {
     if !is_correctable(word) {
         return Ok(Vec::new());
@@ -193,14 +193,14 @@ fn corrections(conn: &mut Conn, word: &str) -> Result<Vec<String>, StoreError> {
         if known != word && strsim::osa_distance(&known, word) == 1 {
             candidates.push(known);
         }
-        if candidates.len() == MOST_CANDIDATES {
+        if candidates.len() == MAX_CANDIDATES {
             break;
         }
     }
     Ok(candidates)
 }
 
-/// The words of a text, in lower case, as both databases cut them.
+/// The words of a text in lower case, split in the same way for both databases.
 pub fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }

@@ -1,10 +1,10 @@
-//! Questions about everything that is not a brief: inbox, scratchpads, projects, tokens.
+//! Queries about questions, scratchpads, projects and tokens.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::{Binding, Role};
 
-/// A question that waits for its answer.
+/// A question without an answer.
 #[derive(Clone, Debug)]
 pub struct OpenQuestion {
     pub brief: u64,
@@ -16,7 +16,7 @@ pub struct OpenQuestion {
     pub asked_at: String,
 }
 
-/// Questions of one agent on a brief that nobody has answered.
+/// The unanswered questions of one agent on a brief.
 pub fn open_questions_by(conn: &mut Conn, brief: u64, asked_by: &str) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT question FROM questions WHERE brief = $1 AND asked_by = $2 AND answer IS NULL ORDER BY question";
     conn.rows(sql, params![brief, asked_by])?.iter().map(|row| row.int(0)).collect()
@@ -41,7 +41,7 @@ pub fn open_questions(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, 
         .collect()
 }
 
-/// A question with its answer: text, by whom, when.
+/// A question with its answer: text, author, time.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub question: u64,
@@ -75,7 +75,7 @@ pub fn questions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<Asked>, 
         .collect()
 }
 
-/// A brief on which somebody has to say yes or no.
+/// A brief that waits for acceptance.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     pub brief: u64,
@@ -84,12 +84,12 @@ pub struct Waiting {
     pub by: String,
     pub by_type: String,
     pub at: String,
-    /// Of the spec; none of a result.
+    /// The version of the spec; absent for a result.
     pub version: Option<u64>,
 }
 
-/// Specs of agents that nobody has accepted yet, and results in review with whoever moved them there, unless they are on
-/// their way to MAIN.
+/// Specs by agents that were not accepted yet, and results in review with the actor that moved them there, except those
+/// that are in the merge queue.
 pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting>, StoreError> {
     let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at, s.version
          FROM briefs b JOIN spec_versions s ON s.brief = b.number
@@ -128,7 +128,7 @@ pub struct Pad {
     pub by: String,
     pub created_at: String,
     pub updated_at: String,
-    /// Left out of lists.
+    /// Empty in lists.
     pub text: String,
 }
 
@@ -184,9 +184,9 @@ pub struct Token {
     pub worktree: Option<String>,
     pub at: String,
     pub revoked_at: Option<String>,
-    /// What it was made for.
+    /// The dispatch that the token was made for.
     pub run: Option<Binding>,
-    /// The event that made it.
+    /// The event that created the token.
     pub seq: u64,
 }
 
@@ -217,7 +217,7 @@ pub fn token(conn: &mut Conn, id: &str) -> Result<Option<Token>, StoreError> {
     conn.row(&format!("{TOKEN} WHERE id = $1"), params![id])?.map(|row| decode_token(&row)).transpose()
 }
 
-/// Tokens in force that were made for something which is over.
+/// Valid tokens that were made for a dispatch that has ended.
 pub fn tokens_of_ended(conn: &mut Conn, limit: u64) -> Result<Vec<String>, StoreError> {
     let sql = "SELECT t.id FROM tokens t JOIN dispatches d ON d.number = t.dispatch
          JOIN briefs b ON b.number = d.brief
@@ -226,7 +226,7 @@ pub fn tokens_of_ended(conn: &mut Conn, limit: u64) -> Result<Vec<String>, Store
     conn.rows(sql, params![limit])?.iter().map(|row| row.text(0)).collect()
 }
 
-/// The token with this SHA-256, if it is in force.
+/// The token with this SHA-256, if it is valid.
 pub fn token_by_hash(conn: &mut Conn, sha256: &str) -> Result<Option<Token>, StoreError> {
     let sql = format!("{TOKEN} WHERE sha256 = $1 AND revoked_at IS NULL");
     conn.row(&sql, params![sha256])?.map(|row| decode_token(&row)).transpose()

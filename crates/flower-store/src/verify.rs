@@ -1,4 +1,4 @@
-//! `flower log verify`: the whole chain, and how much of it something outside the database proves.
+//! `flower log verify`: checks the whole chain, and how much of it the head file outside the database proves.
 
 use super::conn::Conn;
 use super::error::StoreError;
@@ -8,21 +8,21 @@ use flower_core::chain::{Fault, GENESIS, Verifier};
 
 const PAGE: u64 = 2_000;
 
-/// What was found. `fault` is the first event that is not as it was recorded.
+/// The result of a verification. `fault` is the first event that differs from what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Events that hold.
+    /// The number of valid events.
     pub verified: u64,
     pub head: String,
     pub fault: Option<Fault>,
     /// The last event that the head file proves.
     pub proved: Option<u64>,
-    /// Events after it, which only the chain itself vouches for.
+    /// The number of events after it, which only the chain itself protects.
     pub unproved: u64,
 }
 
 pub fn verify(conn: &mut Conn, head: Option<Tail>) -> Result<Verdict, StoreError> {
-    // Numbers begin with 1; pages, which begin there too, would never show what stands before it.
+    // Event numbers start at 1, and so do the pages, so pages would never show a row before it.
     if conn.row("SELECT 1 FROM events WHERE seq < 1 LIMIT 1", &[])?.is_some() {
         let fault = Some(Fault { seq: 0, what: "an event stands before the first".to_owned() });
         return Ok(Verdict { verified: 0, head: GENESIS.to_owned(), fault, proved: None, unproved: 0 });
@@ -33,7 +33,7 @@ pub fn verify(conn: &mut Conn, head: Option<Tail>) -> Result<Verdict, StoreError
     'pages: loop {
         let next = verifier.head().0 + 1;
         let page = match log::after(conn, next - 1, limit) {
-            // One of them is no event at all: go on one by one, up to it.
+            // One row of the page is not a valid event: read one by one up to it.
             Err(StoreError::Corrupt(_)) if limit > 1 => {
                 limit = 1;
                 continue;

@@ -1,4 +1,4 @@
-//! Questions about worktrees, what is kept of removed ones, and the commands that may run in them.
+//! Queries about worktrees, the archives of removed ones, and the approved commands.
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
@@ -8,27 +8,27 @@ pub fn worktree(conn: &mut Conn, number: u64) -> Result<Option<Worktree>, StoreE
     conn.row("SELECT state FROM worktrees WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
-/// Those whose names are taken, by name; of one project or of all.
+/// The worktrees that still use their names, sorted by name, of one project or of all.
 pub fn live(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE live = 1 AND (CAST($1 AS TEXT) IS NULL OR project = $1)
          ORDER BY project, name";
     conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
-/// The live one of this name.
+/// The live worktree with this name.
 pub fn named(conn: &mut Conn, project: &str, name: &str) -> Result<Option<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE live = 1 AND project = $1 AND name = $2";
     conn.row(sql, params![project, name])?.map(|row| row.state()).transpose()
 }
 
-/// Removed ones, newest first.
+/// The removed worktrees, newest first.
 pub fn removed(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Worktree>, StoreError> {
     let sql = "SELECT state FROM worktrees WHERE stage = 'removed' AND (CAST($1 AS TEXT) IS NULL OR project = $1)
          ORDER BY number DESC";
     conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
-/// The SHA-256 of the project's commands that may run.
+/// The SHA-256 of the project's approved commands.
 pub fn approval(conn: &mut Conn, project: &str) -> Result<Option<String>, StoreError> {
     let sql = "SELECT sha256 FROM approvals WHERE project = $1";
     conn.row(sql, params![project])?.map(|row| row.text(0)).transpose()

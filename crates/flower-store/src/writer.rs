@@ -1,39 +1,39 @@
-//! The one writer: a thread that takes commands as they come and commits whatever has gathered in one transaction, so that
-//! many waiting commands cost one fsync.
+//! The only writer: a thread that receives commands and commits all that have gathered in one transaction, so that many
+//! waiting commands cost one fsync.
 
-use super::beside;
 use super::conn::Conn;
 use super::dialect::Location;
+use super::ephemeral;
 use super::error::StoreError;
 use super::head::{HeadFile, Proof};
 use super::index::Index;
-use super::known::Known;
 use super::live::Live;
+use super::load_world;
 use super::log;
 use super::rebuild::{self, Rebuilt};
-use super::slice;
+use super::writer_cache::WriterCache;
 use flower_core::{Caller, Command, Recorded, World, decide, policy};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// Commands that may wait at once; the next one is told to come back.
+/// Maximum commands that wait at once; further ones are refused as busy.
 pub const QUEUE: usize = 1_024;
-/// Commands that share one transaction.
+/// Maximum commands in one transaction.
 const GROUP: usize = 256;
-/// Who was answered together often comes back together: after so many answers the writer waits a moment for them, so that
-/// they share one fsync instead of two.
+/// Clients that were answered by one commit tend to submit again at once. After at least this many answers the writer
+/// waits briefly for them, so that they share one fsync instead of two.
 const WORTH_GATHERING: usize = 8;
 const GATHER: Duration = Duration::from_micros(100);
-/// After so long without a command nobody is held up by what can wait.
+/// Time without a command after which the writer does work that can wait, because it then delays no client.
 const QUIET: Duration = Duration::from_millis(20);
-/// Pages in SQLite's write-ahead log that are moved when it is quiet, and those that are moved at any time: 4 and 64 MB.
+/// Minimum pages of SQLite's write-ahead log for a checkpoint when no command waits, and at any time: 4 and 64 MB.
 const WORTH_IT: u64 = 1_000;
 const TOO_MANY: u64 = 16_000;
 
 pub type Now = Arc<dyn Fn() -> String + Send + Sync>;
 type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
-/// What became of each command of a group.
+/// The result of each command of a group.
 type Results = Vec<Result<Vec<Recorded>, StoreError>>;
 
 pub enum Job {
@@ -46,18 +46,18 @@ pub enum Job {
         keep: bool,
         reply: Reply<Rebuilt>,
     },
-    /// Keeps something beside the log, or forgets it.
+    /// Stores a value outside the log, or deletes it.
     Remember {
         key: String,
         value: Option<String>,
         reply: Reply<()>,
     },
-    /// Forgets what nobody will ask for any more.
+    /// Deletes values outside the log that are not needed any more.
     Tidy {
         before: String,
         reply: Reply<()>,
     },
-    /// Goes on after a loss: records what was proved and what was found.
+    /// Continues after a loss: records what was proved and what was found.
     AcceptLoss {
         caller: Caller,
         reply: Reply<Vec<Recorded>>,
@@ -69,13 +69,14 @@ pub struct Writer {
     pub head: HeadFile,
     pub live: Arc<Live>,
     pub now: Now,
-    /// Set when nothing can be acknowledged any more; the daemon ends.
+    /// Set when no further command can be acknowledged; the daemon then ends.
     pub fatal: watch::Sender<Option<String>>,
-    /// While the log is not the one that was recorded, nothing is added to it: the evidence would be overwritten.
+    /// Set while the log does not match the head file. Nothing is appended then, because it would overwrite the
+    /// evidence.
     pub cut: watch::Sender<Option<String>>,
-    /// The connection failed, and a new one is to be made before the next command.
+    /// The connection failed; a new one is needed before the next command.
     pub lost_touch: bool,
-    pub known: Known,
+    pub cache: WriterCache,
 }
 
 impl Writer {
@@ -90,23 +91,23 @@ impl Writer {
                     Job::Submit { caller, command, reply } => group.push((caller, command, reply)),
                     Job::Rebuild { keep, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        self.known = Known::default();
+                        self.cache = WriterCache::default();
                         let rebuilt = rebuild::rebuild(&mut conn, keep, &mut |_| {});
                         self.note_fatal(rebuilt.as_ref().err());
-                        // A reader that hung up no longer needs the answer.
+                        // The caller may have stopped waiting for the answer.
                         let _ = reply.send(rebuilt);
                     }
                     Job::Remember { key, value, reply } => {
                         self.commit_group(&mut conn, &mut group);
                         let kept = alone(&mut conn, |conn| match &value {
-                            Some(value) => beside::put(conn, &key, value),
-                            None => beside::forget(conn, &key),
+                            Some(value) => ephemeral::put(conn, &key, value),
+                            None => ephemeral::forget(conn, &key),
                         });
                         let _ = reply.send(kept);
                     }
                     Job::Tidy { before, reply } => {
                         self.commit_group(&mut conn, &mut group);
-                        let _ = reply.send(alone(&mut conn, |conn| beside::tidy(conn, &before)));
+                        let _ = reply.send(alone(&mut conn, |conn| ephemeral::tidy(conn, &before)));
                     }
                     Job::AcceptLoss { caller, reply } => {
                         self.commit_group(&mut conn, &mut group);
@@ -141,7 +142,7 @@ impl Writer {
         }
     }
 
-    /// The next job, or nothing once nobody can send one any more. While there is none, the database is tidied up.
+    /// The next job, or `None` when all senders are gone. Makes checkpoints while there is no job.
     fn next(&self, conn: &mut Conn, jobs: &mpsc::Receiver<Job>) -> Option<Job> {
         match jobs.recv_timeout(QUIET) {
             Ok(job) => Some(job),
@@ -157,7 +158,7 @@ impl Writer {
         }
     }
 
-    /// Commits the group, and answers each of it only after the commit.
+    /// Commits the group, and answers each command only after the commit.
     fn commit_group(&mut self, conn: &mut Conn, group: &mut Vec<(Caller, Command, Reply<Vec<Recorded>>)>) {
         if group.is_empty() {
             return;
@@ -165,12 +166,12 @@ impl Writer {
         let commands: Vec<(&Caller, &Command)> = group.iter().map(|(caller, command, _)| (caller, command)).collect();
         let results = match self.transact(conn, &commands) {
             Ok(results) => results,
-            // One of them hurt the others: each gets a transaction of its own.
+            // One command failed the whole transaction: each command gets its own transaction.
             Err(StoreError::Sql(_)) if commands.len() > 1 => {
                 commands.iter().map(|one| self.transact(conn, &[*one]).and_then(only)).collect()
             }
             Err(error) => {
-                // A connection that was cut notices only when it is used again.
+                // A closed connection is noticed only when it is used again.
                 self.lost_touch = matches!(error, StoreError::Unreachable(_));
                 commands.iter().map(|_| Err(error.clone())).collect()
             }
@@ -180,7 +181,7 @@ impl Writer {
         }
     }
 
-    /// One transaction. The outer error is the database's and nothing was stored; the inner ones are refusals.
+    /// Runs one transaction. An outer error is the database's, and nothing was stored; inner errors are refusals.
     fn transact(&mut self, conn: &mut Conn, commands: &[(&Caller, &Command)]) -> Result<Results, StoreError> {
         if self.fatal.borrow().is_some() {
             return Err(StoreError::Closed);
@@ -195,12 +196,12 @@ impl Writer {
             return Err(StoreError::LogCut(cut));
         }
         conn.begin_write()?;
-        // Forgotten if this fails.
-        let mut known = std::mem::take(&mut self.known);
-        let results = match self.in_transaction(conn, &mut known, commands) {
+        // The cache is empty if this transaction fails.
+        let mut cache = std::mem::take(&mut self.cache);
+        let results = match self.in_transaction(conn, &mut cache, commands) {
             Ok(results) => results,
             Err(error) => {
-                // The transaction is lost either way; what matters is the first error.
+                // The transaction is lost in any case; the first error is the one to report.
                 let _ = conn.script("ROLLBACK");
                 return Err(error);
             }
@@ -209,10 +210,10 @@ impl Writer {
             let _ = conn.script("ROLLBACK");
             return Err(error);
         }
-        if let Err(error) = self.head.write(&known.tail) {
+        if let Err(error) = self.head.write(&cache.tail) {
             tracing::warn!("the head file cannot be written; the log's tail is not proved outside: {error}");
         }
-        self.known = known;
+        self.cache = cache;
         let events: Vec<Recorded> = results.iter().flatten().flatten().cloned().collect();
         self.publish(conn, events);
         Ok(results)
@@ -221,31 +222,31 @@ impl Writer {
     fn in_transaction(
         &mut self,
         conn: &mut Conn,
-        known: &mut Known,
+        cache: &mut WriterCache,
         commands: &[(&Caller, &Command)],
     ) -> Result<Results, StoreError> {
-        known.refresh(conn)?;
+        cache.refresh(conn)?;
         let at = (self.now)();
         let mut index = Index::default();
         let mut results = Vec::with_capacity(commands.len());
         for (caller, command) in commands {
-            match execute(conn, known, &mut index, caller, command, &at) {
+            match execute(conn, cache, &mut index, caller, command, &at) {
                 Err(StoreError::Refused(refusal)) => results.push(Err(StoreError::Refused(refusal))),
                 Err(error) => return Err(error),
                 Ok(events) => results.push(Ok(events)),
             }
         }
-        known.projector.flush(conn)?;
+        cache.projector.flush(conn)?;
         index.flush(conn)?;
         if results.iter().flatten().any(|events| !events.is_empty()) {
-            conn.announce(known.tail.seq)?;
+            conn.announce(cache.tail.seq)?;
         }
         Ok(results)
     }
 
     fn publish(&self, conn: &mut Conn, events: Vec<Recorded>) {
         if self.live.push(events).is_err() {
-            // Another server on the same database was in between.
+            // Another server on the same database has committed in between.
             catch_up(conn, &self.live);
         }
     }
@@ -260,10 +261,11 @@ impl Writer {
             found_seq: found.seq,
             found_hash: found.hash,
         };
-        // Whoever may not accept it must not get as far as a commit: that writes over the proof of what was lost.
+        // A caller without the right must be refused before any commit, because a commit overwrites the proof of what
+        // was lost.
         policy::require(&World::default(), caller, &command)?;
-        // The tables still hold what was lost. A kill after this leaves the loss to be accepted again.
-        self.known = Known::default();
+        // The tables still contain the lost events. After a kill at this point the loss must be accepted again.
+        self.cache = WriterCache::default();
         let rebuilt = rebuild::rebuild(conn, true, &mut |_| {});
         self.note_fatal(rebuilt.as_ref().err());
         rebuilt?;
@@ -275,7 +277,8 @@ impl Writer {
         recorded
     }
 
-    /// What was committed is safe already; a disk that fails here must be noticed all the same.
+    /// Moves SQLite's write-ahead log into the database. Committed data is safe already, but a failing disk must be
+    /// noticed here as well.
     fn checkpoint(&self, conn: &mut Conn, pages: u64) {
         if self.fatal.borrow().is_some() {
             return;
@@ -293,22 +296,22 @@ impl Writer {
     }
 }
 
-/// Decides one command on what the transaction sees, and records what follows.
+/// Decides one command on the state of the transaction, and records its events.
 fn execute(
     conn: &mut Conn,
-    known: &mut Known,
+    cache: &mut WriterCache,
     index: &mut Index,
     caller: &Caller,
     command: &Command,
     at: &str,
 ) -> Result<Vec<Recorded>, StoreError> {
-    let Known { tail, versions, projector } = known;
-    let mut world = slice::load(conn, projector, caller, command)?;
+    let WriterCache { tail, versions, projector } = cache;
+    let mut world = load_world::load(conn, projector, caller, command)?;
     let drafts = decide(&world, caller, command)?;
-    if let Command::Beat { dispatch, fence, moment } = command {
-        world.beat(*dispatch, *fence, moment.beat());
+    if let Command::Heartbeat { dispatch, fence, moment } = command {
+        world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
         let (fence, beat) = world.beats[dispatch].clone();
-        beside::note_beat(conn, *dispatch, fence, beat)?;
+        ephemeral::record_heartbeat(conn, *dispatch, fence, beat)?;
     }
     let events = log::append(conn, tail, versions, caller, at, &drafts)?;
     for event in &events {
@@ -317,7 +320,7 @@ fn execute(
     Ok(events)
 }
 
-/// Something beside the log, in a transaction of its own.
+/// Changes state outside the log, in a separate transaction.
 fn alone(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> Result<(), StoreError>) -> Result<(), StoreError> {
     conn.begin_write()?;
     let done = work(conn);
@@ -325,7 +328,7 @@ fn alone(conn: &mut Conn, work: impl FnOnce(&mut Conn) -> Result<(), StoreError>
     done
 }
 
-/// Brings the live events up to the end of the log.
+/// Adds the missing events of the log to the live events.
 pub fn catch_up(conn: &mut Conn, live: &Live) {
     const PAGE: u64 = 500;
     loop {

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
 
-const MOST_NEEDS: usize = 100;
+const MAX_NEEDS: usize = 100;
 
 pub(crate) struct Request<'a> {
     pub(crate) title: &'a str,
@@ -29,8 +29,8 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
             projects.push(project.clone());
         }
     }
-    if request.needs.len() > MOST_NEEDS {
-        return Err(Refusal::TooMany { what: "dependencies", count: request.needs.len(), most: MOST_NEEDS });
+    if request.needs.len() > MAX_NEEDS {
+        return Err(Refusal::TooMany { what: "dependencies", count: request.needs.len(), most: MAX_NEEDS });
     }
     let mut depends_on = Vec::new();
     for &needs in request.needs {
@@ -42,7 +42,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
     let number = world.last_brief + 1;
     if let Some(epic) = request.epic {
         require_epic(world.brief(epic)?)?;
-        // The epic will wait for this brief, so nothing this brief waits for may wait for the epic.
+        // The epic will wait for this brief, so no dependency of this brief may wait for the epic.
         for &needs in &depends_on {
             if let Some(mut path) = world.path(needs, epic) {
                 path.insert(0, number);

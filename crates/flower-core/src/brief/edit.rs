@@ -1,4 +1,4 @@
-//! `brief edit`: one event for each thing that changes, so that the trace reads as sentences.
+//! `brief edit`: one event per changed property, so that the trace reads as sentences.
 
 use super::{Brief, BriefKind};
 use crate::brief::needs::require_epic;

@@ -29,7 +29,7 @@ pub(crate) fn decide(
     Ok(vec![Draft::brief(brief.number, LinkAdded { kind, target, label })])
 }
 
-/// One that follows from work; made once.
+/// A link that follows from work, unless the brief has it already.
 pub(crate) fn once(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
     let known = world.links.contains(&(brief, kind, target.to_owned()));
     let label = if label.is_empty() { target } else { label };

@@ -5,14 +5,14 @@ use crate::event::{CommentAdded, Draft, Image, NoteAdded};
 use crate::refusal::Refusal;
 use crate::text;
 
-const MOST_IMAGES: usize = 20;
+const MAX_IMAGES: usize = 20;
 
 pub(crate) fn decide(brief: &Brief, text: &str, comment: bool, images: &[Image]) -> Result<Vec<Draft>, Refusal> {
-    if images.len() > MOST_IMAGES {
-        return Err(Refusal::TooMany { what: "pictures", count: images.len(), most: MOST_IMAGES });
+    if images.len() > MAX_IMAGES {
+        return Err(Refusal::TooMany { what: "pictures", count: images.len(), most: MAX_IMAGES });
     }
     let what = if comment { "comment" } else { "note" };
-    // A picture may speak for itself.
+    // A note with a picture needs no text.
     let text = if text.trim().is_empty() && !images.is_empty() {
         String::new()
     } else {

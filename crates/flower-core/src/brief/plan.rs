@@ -1,4 +1,4 @@
-//! `brief plan` and `brief refine`: how the spec gets its versions.
+//! `brief plan` and `brief refine`: they create the versions of the spec.
 
 use super::{Brief, Status};
 use crate::event::{Draft, PlanProposed, Refinement};
@@ -16,7 +16,7 @@ pub(crate) fn propose(brief: &Brief, markdown: &str) -> Result<Vec<Draft>, Refus
     Ok(vec![Draft::brief(brief.number, PlanProposed { version: base + 1, base, markdown })])
 }
 
-/// A refinement without a base builds on the newest version; with one, on exactly that.
+/// Adds a version of the spec. With a base version, the refinement is refused unless that version is the newest.
 pub(crate) fn refine(
     brief: &Brief,
     markdown: &str,

@@ -5,13 +5,13 @@ use crate::event::{DecisionMade, Draft, QuestionAsked};
 use crate::refusal::Refusal;
 use crate::text;
 
-/// Enough for a person; a loop that asks for ever is stopped here.
-const MOST_OPEN: usize = 50;
+/// Maximum open questions of a brief. It is enough for a person, and stops an agent that asks in a loop.
+const MAX_OPEN: usize = 50;
 
 pub(crate) fn ask(brief: &Brief, text: &str) -> Result<Vec<Draft>, Refusal> {
     let text = text::markdown("question", text, text::NOTE_BYTES)?;
-    if brief.open_questions.len() >= MOST_OPEN {
-        return Err(Refusal::TooMany { what: "open questions", count: MOST_OPEN + 1, most: MOST_OPEN });
+    if brief.open_questions.len() >= MAX_OPEN {
+        return Err(Refusal::TooMany { what: "open questions", count: MAX_OPEN + 1, most: MAX_OPEN });
     }
     Ok(vec![Draft::brief(brief.number, QuestionAsked { question: brief.questions + 1, text })])
 }

@@ -1,4 +1,5 @@
-//! `brief status`: the moves that a person makes by hand. All others follow from work: a claim, a hand-back, a landing.
+//! `brief status`: the changes of status that a person makes by hand. All others follow from work: a claim, a
+//! hand-back, a landing.
 
 use super::{Brief, Status};
 use crate::event::{Draft, StatusChanged};
@@ -35,7 +36,7 @@ pub(crate) fn decide(brief: &Brief, to: Status, why: Option<&str>) -> Result<Vec
             }
         },
         (Draft | Planned | InProgress | InReview, Parked | Cancelled) => moved(brief, to, why),
-        // Somebody does the work by hand, without a dispatch.
+        // The work is done by hand, without a dispatch.
         (Planned, InProgress) | (InProgress, InReview) | (InReview, InProgress) => moved(brief, to, why),
         (InReview, Done) => to_done(brief, why),
         (Draft, Planned) => refuse(
@@ -61,7 +62,7 @@ pub(crate) fn decide(brief: &Brief, to: Status, why: Option<&str>) -> Result<Vec
     }
 }
 
-/// `done` is for work that lands no code.
+/// `done` is only for work that lands no code.
 pub(crate) fn to_done(brief: &Brief, why: Option<String>) -> Result<Vec<Draft>, Refusal> {
     if brief.commits > 0 {
         let commits = if brief.commits == 1 { "a commit".into() } else { format!("{} commits", brief.commits) };
@@ -70,7 +71,7 @@ pub(crate) fn to_done(brief: &Brief, why: Option<String>) -> Result<Vec<Draft>, 
     moved(brief, Status::Done, why)
 }
 
-/// A move that follows from work.
+/// A change of status that follows from work.
 pub(crate) fn follow(brief: &Brief, to: Status, why: String) -> Draft {
     Draft::brief(brief.number, StatusChanged { from: brief.status, to, why: Some(why) })
 }
@@ -99,7 +100,7 @@ mod tests {
         Brief { status, ..Brief::created(&created, "now").unwrap() }
     }
 
-    /// The whole table: what a hand may do. Everything else is refused, and every refusal has a next step.
+    /// The complete table of changes by hand. All others are refused, and every refusal has a next step.
     #[test]
     fn moves_by_hand() {
         use Status::*;

@@ -1,13 +1,13 @@
-//! Claiming: exactly one holder at a time, and the loser is told who it is.
+//! Claiming: a dispatch has at most one holder at a time. A second claim is refused with the name of the holder.
 
 use super::{Dispatch, State, draft, expire, release};
 use crate::actor::{ActorType, Caller, Role};
+use crate::boot_time::{BootTime, in_words};
 use crate::brief::Brief;
 use crate::brief::link::once;
 use crate::brief::status::follow;
 use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
 use crate::link::LinkKind;
-use crate::moment::{Moment, in_words};
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -18,11 +18,11 @@ pub(super) struct Wish<'a> {
     pub(super) holder: Option<&'a str>,
     pub(super) packet: Option<&'a str>,
     pub(super) seconds: u64,
-    pub(super) moment: &'a Moment,
+    pub(super) moment: &'a BootTime,
 }
 
-/// A day: whoever needs longer is heard of in between.
-const MOST_SECONDS: u64 = 86_400;
+/// Maximum length of a lease: a day. Longer work renews its lease with heartbeats.
+const MAX_SECONDS: u64 = 86_400;
 
 pub(super) fn decide(
     world: &World,
@@ -31,19 +31,19 @@ pub(super) fn decide(
     wish: &Wish<'_>,
 ) -> Result<Vec<Draft>, Refusal> {
     let number = dispatch.number;
-    if !(1..=MOST_SECONDS).contains(&wish.seconds) {
-        return Err(Refusal::BadLease { seconds: wish.seconds, most: MOST_SECONDS });
+    if !(1..=MAX_SECONDS).contains(&wish.seconds) {
+        return Err(Refusal::BadLease { seconds: wish.seconds, most: MAX_SECONDS });
     }
     let own = caller.token.as_deref();
     let mut drafts = Vec::new();
     match (&dispatch.claim, dispatch.state) {
-        // Whoever asks twice, perhaps after a crash, has it already.
+        // A repeated claim with the same token, for example after a crash, changes nothing.
         (Some(_), _) if own.is_some_and(|token| dispatch.is_run_by(token)) => return Ok(Vec::new()),
         (Some(claim), _) if world.is_over(dispatch, claim, wish.moment) => {
             drafts.extend(expire(world, dispatch, claim, None));
         }
         (Some(claim), _) => {
-            let left = wish.moment.left(&world.heard(dispatch, claim), claim.seconds);
+            let left = wish.moment.left(&world.last_heartbeat(dispatch, claim), claim.seconds);
             return Err(Refusal::Claimed { number, holder: claim.holder.clone(), left: in_words(left) });
         }
         (None, State::Requested) => {}
@@ -59,7 +59,7 @@ pub(super) fn decide(
         Some(name) => text::name("agent", name)?,
         None => caller.actor.name.clone(),
     };
-    // Whoever had it before has nothing reserved any more.
+    // The path leases of the previous holder end with its claim.
     let expired = dispatch.claim.as_ref().map(|claim| claim.holder.as_str());
     let before: BTreeSet<&str> = dispatch.runs.iter().map(|run| run.holder.as_str()).collect();
     for before in before.into_iter().filter(|before| *before != holder && Some(*before) != expired) {
@@ -89,7 +89,7 @@ pub(super) fn decide(
     Ok(drafts)
 }
 
-/// A worker needs a packet that nobody has used: its own token, or one that it was handed.
+/// Finds the unused packet that allows a worker to claim: its own token, or a token that it was given.
 fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> Result<Option<String>, Refusal> {
     let packet = given.or(caller.token.as_deref()).filter(|token| dispatch.packets.iter().any(|p| p == token));
     match (caller.role, packet) {
@@ -99,7 +99,7 @@ fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> 
     }
 }
 
-/// A worker's token is good for one run at a time.
+/// A worker's token can hold one claim at a time.
 fn require_free(world: &World, caller: &Caller, number: u64) -> Result<(), Refusal> {
     let (Role::Worker, Some(run), Some(token)) = (caller.role, caller.run, caller.token.as_deref()) else {
         return Ok(());
@@ -112,10 +112,10 @@ fn require_free(world: &World, caller: &Caller, number: u64) -> Result<(), Refus
     }
 }
 
-/// The holder is on the brief, whoever claimed it for them.
+/// Makes the holder a participant of the brief, also if another caller made the claim for it.
 fn join(brief: &Brief, dispatch: &Dispatch, holder: &str, caller: &Caller) -> Option<Draft> {
     let (sort, role) = (ActorType::Agent, Role::Worker);
-    // Whoever acts joins anyway.
+    // The caller of a command becomes a participant in any case.
     let known = holder == caller.actor.name || brief.participants.iter().any(|p| p.name == holder && p.sort == sort);
     let (name, worktree) = (holder.to_owned(), dispatch.worktree.clone());
     (!known).then(|| Draft::brief(brief.number, ParticipantJoined { name, sort, role, worktree, wave: None }))

@@ -1,4 +1,5 @@
-//! Handing back: the end of a run. The newest fence counts, even after its lease ran out; an older one is kept and refused.
+//! Handing back: the end of a run. A hand-back with the newest fence counts, even after its lease ran out. One with an
+//! older fence is stored but has no effect.
 
 use super::{Dispatch, HandBack, draft, release_all, stale};
 use crate::actor::Caller;
@@ -23,7 +24,7 @@ pub(super) fn decide(
     if back.fence == 0 || back.fence > dispatch.fence {
         return Err(stale(dispatch, back.fence));
     }
-    // Somebody else has it by now. What was done is kept; whoever hands it back hears that it does not count.
+    // A newer claim exists. The result is stored, and its sender is told that it has no effect.
     if back.fence < dispatch.fence {
         let by = dispatch.runs.iter().find(|run| run.fence == back.fence);
         let holder = by.map_or_else(|| caller.actor.name.clone(), |run| run.holder.clone());
@@ -51,7 +52,7 @@ pub(super) fn decide(
             summary,
             not_done,
             tip: back.tip.clone(),
-            commits: back.commits.iter().take(super::MOST_COMMITS).cloned().collect(),
+            commits: back.commits.iter().take(super::MAX_COMMITS).cloned().collect(),
         };
         drafts.push(draft(dispatch, handed));
         let others = |other: &&Dispatch| other.brief == brief.number && other.number != number && other.claim.is_some();

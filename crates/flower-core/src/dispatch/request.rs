@@ -1,4 +1,4 @@
-//! Asking for work on a brief.
+//! Requesting work on a brief.
 
 use super::{Dispatch, draft};
 use crate::brief::Brief;
@@ -11,25 +11,25 @@ use crate::{Status, text, worktree};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
     pub brief: u64,
-    /// Otherwise what the brief naturally asks for.
+    /// Absent: the default kind for the brief, see `natural_dispatch`.
     pub kind: Option<DispatchKind>,
     pub profile: Option<String>,
     pub worktree: Option<String>,
     /// How many agents share the worktree; 0 is one.
     pub agents: u64,
-    /// The landing that is to be mended, and what went wrong with it.
+    /// The landing that a `fix` repairs, and the reason for it.
     pub of: Option<u64>,
     pub evidence: Option<String>,
 }
 
-const MOST_AGENTS: u64 = 16;
+const MAX_AGENTS: u64 = 16;
 const EVIDENCE_BYTES: usize = 16 * 1024;
 const NAME_CHARS: usize = 28;
 
 pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
     let brief = world.brief(request.brief)?;
     let kind = request.kind.unwrap_or_else(|| brief.natural_dispatch());
-    if request.agents > MOST_AGENTS {
+    if request.agents > MAX_AGENTS {
         let (count, most) = (usize::try_from(request.agents).unwrap_or(usize::MAX), 16);
         return Err(Refusal::TooMany { what: "agents", count, most });
     }
@@ -43,7 +43,7 @@ pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Re
     Ok(vec![new(world, brief, kind, request, false)?])
 }
 
-/// What flower asks for by itself, if the brief wants it and nothing stands in the way.
+/// The dispatch that flower requests automatically, if the brief wants one and is ready.
 pub(crate) fn auto(world: &World, brief: u64) -> Result<Vec<Draft>, Refusal> {
     let brief = world.brief(brief)?;
     let Some(kind) = brief.wants() else { return Ok(Vec::new()) };
@@ -73,7 +73,7 @@ fn new(world: &World, brief: &Brief, kind: DispatchKind, request: &Request, auto
     let project = of.map(|landing| landing.project.clone()).or_else(|| brief.projects.first().cloned());
     let before = world.dispatches.values().rev().find(|dispatch| dispatch.brief == brief.number);
     let given = request.worktree.as_deref().map(worktree::name).transpose()?;
-    // Who mends something goes on where it was made, and a build where its design was.
+    // A fix continues in the worktree of the landing that it repairs, and a build in the worktree of its design.
     let name = given
         .or_else(|| of.and_then(|landing| landing.worktree.clone()))
         .or_else(|| before.filter(|before| before.project == project).and_then(|before| before.worktree.clone()))
@@ -96,7 +96,7 @@ fn new(world: &World, brief: &Brief, kind: DispatchKind, request: &Request, auto
     Ok(draft(&dispatch, requested))
 }
 
-/// The name of a worktree for a brief: its number, and what can be said of its title in plain letters.
+/// The name of a worktree for a brief: its number, and the ASCII letters and digits of its title.
 fn place(brief: &Brief) -> String {
     let mut name = format!("b{}", brief.number);
     let words = brief.title.to_lowercase();
@@ -110,7 +110,7 @@ fn place(brief: &Brief) -> String {
     name
 }
 
-/// The end of a log says most.
+/// Keeps the end of the text, because the end of a log is the most useful part.
 fn cut_bytes(text: &str, most: usize) -> String {
     let from = text.len().saturating_sub(most);
     let from = (from..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! What was left out, in words, and how to get it.
+//! The parts that were left out, in words, and how to read them.
 
 use super::quote::grouped;
 use super::{Cut, Recall};
@@ -39,7 +39,7 @@ impl Kind {
         Kind::Links,
     ];
 
-    /// How much of it there is: bytes of the long texts, otherwise how many.
+    /// The size of this part: bytes for long texts, otherwise the number of entries.
     pub fn total(self, input: &Recall) -> usize {
         match self {
             Kind::Head => 1,
@@ -58,12 +58,12 @@ impl Kind {
         }
     }
 
-    /// `left` out of all of it.
+    /// The entry for `left` bytes or entries that were left out.
     pub fn cut(self, input: &Recall, left: usize) -> Cut {
         let number = input.brief.number;
         let trace = || format!("`flower brief trace {number}`");
         let show = || format!("`flower brief show {number}`");
-        // Where some are there, it is the newest.
+        // If some entries are shown, they are the newest, so the missing ones are older.
         let older = if left < self.total(input) { OLDER } else { "" };
         let part = || format!("{} of {} bytes", grouped(left), grouped(self.total(input)));
         let (what, how) = match self {
@@ -91,7 +91,7 @@ impl Kind {
         Cut { what, how }
     }
 
-    /// What the words about it need at most; nothing if there is none of it.
+    /// The maximum bytes of the words about this part; 0 if the input has none of it.
     pub fn most(self, input: &Recall) -> usize {
         match self.total(input) {
             0 => 0,
@@ -102,21 +102,21 @@ impl Kind {
 
 const OLDER: &str = "older ";
 
-/// Everything that could be left out, if all of it were: what the words for that need at most.
+/// The maximum bytes of the words about all parts, if everything were left out.
 pub(super) fn most(input: &Recall) -> usize {
     HEADING.len() + Kind::ALL.iter().map(|kind| kind.most(input)).sum::<usize>()
 }
 
 pub(super) const HEADING: &str = "## Left out\n\n";
 const MORE: &str = "`recall_brief` with a larger `budget` has more.\n";
-/// Where there is no place for one line each.
+/// Bytes of the short form, which is used if there is no room for one line per part.
 pub(super) const COMPACT_BYTES: usize = 300;
 
 pub(super) fn line(cut: &Cut) -> String {
     format!("- {}: {}\n", cut.what, cut.how)
 }
 
-/// All of it in one sentence; the last ones may not be named.
+/// All parts in one sentence; the last ones may be omitted.
 pub(super) fn compact(cuts: &[Cut]) -> String {
     let mut text = HEADING.to_owned();
     for (n, cut) in cuts.iter().enumerate() {

@@ -1,14 +1,15 @@
-//! What of a brief fits into so many bytes. Places are given to the most useful first; what comes too late is left out.
+//! Selects the parts of a brief that fit into a number of bytes. The most useful parts get room first; what does not
+//! fit is left out.
 
 use super::cuts::{self, Kind};
 use super::head::{LEVELS, Level, head, is_shortened};
 use super::page::{Item, Page, Section, quoted};
 use super::quote::{NAME_BYTES, inline, inlines, origin};
-use super::{Change, Cut, Happening, Held, Linked, Neighbour, Question, Recall, Somebody, Spec, Written};
+use super::{Change, Cut, Happening, Held, Linked, Neighbour, Participant, Question, Recall, Spec, Written};
 
-/// From here on each thing that is left out has a line of its own.
+/// From this many bytes on, each part that is left out is listed on its own line.
 const DETAILED_FROM: usize = 4_500;
-/// What is so new is more useful than the end of a long spec.
+/// The newest changes of the spec, which are more useful than the end of a long spec.
 const NEW_CHANGES: usize = 5;
 const NEW_EVENTS: usize = 5;
 const NEW_DECISIONS: usize = 3;
@@ -26,7 +27,7 @@ pub(super) fn fit(input: &Recall, bytes: usize) -> (String, Vec<Cut>) {
     filling.page.finish((&before, &after))
 }
 
-/// The longest head that leaves place for something else, or the shortest.
+/// The longest head that leaves room for other parts, or the shortest head.
 fn head_for(input: &Recall, free: usize, bytes: usize) -> (Level, String, String) {
     let [first @ .., last] = LEVELS;
     for level in first {
@@ -86,7 +87,8 @@ impl Filling<'_> {
         self.settle_in_order(Kind::Links, links);
     }
 
-    /// What comes later is less useful: none of it is there if some of this is not.
+    /// Ends a part whose entries are sorted by use. If some entries do not fit, all less useful parts are left out as
+    /// well.
     fn settle_in_order(&mut self, kind: Kind, shown: usize) {
         self.settle(kind, shown);
         self.page.full |= shown < kind.total(self.input);
@@ -96,7 +98,7 @@ impl Filling<'_> {
         self.page.settle(kind, kind.total(self.input) - shown);
     }
 
-    /// The whole spec if it takes no more than half of the place; otherwise that half is held for it.
+    /// Adds the whole spec if it needs at most half of the room; otherwise reserves that half for it.
     fn begin_spec(&mut self) -> usize {
         let Some(spec) = &self.input.spec else { return 0 };
         let half = self.page.room / 2;
@@ -128,7 +130,7 @@ impl Filling<'_> {
         self.page.settle(Kind::Evidence, left);
     }
 
-    /// How much of the place one text may take.
+    /// The maximum room that one text may use.
     fn most(&self) -> usize {
         let share = self.bytes / 12;
         if self.spec_is_whole { share.max(self.page.room / 2) } else { share }
@@ -219,10 +221,10 @@ fn lease(held: &Held) -> String {
     format!("- {holder} has reserved {patterns} in {worktree}, for {} more {minutes}.\n", held.minutes_left)
 }
 
-fn person(somebody: &Somebody) -> String {
-    let worktree = somebody.worktree.as_ref().map(|name| format!(", in {}", inline(name, NAME_BYTES)));
-    let name = inline(&somebody.name, NAME_BYTES);
-    format!("- {} {name}, as `{}`{}.\n", somebody.sort, somebody.role, worktree.unwrap_or_default())
+fn person(participant: &Participant) -> String {
+    let worktree = participant.worktree.as_ref().map(|name| format!(", in {}", inline(name, NAME_BYTES)));
+    let name = inline(&participant.name, NAME_BYTES);
+    format!("- {} {name}, as `{}`{}.\n", participant.sort, participant.role, worktree.unwrap_or_default())
 }
 
 fn link(linked: &Linked) -> String {

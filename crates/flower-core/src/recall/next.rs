@@ -1,4 +1,4 @@
-//! What to do next, from where the brief and its run stand.
+//! The next steps, derived from the state of the brief and its run.
 
 use super::quote::{NAME_BYTES, inline};
 use super::{Recall, Run, RunState};
@@ -9,7 +9,7 @@ use crate::readiness::DispatchKind;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
     pub text: String,
-    /// Said even where there is place for nothing else.
+    /// Whether the step is included even if there is room for nothing else.
     pub vital: bool,
 }
 
@@ -17,7 +17,7 @@ pub fn next(input: &Recall) -> Vec<Step> {
     steps(input, NAME_BYTES)
 }
 
-/// With names of at most so many bytes.
+/// The next steps, with names cut to `width` bytes.
 pub(super) fn steps(input: &Recall, width: usize) -> Vec<Step> {
     let number = input.brief.number;
     let live = input.run.as_ref().filter(|run| run.state.is_live());
@@ -57,7 +57,7 @@ impl Steps {
     }
 }
 
-/// Nobody holds it.
+/// Steps for a brief whose dispatch has no holder.
 fn waiting(steps: &mut Steps, input: &Recall) {
     let number = input.brief.number;
     match input.run.as_ref().map(|run| (run.state, run.dispatch)) {
@@ -104,7 +104,7 @@ fn waiting(steps: &mut Steps, input: &Recall) {
     }
 }
 
-/// Somebody holds it, and works.
+/// Steps for the holder of a dispatch.
 fn working(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
     let number = input.brief.number;
     if let Some((from, to)) = input.moved() {
@@ -136,7 +136,7 @@ fn working(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
     steps.vital(hand_back(run, width));
 }
 
-/// The work itself, by kind.
+/// Steps of the work itself, by kind of dispatch.
 fn work(steps: &mut Steps, input: &Recall, run: &Run, width: usize) {
     let number = input.brief.number;
     let place = match &input.place {

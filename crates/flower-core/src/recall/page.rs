@@ -1,13 +1,13 @@
-//! The text while it is put together: what there is place for, and what is left out.
+//! The text while it is assembled: the parts that fit, and those that are left out.
 
 use super::cuts::{self, Kind};
 use super::quote::{block, grouped};
 use super::{Cut, Recall};
 
-/// In the order in which they are read.
+/// The sections, in the order in which they are read.
 #[derive(Clone, Copy)]
 pub(super) enum Section {
-    /// Belongs to the run, and stands in the head.
+    /// Belongs to the run, and is placed inside the head.
     Evidence,
     Spec,
     Changes,
@@ -29,7 +29,7 @@ const HEADINGS: [&str; 8] = [
     "## Links\n\n",
 ];
 
-/// Something for a section, and how many of its texts are cut.
+/// An entry of a section, and the number of its texts that are cut.
 pub(super) struct Item {
     pub text: String,
     pub cut: usize,
@@ -43,10 +43,10 @@ impl From<String> for Item {
 
 pub(super) struct Page<'a> {
     input: &'a Recall,
-    /// Bytes that are free, beyond those that the words about everything not settled yet could need.
+    /// Free bytes, after reserving enough for the words about every part that is not settled yet.
     pub room: usize,
     detailed: bool,
-    /// Something was left out that is more useful than all that would follow.
+    /// A part was left out that is more useful than all that follow.
     pub full: bool,
     sections: [String; 8],
     cuts: Vec<Cut>,
@@ -54,12 +54,12 @@ pub(super) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// `room` is free beside the head and the words about what is left out.
+    /// `room` is the number of bytes besides the head and the words about the parts that are left out.
     pub fn new(input: &Recall, room: usize, detailed: bool) -> Page<'_> {
         Page { input, room, detailed, full: false, sections: Default::default(), cuts: Vec::new(), texts: 0 }
     }
 
-    /// Adds it if there is place for it.
+    /// Adds an entry if it fits. Returns whether it did.
     pub fn add(&mut self, section: Section, item: &Item) -> bool {
         let size = self.heading(section) + item.text.len();
         let fits = !self.full && size <= self.room;
@@ -71,19 +71,20 @@ impl Page<'_> {
         fits
     }
 
-    /// Adds what fits of one long text into `most` bytes, and says how many of its bytes are left out.
+    /// Adds as much of one long text as fits into `most` bytes, and returns how many of its bytes are left out.
     pub fn add_text(&mut self, section: Section, label: &str, text: &str, most: usize) -> usize {
         let shown = quoted(label, text, most.saturating_sub(self.heading(section)));
         let added = shown.map(|(shown, left)| (self.add(section, &shown.into()), left));
         added.filter(|(fits, _)| *fits).map_or(text.len(), |(_, left)| left)
     }
 
-    /// What its heading still needs, with one more for the empty line after a list.
+    /// The bytes that the section's heading still needs, plus one for the empty line after a list.
     fn heading(&self, section: Section) -> usize {
         if self.sections[section as usize].is_empty() { HEADINGS[section as usize].len() + 1 } else { 0 }
     }
 
-    /// Adds these until there is no place any more, and says how many it were. The others are not even looked at.
+    /// Adds entries while they fit, and returns how many were added. The entries after the first that does not fit are
+    /// not rendered.
     pub fn list<T>(
         &mut self,
         section: Section,
@@ -100,7 +101,7 @@ impl Page<'_> {
         shown
     }
 
-    /// No more of this kind will come: `left` is left out.
+    /// Ends a part: `left` of it are left out.
     pub fn settle(&mut self, kind: Kind, left: usize) {
         if self.detailed {
             self.room += kind.most(self.input);
@@ -114,7 +115,7 @@ impl Page<'_> {
         }
     }
 
-    /// Everything between the two parts of the head and behind them.
+    /// Joins the sections with the two parts of the head.
     pub fn finish(mut self, (before, after): (&str, &str)) -> (String, Vec<Cut>) {
         self.settle(Kind::Texts, self.texts);
         let mut text = before.to_owned();
@@ -141,12 +142,12 @@ impl Page<'_> {
     }
 }
 
-/// The longest words about a cut inside a text.
+/// Maximum bytes of the note about a cut inside a text.
 const CUT_HERE: usize = 64;
-/// Less of a text says nothing.
-const LEAST: usize = 24;
+/// Minimum bytes of an excerpt; a shorter one is not useful.
+const MIN_EXCERPT: usize = 24;
 
-/// A text below its label, of about `most` bytes, and how many of its bytes are left out.
+/// A text of about `most` bytes below its label, and the number of its bytes that are left out.
 pub(super) fn quoted(label: &str, text: &str, most: usize) -> Option<(String, usize)> {
     if text.is_empty() {
         return Some((format!("{label}.\n\n"), 0));
@@ -158,7 +159,7 @@ pub(super) fn quoted(label: &str, text: &str, most: usize) -> Option<(String, us
             return Some((format!("{label}:\n{body}\n"), 0));
         }
     }
-    let (body, taken) = block(text, place.checked_sub(CUT_HERE).filter(|place| *place >= LEAST)?);
+    let (body, taken) = block(text, place.checked_sub(CUT_HERE).filter(|place| *place >= MIN_EXCERPT)?);
     let shown = format!("({} of {} bytes; the rest is left out)", grouped(taken), grouped(text.len()));
     (taken > 0).then(|| (format!("{label}:\n{body}\n{shown}\n\n"), text.len() - taken))
 }

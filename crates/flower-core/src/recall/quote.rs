@@ -1,10 +1,10 @@
-//! Words of others, in a form that can neither hide anything nor pass for flower's own.
+//! Quotes texts by other authors in a form that cannot hide content or look like flower's own words.
 
 use super::Origin;
 use crate::actor::ActorType;
 use crate::text;
 
-/// A name, a title or a label: one line between backquotes, of at most so many bytes.
+/// Quotes a name, a title or a label: one line between backquotes, of at most `most` bytes.
 pub fn inline(raw: &str, most: usize) -> String {
     let mut shown = String::from("`");
     for c in raw.chars() {
@@ -14,7 +14,7 @@ pub fn inline(raw: &str, most: usize) -> String {
             '\n' | '\t' => shown.push(' '),
             c => push(&mut shown, c),
         }
-        // The mark of the cut and the last backquote have 4 bytes.
+        // The mark of the cut and the last backquote take 4 bytes.
         if shown.len() + 4 > most {
             shown.truncate(before);
             shown.push('…');
@@ -25,7 +25,7 @@ pub fn inline(raw: &str, most: usize) -> String {
     shown
 }
 
-/// Several of these; what is too long is counted.
+/// Quotes several names; those that do not fit are counted.
 pub(super) fn inlines(all: &[String], most: usize) -> String {
     let mut shown = String::new();
     for (n, one) in all.iter().enumerate() {
@@ -41,10 +41,10 @@ pub(super) fn inlines(all: &[String], most: usize) -> String {
     shown
 }
 
-/// Of one name in a list.
+/// Maximum bytes of one name in a list.
 pub(super) const NAME_BYTES: usize = 100;
 
-/// Who and when, such as: operator `ada`, 2026-11-16T10:00:00Z
+/// The author and the time, such as: operator `ada`, 2026-11-16T10:00:00Z
 pub(super) fn origin(origin: &Origin) -> String {
     let at: String = origin.at.chars().filter(|c| c.is_ascii_digit() || "-+:.TZ".contains(*c)).take(32).collect();
     match origin.by.sort {
@@ -53,11 +53,11 @@ pub(super) fn origin(origin: &Origin) -> String {
     }
 }
 
-/// The beginning of a text as quoted lines of at most `most` bytes, and how many bytes of the text these are. It is cut
-/// between two lines, or inside one where that would waste more than half of the place.
+/// Quotes the beginning of a text in at most `most` bytes, and returns how many bytes of the text are quoted. The text
+/// is cut between two lines, or inside a line if that would waste more than half of the room.
 pub fn block(text: &str, most: usize) -> (String, usize) {
-    // No quotation is shorter than its text, so what comes later is not even looked at.
-    let mut end = text.len().min(most.saturating_add(MOST_CHAR_BYTES));
+    // A quotation is never shorter than its text, so the rest of the text need not be read.
+    let mut end = text.len().min(most.saturating_add(MAX_CHAR_BYTES));
     while !text.is_char_boundary(end) {
         end -= 1;
     }
@@ -93,13 +93,13 @@ pub fn block(text: &str, most: usize) -> (String, usize) {
     (quoted, taken)
 }
 
-const MOST_CHAR_BYTES: usize = 4;
+const MAX_CHAR_BYTES: usize = 4;
 
 fn push(shown: &mut String, c: char) {
     if text::is_hidden(c) { shown.push_str(&text::escape(c)) } else { shown.push(c) }
 }
 
-/// `3,200`
+/// A number with separators, such as `3,200`.
 pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut shown = String::new();

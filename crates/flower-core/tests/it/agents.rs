@@ -1,10 +1,10 @@
-//! Agents that flower runs, and what they ask for: who may do what, what is refused and with which hint, what ends with
-//! them.
+//! Agents that flower runs and their permission requests: rights, refusals with their hints, and what ends with an
+//! agent.
 
 use flower_core::agent::{Author, Ending, Request, Step};
 use flower_core::dispatch::{self, DispatchState};
 use flower_core::{
-    Actor, ActorType, Agent, Caller, Command, Door, Event, Moment, Refusal, RefusalKind, Role, World, decide, lease,
+    Actor, ActorType, Agent, BootTime, Caller, Command, Door, Event, Refusal, RefusalKind, Role, World, decide, lease,
     main_branch, permission, worktree,
 };
 
@@ -89,7 +89,7 @@ fn named(name: &str, dispatch: Option<u64>) -> Request {
     Request { name: Some(name.to_owned()), ..wanted(dispatch) }
 }
 
-/// The agent that comes of it.
+/// Starts an agent and returns it.
 fn start(world: &mut World, request: Request) -> Agent {
     let events = done(world, &Command::StartAgent(request));
     assert!(events.iter().any(|event| matches!(event, Event::AgentStarted(_))), "{events:?}");
@@ -108,8 +108,8 @@ fn restart(number: u64) -> Command {
     step(number, Step::Restart { why: "code 1".into() })
 }
 
-fn moment() -> Moment {
-    Moment { boot: "m:1".into(), now: 1_000, since: 0 }
+fn moment() -> BootTime {
+    BootTime { boot: "m:1".into(), now: 1_000, since: 0 }
 }
 
 fn claim(number: u64, holder: &str) -> Command {
@@ -136,7 +136,7 @@ fn an_agent_starts_for_a_dispatch_that_waits() {
     assert_eq!((agent.restarts, agent.refreshes, agent.is_live()), (0, 0, true));
     assert_eq!((agent.by.as_str(), agent.started_at.as_str()), ("operator-1", "2026-11-16T10:00:00Z"));
     assert_eq!(world.dispatches[&1].state, DispatchState::Requested, "it has not claimed it yet");
-    // Beside the lead there is room for one, whether it works already or not.
+    // The dispatch has room for one member besides the lead, before and after the lead has claimed it.
     done(&mut world, &claim(1, "claude-1"));
     let beside = start(&mut world, Request { member: 1, ..wanted(Some(1)) });
     assert_eq!((beside.name.as_str(), beside.member), ("claude-2", 1));
@@ -191,7 +191,7 @@ fn each_refusal_to_start_names_the_next_step() {
         assert!(refusal.hints().join("\n").contains(hint), "{:?}, not {hint}", refusal.hints());
         assert!(refusal.hints().iter().all(|hint| !hint.is_empty()), "{refusal}");
     }
-    // A dispatch that is over has no room either.
+    // An ended dispatch has no room for an agent.
     done(&mut world, &Command::Dispatch { number: 2, step: dispatch::Step::Cancel { why: None } });
     for member in [0, 1] {
         let refusal = refused(&mut world, &Command::StartAgent(Request { member, ..wanted(Some(2)) }));
@@ -209,7 +209,7 @@ fn a_slot_is_free_again_after_an_end() {
     assert_eq!(refusal, Refusal::NoSlot { running: 4, most: 4 });
     done(&mut world, &stop(3, Ending::Retired));
     assert_eq!(start(&mut world, wanted(None)).number, 5);
-    // Another project has its own.
+    // The slots are counted per project.
     done(&mut world, &Command::RegisterProject { name: "api".into(), root: "/api".into() });
     start(&mut world, Request { project: "api".into(), most: 1, ..wanted(None) });
 }
@@ -218,12 +218,12 @@ fn a_slot_is_free_again_after_an_end() {
 fn the_name_that_an_agent_gets_by_itself_is_free_and_plain() {
     let mut world = asked();
     start(&mut world, named("claude-2", None));
-    assert_eq!(start(&mut world, wanted(None)).name, "claude-3", "somebody else is called claude-2");
+    assert_eq!(start(&mut world, wanted(None)).name, "claude-3", "another agent is named claude-2");
     assert_eq!(start(&mut world, wanted(None)).name, "claude-4", "and now claude-3 is taken");
     let long = "x".repeat(64);
     let agent = start(&mut world, Request { profile: long, ..wanted(None) });
     assert_eq!(agent.name, format!("{}-4", "x".repeat(40)));
-    // Whoever has ended leaves its name to others.
+    // The name of an ended agent is free.
     done(&mut world, &stop(1, Ending::Stopped));
     start(&mut world, named("claude-2", None));
 }
@@ -242,7 +242,7 @@ fn each_step_does_what_it_says() {
     let agent = world.agents[&number].clone();
     assert_eq!((agent.dispatch, agent.brief, agent.restarts, agent.refreshes), (Some(1), Some(1), 2, 1));
     assert_eq!(agent.hand_over.as_deref(), Some("go on"));
-    // One work after the other, and with each it begins anew.
+    // An agent is assigned one work after the other, and its counters start again with each.
     let next = step(number, Step::Assign { dispatch: 2 });
     assert_eq!(refused(&mut world, &next), Refusal::Busy { number: 2, other: 1 });
     done(&mut world, &Command::Dispatch { number: 1, step: dispatch::Step::Cancel { why: None } });
@@ -250,7 +250,7 @@ fn each_step_does_what_it_says() {
     let agent = world.agents[&number].clone();
     assert_eq!((agent.dispatch, agent.brief, agent.restarts, agent.refreshes), (Some(2), Some(2), 0, 1));
     assert_eq!(agent.hand_over, None);
-    // Where somebody is at work nobody else is put.
+    // A dispatch with a live lead accepts no second one.
     let other = start(&mut world, Request { standing: true, ..named("bob", None) }).number;
     let there = refused(&mut world, &step(other, Step::Assign { dispatch: 2 }));
     assert_eq!(there, Refusal::AgentThere { name: "ada".into(), dispatch: 2 });
@@ -258,9 +258,9 @@ fn each_step_does_what_it_says() {
     assert!(matches!(refused(&mut world, &step(other, Step::Assign { dispatch: 9 })), Refusal::NoDispatch { .. }));
 }
 
-/// It kept its number as a member, and so two of one number could work on one dispatch.
+/// Regression: the agent kept its member number, so two agents with one number could work on one dispatch.
 #[test]
-fn whoever_worked_beside_another_leads_the_work_it_is_given() {
+fn a_member_leads_the_next_work_it_is_assigned() {
     let mut world = asked();
     let beside = start(&mut world, Request { member: 1, ..named("ada", Some(1)) }).number;
     start(&mut world, Request { member: 1, ..named("bob", Some(2)) });
@@ -272,7 +272,7 @@ fn whoever_worked_beside_another_leads_the_work_it_is_given() {
 }
 
 #[test]
-fn a_claim_goes_with_its_agent() {
+fn a_claim_ends_with_its_agent() {
     for &how in Ending::ALL {
         let mut world = asked();
         start(&mut world, named("ada", Some(1)));
@@ -300,7 +300,7 @@ fn a_claim_goes_with_its_agent() {
 }
 
 #[test]
-fn whoever_holds_nothing_ends_nothing() {
+fn an_agent_without_a_claim_ends_no_dispatch() {
     let mut world = asked();
     start(&mut world, named("ada", Some(1)));
     start(&mut world, Request { member: 1, ..named("bob", Some(1)) });
@@ -310,14 +310,14 @@ fn whoever_holds_nothing_ends_nothing() {
     done(&mut world, &stop(2, Ending::Failed));
     assert_eq!(world.dispatches[&1].claim.as_ref().map(|claim| claim.holder.as_str()), Some("ada"));
     assert!(world.leases[&1].live && !world.leases[&2].live, "only its own paths are free");
-    // A lead that never claimed it leaves it as it was.
+    // The end of a lead that never claimed the dispatch does not change the dispatch.
     start(&mut world, named("eve", Some(2)));
     done(&mut world, &stop(3, Ending::Failed));
     assert_eq!(world.dispatches[&2].state, DispatchState::Requested);
 }
 
 #[test]
-fn stopping_twice_is_as_good_as_once_and_nothing_else_follows_an_end() {
+fn stopping_twice_changes_nothing_and_an_ended_agent_takes_no_step() {
     let mut world = asked();
     start(&mut world, named("ada", Some(1)));
     done(&mut world, &stop(1, Ending::Stopped));
@@ -344,7 +344,7 @@ fn stopping_twice_is_as_good_as_once_and_nothing_else_follows_an_end() {
 }
 
 #[test]
-fn what_was_used_counts_also_after_the_end() {
+fn usage_is_recorded_also_after_the_end() {
     let mut world = asked();
     start(&mut world, named("ada", Some(1)));
     done(&mut world, &stop(1, Ending::Retired));
@@ -357,7 +357,7 @@ fn what_was_used_counts_also_after_the_end() {
     let [Event::AgentSpent(spent)] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!((spent.brief, spent.dispatch, spent.tokens), (Some(1), Some(1), Some(0)));
     assert_eq!(spent.currency.as_deref(), Some("a curre…"));
-    assert_eq!(spent.cost, Some(1_000_000_000_000), "whatever it says, a database can add it up");
+    assert_eq!(spent.cost, Some(1_000_000_000_000), "any reported value can be summed up by a database");
     assert_eq!(world.agents, before);
     let events = done(&mut world, &spend(Some(u64::MAX), None, None));
     assert!(matches!(&events[..], [Event::AgentSpent(spent)] if spent.tokens == Some(1_000_000_000_000)));
@@ -415,15 +415,15 @@ fn a_permission_is_decided_once() {
     assert!(refusal.hints()[0].contains("`flower inbox`"));
     let refusal = refused(&mut world, &Command::AskPermission(question(9)));
     assert!(matches!(refusal, Refusal::NoAgent { .. }), "{refusal}");
-    // What it asked can be answered after its end: whoever waits hears so.
+    // A request can be decided after the end of its agent, so that a waiting client gets an answer.
     done(&mut world, &Command::AskPermission(question(1)));
     done(&mut world, &stop(1, Ending::Halted));
     done(&mut world, &decide(3, false, None));
 }
 
-/// Whoever decides sees all of it, and nothing else than is meant.
+/// The person who decides sees the whole request, including characters that are usually hidden.
 #[test]
-fn nothing_hides_in_what_an_agent_asks_for() {
+fn hidden_characters_in_a_permission_request_become_visible() {
     let mut world = asked();
     start(&mut world, named("ada", Some(1)));
     let title = format!("  rm\u{202e}\u{200b} -r\n/\u{1b}[8m {}", "x".repeat(5_000));
@@ -444,7 +444,8 @@ fn who_may_do_what() {
     let orchestrates = Request { role: Role::Orchestrator, ..wanted(None) };
     let (note, author, used, size) = ("x".to_owned(), Author::Agent, None, None);
     let spend = Step::Spend { tokens: Some(1), cost: None, currency: None };
-    // Whoever steers starts workers and stops agents; the rest is the operator's, and the supervisor's, who is flower.
+    // An orchestrator starts workers and stops agents. The other steps are for the operator, and for flower as the
+    // supervisor.
     let cases = [
         (Command::StartAgent(wanted(Some(1))), true),
         (stop(1, Ending::Stopped), true),

@@ -1,16 +1,16 @@
-//! A late answer is refused and kept, and no clock ends a lease before its time.
+//! A late hand-back is stored without effect, and no clock ends a lease early.
 
 use flower_core::dispatch::{DispatchState, HandBack, Request, Step};
 use flower_core::{
-    Actor, ActorType, Beat, Caller, Command, Door, Event, Moment, Refusal, RefusalKind, Role, World, decide, lease,
-    main_branch, worktree,
+    Actor, ActorType, BootTime, Caller, Command, Door, Event, Heartbeat, Refusal, RefusalKind, Role, World, decide,
+    lease, main_branch, worktree,
 };
 
 const SECONDS: u64 = 900;
 const BOOT: &str = "machine:boot-1";
 
-fn at(boot: &str, now: u64, since: u64) -> Moment {
-    Moment { boot: boot.to_owned(), now, since }
+fn at(boot: &str, now: u64, since: u64) -> BootTime {
+    BootTime { boot: boot.to_owned(), now, since }
 }
 
 fn operator() -> Caller {
@@ -18,12 +18,12 @@ fn operator() -> Caller {
     Caller::unbound(actor, Role::Operator, Door::Cli)
 }
 
-/// Does it, and gives the events that came of it.
+/// Submits the command and returns its events.
 fn act(world: &mut World, command: &Command) -> Result<Vec<Event>, Refusal> {
     let caller = operator();
     let drafts = decide(world, &caller, command)?;
-    if let Command::Beat { dispatch, fence, moment } = command {
-        world.beat(*dispatch, *fence, moment.beat());
+    if let Command::Heartbeat { dispatch, fence, moment } = command {
+        world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
     }
     Ok(drafts
         .into_iter()
@@ -38,7 +38,7 @@ fn done(world: &mut World, command: &Command) -> Vec<Event> {
     act(world, command).unwrap_or_else(|refusal| panic!("{command:?}: {refusal}"))
 }
 
-/// A world with one dispatch that waits, in a worktree that is ready.
+/// A world with one dispatch that waits for a claim, in a worktree that is ready.
 fn waiting() -> World {
     let mut world = World::default();
     let project = "web".to_owned();
@@ -75,7 +75,7 @@ fn waiting() -> World {
     world
 }
 
-fn claim(world: &mut World, holder: &str, moment: Moment) -> Result<Vec<Event>, Refusal> {
+fn claim(world: &mut World, holder: &str, moment: BootTime) -> Result<Vec<Event>, Refusal> {
     let step = Step::Claim { holder: Some(holder.to_owned()), packet: None, seconds: SECONDS, moment };
     act(world, &Command::Dispatch { number: 1, step })
 }
@@ -86,7 +86,7 @@ fn back(fence: u64, summary: &str) -> Command {
     Command::Dispatch { number: 1, step: Step::HandBack(back) }
 }
 
-fn expire(world: &mut World, moment: Moment) -> bool {
+fn expire(world: &mut World, moment: BootTime) -> bool {
     let events = done(world, &Command::Dispatch { number: 1, step: Step::Expire { moment } });
     events.iter().any(|event| matches!(event, Event::DispatchExpired(_)))
 }
@@ -97,21 +97,21 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     let mut now = 1_000;
     let (mut kept, mut asked) = (0, 0);
     for round in 1..=50_u64 {
-        claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("nobody holds it");
+        claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("the dispatch has no holder");
         assert_eq!(world.dispatches[&1].fence, round, "a fence only grows");
-        // Everybody who ever held it answers now, again and again.
+        // In the last round all previous holders hand back, many times.
         let late: Vec<u64> = if round == 50 { (0..1_000).map(|n| n % 49 + 1).collect() } else { vec![] };
         for fence in late {
             let before = world.dispatches[&1].clone();
             let events = done(&mut world, &back(fence, &format!("late {asked}")));
             let [Event::DispatchLate(said)] = events.as_slice() else { panic!("{events:?}") };
             assert_eq!((said.fence, said.summary.as_str()), (fence, format!("late {asked}").as_str()));
-            // Of the last 32 it is still known who they were.
+            // Only the holders of the last 32 claims are stored.
             if fence > 18 {
                 assert_eq!(said.holder, format!("agent-{fence}"));
             }
             assert_eq!(world.dispatches[&1], before, "nothing has changed");
-            let beat = Command::Beat { dispatch: 1, fence, moment: at(BOOT, now, 0) };
+            let beat = Command::Heartbeat { dispatch: 1, fence, moment: at(BOOT, now, 0) };
             assert_eq!(act(&mut world, &beat).unwrap_err().kind(), RefusalKind::Conflict);
             asked += 1;
             kept += 1;
@@ -125,17 +125,17 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     for fence in [0, 51, u64::MAX] {
         assert_eq!(act(&mut world, &back(fence, "x")).unwrap_err().kind(), RefusalKind::Conflict, "{fence}");
     }
-    // The newest one counts, also after its lease ran out.
+    // The newest fence counts, also after its lease has expired.
     assert!(expire(&mut world, at(BOOT, now, 0)));
     done(&mut world, &back(50, "in time"));
     assert_eq!(world.dispatches[&1].state, DispatchState::HandedBack);
-    // And from then on nothing does but being kept.
+    // After that every hand-back is stored as late.
     assert!(matches!(done(&mut world, &back(49, "x")).as_slice(), [Event::DispatchLate(_)]));
     assert_eq!(act(&mut world, &back(50, "x")).unwrap_err().kind(), RefusalKind::Refused);
 }
 
-/// Moments at which nothing that was heard of at `beat` may be over yet.
-fn harmless(beat: &Beat) -> Vec<(&'static str, Moment)> {
+/// Times at which a lease with the last heartbeat `beat` must not be over.
+fn harmless(beat: &Heartbeat) -> Vec<(&'static str, BootTime)> {
     let ms = SECONDS * 1_000;
     vec![
         ("frozen", at(&beat.boot, beat.at, 0)),
@@ -151,8 +151,8 @@ fn harmless(beat: &Beat) -> Vec<(&'static str, Moment)> {
     ]
 }
 
-/// And those at which it is over.
-fn over(beat: &Beat) -> Vec<(&'static str, Moment)> {
+/// Times at which a lease with the last heartbeat `beat` must be over.
+fn over(beat: &Heartbeat) -> Vec<(&'static str, BootTime)> {
     let ms = SECONDS * 1_000;
     vec![
         ("its time", at(&beat.boot, beat.at + ms, 0)),
@@ -168,29 +168,29 @@ fn no_clock_ends_a_claim_before_its_time() {
     for start in [0, 1, 1_000, 3_600_000, 315_360_000_000] {
         let mut world = waiting();
         let begun = at(BOOT, start, 0);
-        claim(&mut world, "ada", begun.clone()).expect("nobody holds it");
-        for (what, moment) in harmless(&begun.beat()) {
+        claim(&mut world, "ada", begun.clone()).expect("the dispatch has no holder");
+        for (what, moment) in harmless(&begun.heartbeat()) {
             assert!(!expire(&mut world, moment.clone()), "{start}, {what}");
             let lost = claim(&mut world, "bob", moment).expect_err(what);
             assert!(matches!(&lost, Refusal::Claimed { holder, .. } if holder == "ada"), "{start}, {what}: {lost}");
         }
-        for (what, moment) in over(&begun.beat()) {
+        for (what, moment) in over(&begun.heartbeat()) {
             assert!(expire(&mut world.clone(), moment.clone()), "{start}, {what}");
             claim(&mut world.clone(), "bob", moment).expect(what);
         }
-        // A sign of life counts from when it was given.
+        // The lease counts from the time of the last heartbeat.
         let later = at(BOOT, start + SECONDS * 1_000 - 1, 0);
-        done(&mut world, &Command::Beat { dispatch: 1, fence: 1, moment: later.clone() });
-        for (what, moment) in harmless(&later.beat()) {
+        done(&mut world, &Command::Heartbeat { dispatch: 1, fence: 1, moment: later.clone() });
+        for (what, moment) in harmless(&later.heartbeat()) {
             assert!(!expire(&mut world, moment), "{start}, {what}");
         }
-        assert!(expire(&mut world, over(&later.beat())[0].1.clone()));
+        assert!(expire(&mut world, over(&later.heartbeat())[0].1.clone()));
     }
 }
 
 #[test]
 fn no_clock_ends_a_path_lease_before_its_time() {
-    let take = |world: &mut World, holder: &str, moment: Moment| {
+    let take = |world: &mut World, holder: &str, moment: BootTime| {
         let (project, worktree, holder) = ("web".to_owned(), "place".to_owned(), Some(holder.to_owned()));
         let patterns = vec!["src/".to_owned()];
         act(
@@ -201,12 +201,12 @@ fn no_clock_ends_a_path_lease_before_its_time() {
     let mut world = waiting();
     let begun = at(BOOT, 3_600_000, 0);
     take(&mut world, "ada", begun.clone()).expect("it is free");
-    for (what, moment) in harmless(&begun.beat()) {
+    for (what, moment) in harmless(&begun.heartbeat()) {
         assert_eq!(take(&mut world, "bob", moment.clone()).expect_err(what).kind(), RefusalKind::Conflict, "{what}");
         let release = Command::ReleaseLease { number: 1, why: "over".into(), over: Some(moment) };
         assert_eq!(done(&mut world, &release), [], "{what}");
     }
-    for (what, moment) in over(&begun.beat()) {
+    for (what, moment) in over(&begun.heartbeat()) {
         let release = Command::ReleaseLease { number: 1, why: "over".into(), over: Some(moment.clone()) };
         assert_eq!(done(&mut world.clone(), &release).len(), 1, "{what}");
         take(&mut world.clone(), "bob", moment).expect(what);
@@ -217,10 +217,10 @@ fn no_clock_ends_a_path_lease_before_its_time() {
 fn a_heartbeat_at_the_end_of_time_overflows_nothing() {
     let moment = at(BOOT, u64::MAX, 0);
     for beat in [u64::MAX, u64::MAX - 1, u64::MAX - SECONDS * 1_000] {
-        let beat = Beat { boot: BOOT.to_owned(), at: beat };
+        let beat = Heartbeat { boot: BOOT.to_owned(), at: beat };
         assert!(moment.left(&beat, 86_400) <= 86_400_000);
         assert!(at(BOOT, 5, 0).left(&beat, SECONDS) > 0, "a clock that went back ends nothing");
     }
     let far = at("machine:boot-2", u64::MAX - 5, u64::MAX - 10);
-    assert!(!far.is_over(&Beat { boot: BOOT.to_owned(), at: 0 }, SECONDS), "it has just begun");
+    assert!(!far.is_over(&Heartbeat { boot: BOOT.to_owned(), at: 0 }, SECONDS), "it has just begun");
 }

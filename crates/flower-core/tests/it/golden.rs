@@ -1,5 +1,5 @@
-//! Every stored form ever written still decodes, and encodes to the same text. The files are never edited: a form that
-//! was written once is read for ever.
+//! Every stored form ever written still decodes, and encodes to the same text. The files are never edited, because
+//! events that were written once must stay readable for ever.
 
 use flower_core::Event;
 use flower_core::event::{KINDS, SCHEMA};
@@ -71,7 +71,7 @@ struct Golden {
     bodies: Vec<String>,
 }
 
-/// All of `tests/it/golden/events`, named `<kind>.v<schema>.json`.
+/// All files of `tests/it/golden/events`, named `<kind>.v<schema>.json`.
 fn files() -> Vec<Golden> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/golden/events");
     let mut files = Vec::new();

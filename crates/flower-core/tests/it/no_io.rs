@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Libraries that only compute.
+/// Dependencies that do no IO.
 const PURE: &[&str] = &["serde", "serde_json", "sha2", "thiserror"];
 
-/// Sections of the manifest that bring in no code of their own.
+/// Sections of the manifest that add no code to the crate.
 const HARMLESS: &[&str] = &["[package]", "[dev-dependencies]", "[lints]"];
 
 const FORBIDDEN: &[&str] = &[
@@ -93,7 +93,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// Whether `line` has `word`, not as a part of a longer one.
+/// Whether `line` contains `word` as a whole word.
 fn mentions(line: &str, word: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

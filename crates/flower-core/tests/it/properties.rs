@@ -1,4 +1,4 @@
-//! What holds after any commands in any order, on a world that holds everything.
+//! Properties that hold after any commands in any order, on a complete world.
 
 use flower_core::agent::Ending;
 use flower_core::dispatch::DispatchState;
@@ -28,8 +28,8 @@ proptest! {
             prop_assert_eq!(&answer, &decide(&world, caller, command), "the same question has one answer");
             match answer {
                 Ok(drafts) => {
-                    if let Command::Beat { dispatch, fence, moment } = command {
-                        world.beat(*dispatch, *fence, moment.beat());
+                    if let Command::Heartbeat { dispatch, fence, moment } = command {
+                        world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
                     }
                     for draft in drafts {
                         check_stored_form(&draft);
@@ -59,14 +59,14 @@ fn cases() -> u32 {
     if std::env::var_os("FLOWER_SOAK").is_some() { 10_000 } else { 200 }
 }
 
-/// Without this the properties above could hold because nothing ever happens.
+/// Without this test the properties above could hold because no event ever occurs.
 #[test]
 fn random_commands_reach_every_event_and_status() {
     let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let mut kinds = BTreeSet::new();
     let mut statuses = BTreeSet::new();
     let (mut accepted, mut refused, mut cycles) = (0, 0, 0);
-    // What ends with an agent, and what is refused to one.
+    // Counts the events that follow from the end of an agent, and the refusals to agents.
     let mut agents: BTreeMap<&str, u64> = BTreeMap::new();
     for _ in 0..300 {
         let steps = crate::commands::steps(80).new_tree(&mut runner).unwrap().current();
@@ -134,7 +134,7 @@ fn check_world(world: &World) {
         assert_ne!(brief.accepted_version, Some(0), "brief {number} has accepted nothing");
         assert!(brief.open_questions.iter().all(|question| (1..=brief.questions).contains(question)));
         let names: BTreeSet<_> = brief.participants.iter().map(|p| (&p.name, p.sort)).collect();
-        assert_eq!(names.len(), brief.participants.len(), "somebody joined brief {number} twice");
+        assert_eq!(names.len(), brief.participants.len(), "a participant joined brief {number} twice");
         let projects: BTreeSet<_> = brief.projects.iter().collect();
         assert_eq!(projects.len(), brief.projects.len(), "brief {number} belongs to a project twice");
         assert_eq!(brief.status == Status::Parked, brief.parked_from.is_some(), "brief {number}");
@@ -172,7 +172,7 @@ fn check_world(world: &World) {
         for other in &live[at + 1..] {
             let patterns: Vec<Pattern> = other.patterns.iter().map(|raw| Pattern::parse(raw).unwrap()).collect();
             let same_place = (&one.project, &one.worktree) == (&other.project, &other.worktree);
-            // What is over and not yet released may overlap with what came after it, never the other way round.
+            // An expired lease that was not released yet may overlap with a later one, but not with an earlier one.
             let apart = one.holder == other.holder || one.overlap(&patterns).is_none();
             assert!(
                 !same_place || apart || one.beat.boot != other.beat.boot || one.beat.at > other.beat.at,
@@ -203,7 +203,7 @@ fn check_world(world: &World) {
     check_no_circle(world);
 }
 
-/// By the rules' own search, and by taking away what waits for nothing until nothing is left.
+/// Checks for cycles with the rules' own search, and by repeatedly removing briefs without dependencies.
 fn check_no_circle(world: &World) {
     let mut waiting: BTreeMap<u64, BTreeSet<u64>> =
         world.briefs.keys().map(|&number| (number, waits_for(world, number))).collect();
@@ -238,12 +238,12 @@ fn check_transition(before: &World, after: &World) {
         }
         assert!(old.questions <= new.questions);
         let names = |brief: &Brief| brief.participants.iter().map(|p| (p.name.clone(), p.sort)).collect::<Vec<_>>();
-        assert!(names(new).starts_with(&names(old)), "nobody leaves brief {number}");
+        assert!(names(new).starts_with(&names(old)), "no participant leaves brief {number}");
         assert_eq!(old.created_at, new.created_at);
     }
 }
 
-/// A landing of the brief was just reverted: it is in progress where a fix was asked for, and parked otherwise.
+/// A landing of the brief was just reverted: the brief is in progress if a fix was requested, and parked otherwise.
 fn is_sent_back(before: &World, after: &World, brief: &Brief) -> bool {
     let landed_now = |landing: &&Landing| {
         landing.state == State::Landed && before.landings.get(&landing.number).is_some_and(Landing::is_open)
@@ -260,7 +260,7 @@ fn is_sent_back(before: &World, after: &World, brief: &Brief) -> bool {
     })
 }
 
-/// An end is an end, and a claim goes with its holder: to whoever looks into it, or to whoever is next.
+/// An ended agent stays ended, and its claim ends with it: the dispatch fails, or waits for the next claim.
 fn check_agents(before: &World, after: &World, command: &Command) {
     for (number, old) in &before.agents {
         let new = &after.agents[number];
@@ -301,7 +301,7 @@ fn check_end(before: &World, after: &World, agent: &Agent) {
     assert!(left.is_none(), "it has ended, and has reserved: {left:?}");
 }
 
-/// A worker reaches its own brief, those whose packets it was handed, and nothing else.
+/// A worker changes its own brief and the briefs of its packets, and no other.
 fn check_reach(caller: &Caller, before: &World, after: &World) {
     if caller.role != Role::Worker {
         return;
@@ -350,7 +350,7 @@ fn check_link_is_new(world: &World, draft: &Draft) {
 }
 
 fn check_actor_takes_part(world: &World, caller: &Caller, draft: &Draft) {
-    // The event that makes the brief comes before the one by which its maker joins.
+    // The event that creates the brief precedes the event by which its creator joins.
     if matches!(draft.event, Event::BriefCreated(_)) {
         return;
     }

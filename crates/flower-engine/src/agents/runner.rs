@@ -302,7 +302,7 @@ impl Agents {
         if !running.is_beat_due(BEAT) {
             return;
         }
-        let beat = Command::Beat { dispatch: work.dispatch, fence: work.fence, moment: self.clock.moment() };
+        let beat = Command::Heartbeat { dispatch: work.dispatch, fence: work.fence, moment: self.clock.moment() };
         if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
             tracing::debug!("agent {}: {}", running.name, problem.message);
         }

@@ -45,7 +45,8 @@ impl Agents {
             let claim =
                 open.iter().find(|d| Some(d.number) == agent.dispatch).and_then(|d| d.claim.as_ref().map(|c| (d, c)));
             if let Some((dispatch, claim)) = claim.filter(|(_, claim)| claim.holder == agent.name) {
-                let beat = Command::Beat { dispatch: dispatch.number, fence: claim.fence, moment: self.clock.moment() };
+                let beat =
+                    Command::Heartbeat { dispatch: dispatch.number, fence: claim.fence, moment: self.clock.moment() };
                 let _ = self.store.execute(&Caller::system(), beat).await;
             }
         }

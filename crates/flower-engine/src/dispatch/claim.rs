@@ -141,7 +141,7 @@ impl Dispatcher {
 
     /// Renews a claim. Written down now and then only: it is no history.
     pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
-        self.store.execute(caller, Command::Beat { dispatch: number, fence, moment: self.clock.moment() }).await?;
+        self.store.execute(caller, Command::Heartbeat { dispatch: number, fence, moment: self.clock.moment() }).await?;
         self.show(number).await
     }
 
@@ -159,7 +159,7 @@ impl Dispatcher {
         let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
         let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
         self.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
-        let beat = Command::Beat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
+        let beat = Command::Heartbeat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
         if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
             tracing::debug!("dispatch {}: {}", run.dispatch, problem.message);
         }

@@ -8,7 +8,7 @@ use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
 use flower_core::{Caller, Command, Landing, Status, Topic};
-use flower_store::{beside, dispatches, landings, tables};
+use flower_store::{dispatches, ephemeral, landings, tables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,7 +90,7 @@ impl Dispatcher {
                 let Some(claim) = dispatch.claim.as_ref().filter(|claim| at.is_over(&claim.beat, claim.seconds)) else {
                     continue;
                 };
-                let heard = beside::beat(conn, dispatch.number)?.filter(|(fence, _)| *fence == claim.fence);
+                let heard = ephemeral::heartbeat(conn, dispatch.number)?.filter(|(fence, _)| *fence == claim.fence);
                 if heard.is_none_or(|(_, beat)| at.is_over(&beat, claim.seconds)) {
                     over.push(dispatch.number);
                 }
@@ -195,7 +195,7 @@ impl Dispatcher {
     async fn give_up(&self, brief: u64, landing: u64, fixes: usize) -> Result<(), Problem> {
         let key = format!("gave-up/{landing}");
         let of = key.clone();
-        if self.store.read(move |conn| flower_store::beside::get(conn, &of)).await?.is_some() {
+        if self.store.read(move |conn| flower_store::ephemeral::get(conn, &of)).await?.is_some() {
             return Ok(());
         }
         let text = format!(

@@ -21,9 +21,9 @@ use flower_contract::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::dispatch::{self, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
-use flower_core::{Beat, Caller, Command, Dispatch, Main, Refusal};
+use flower_core::{Caller, Command, Dispatch, Heartbeat, Main, Refusal};
 use flower_store::Store;
-use flower_store::{beside, dispatches, landings};
+use flower_store::{dispatches, ephemeral, landings};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -71,7 +71,7 @@ impl Drop for Marked<'_> {
 
 /// What a dispatch is shown with.
 struct Around {
-    heard: Option<(u64, Beat)>,
+    heard: Option<(u64, Heartbeat)>,
     title: String,
     main: Option<Main>,
 }
@@ -158,7 +158,7 @@ impl Dispatcher {
         let around = self.store.read(move |conn| {
             let main = project.map(|project| landings::main(conn, &project)).transpose()?.flatten();
             let title = flower_store::briefs::state(conn, brief)?.map(|brief| brief.title).unwrap_or_default();
-            Ok(Around { heard: beside::beat(conn, number)?, title, main })
+            Ok(Around { heard: ephemeral::heartbeat(conn, number)?, title, main })
         });
         let around = around.await?;
         let waits = match dispatch.is_open() {

@@ -5,10 +5,10 @@ use crate::briefs::{require, unified};
 use flower_contract::error::Problem;
 use flower_contract::view::RecallView;
 use flower_core::recall::{
-    self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, Somebody,
-    Spec, Written,
+    self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall,
+    Run, Spec, Written,
 };
-use flower_core::{Actor, Brief, Dispatch, Moment, Recorded, worktree};
+use flower_core::{Actor, BootTime, Brief, Dispatch, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 
@@ -40,7 +40,7 @@ impl Dispatcher {
     }
 }
 
-fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &Moment) -> Result<Recall, StoreError> {
+fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &BootTime) -> Result<Recall, StoreError> {
     let brief = require(conn, number)?;
     let known = dispatches::of_brief(conn, number)?;
     let run = match dispatch {
@@ -166,14 +166,14 @@ fn questions(conn: &mut Conn, brief: u64) -> Result<Vec<Question>, StoreError> {
         .collect()
 }
 
-fn people(brief: &Brief) -> Vec<Somebody> {
+fn people(brief: &Brief) -> Vec<Participant> {
     let newest = brief.participants.iter().rev().take(MOST);
     newest
-        .map(|p| Somebody { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
+        .map(|p| Participant { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
         .collect()
 }
 
-fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &Moment) -> Result<Vec<Held>, StoreError> {
+fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<Vec<Held>, StoreError> {
     let Some((project, worktree)) = run.and_then(|run| run.project.as_deref().zip(run.worktree.as_deref())) else {
         return Ok(Vec::new());
     };

@@ -8,7 +8,7 @@ use crate::merge_queue::main_branch::checkout;
 use crate::path_policy;
 use crate::settings::{Approve, Settings};
 use crate::worktrees::facts::{Facts, SettingsProblem};
-use crate::worktrees::limits::MOST_FILES;
+use crate::worktrees::limits::MAX_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
 use flower_core::landing::{HoldCode, HoldReason, Source, reverted_before};
@@ -74,8 +74,8 @@ impl MergeQueue {
             decision
                 .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
         }
-        if merged.changes.len() as u64 > MOST_FILES {
-            decision.refuse(format!("it changes {} files; {MOST_FILES} are allowed", merged.changes.len()), None);
+        if merged.changes.len() as u64 > MAX_FILES {
+            decision.refuse(format!("it changes {} files; {MAX_FILES} are allowed", merged.changes.len()), None);
             return Ok(decision);
         }
         if merged.changes.len() > MANY_FILES {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 pub(super) const DEADLINE: Duration = Duration::from_secs(10 * 60);
 /// git refuses longer lists of its own, too.
-const MOST_COMMITS: usize = 1_000;
+const MAX_COMMITS: usize = 1_000;
 
 /// What MAIN would be.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ async fn rebase(
 ) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
     let repo = Repo::main(repository);
     let own = repo.commits_to_replay(&CommitId::parse(&landing.commit)?, onto).await?;
-    if own.len() > MOST_COMMITS {
+    if own.len() > MAX_COMMITS {
         return Err(Problem::new(
             ProblemKind::Refused,
             format!("{} commits are more than can be put on top of MAIN one by one", own.len()),

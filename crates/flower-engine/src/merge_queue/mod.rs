@@ -29,7 +29,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
 use flower_core::policy::Read;
-use flower_core::queue::{self, Standing};
+use flower_core::queue::{self, QueueStatus};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
 use flower_git::repository::Repository;
@@ -342,7 +342,7 @@ impl MergeQueue {
         let mut views = Vec::new();
         for project in projects {
             let plan = self.plan(&project).await?;
-            let standings: BTreeMap<u64, Standing> = plan.order.iter().cloned().collect();
+            let standings: BTreeMap<u64, QueueStatus> = plan.order.iter().cloned().collect();
             for (number, _) in &plan.order {
                 if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
                     views.push(self.view_landing(landing.clone(), &standings));
@@ -365,11 +365,11 @@ impl MergeQueue {
         Ok(queue::plan(main.as_ref(), &open, &briefs, 1))
     }
 
-    async fn standings(&self, project: &str) -> Result<BTreeMap<u64, Standing>, Problem> {
+    async fn standings(&self, project: &str) -> Result<BTreeMap<u64, QueueStatus>, Problem> {
         Ok(self.plan(project).await?.order.into_iter().collect())
     }
 
-    fn view_landing(&self, landing: Landing, standings: &BTreeMap<u64, Standing>) -> LandingView {
+    fn view_landing(&self, landing: Landing, standings: &BTreeMap<u64, QueueStatus>) -> LandingView {
         let folder = self.landing_folder(landing.number);
         let checks = landing.checks.iter().map(|check| {
             let file = folder.join(&check.log);

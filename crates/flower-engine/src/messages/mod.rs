@@ -10,7 +10,7 @@ use flower_core::event::MessageSent;
 use flower_core::{Caller, Command, Event, News, Recorded};
 use flower_store::Store;
 use flower_store::log::{self, Edge, Of};
-use flower_store::{beside, dispatches, tables};
+use flower_store::{dispatches, ephemeral, tables};
 
 /// Given at once; the rest comes with the next call.
 const MOST: u64 = 50;
@@ -45,7 +45,7 @@ impl Messages {
         let key = format!("read/{id}");
         let of = key.clone();
         let read = self.store.read(move |conn| {
-            let read = beside::get(conn, &of)?.and_then(|text| text.parse().ok());
+            let read = ephemeral::get(conn, &of)?.and_then(|text| text.parse().ok());
             let after: u64 = match read {
                 Some(after) => after,
                 None => tables::token(conn, &id)?.map_or(0, |token| token.seq),

@@ -8,7 +8,7 @@ use flower_core::attention::{
 };
 use flower_core::policy::Read;
 use flower_core::{Actor, Caller};
-use flower_store::{agents, beside, dispatches, landings, tables};
+use flower_store::{agents, dispatches, ephemeral, landings, tables};
 
 /// More than a person can look through; the oldest come first, so that each is reached.
 const MAX_ITEMS: u64 = 500;
@@ -31,7 +31,7 @@ impl Overview {
     /// Everything that can need the operator.
     async fn situation(&self) -> Result<Situation, Problem> {
         let read = self.store.read(|conn| {
-            let seen = beside::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
+            let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
             let asked = (tables::open_questions(conn, MAX_ITEMS)?, tables::waiting_for_acceptance(conn, MAX_ITEMS)?);
             let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?);
             let messages = dispatches::messages_to_operator(conn, seen, MAX_ITEMS)?;

@@ -5,7 +5,7 @@ use crate::{Overview, PAGE};
 use flower_contract::error::Problem;
 use flower_contract::view::{MainSummary, NextLanding, StatusView};
 use flower_core::policy;
-use flower_core::queue::Standing;
+use flower_core::queue::QueueStatus;
 use flower_core::{Caller, Landing};
 use flower_store::{briefs, dispatches, landings, worktrees};
 use std::collections::BTreeMap;
@@ -91,7 +91,7 @@ impl Overview {
     /// The landing that is at it, or whose turn it is; otherwise the first of those that wait for something.
     async fn next_landing(&self, project: &str, open: &[Landing]) -> Result<Option<NextLanding>, Problem> {
         let order = self.merge_queue.plan(project).await?.order;
-        let goes = |standing: &Standing| matches!(standing, Standing::Running | Standing::Next);
+        let goes = |standing: &QueueStatus| matches!(standing, QueueStatus::Running | QueueStatus::Next);
         let next = order.iter().find(|(_, standing)| goes(standing)).or_else(|| order.first());
         Ok(next.and_then(|(number, standing)| {
             let landing = open.iter().find(|landing| landing.number == *number)?;

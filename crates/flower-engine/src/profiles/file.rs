@@ -154,7 +154,7 @@ impl WorktreePaths<'_> {
 
     fn time(&self, field: &str, text: Option<String>, usual: u64) -> Result<Duration, Problem> {
         let Some(text) = text else { return Ok(Duration::from_secs(usual)) };
-        flower_core::moment::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
+        flower_core::boot_time::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
             let text = flower_core::text::visible(&text, 32);
             self.wrong(field, &format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))
         })

@@ -9,7 +9,7 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{DispatchView, LeaseView, ToolAnswer};
 use flower_core::policy::Read;
-use flower_core::recall::{DEFAULT_TOKENS, LEAST_TOKENS, inline};
+use flower_core::recall::{DEFAULT_TOKENS, MIN_TOKENS, inline};
 use flower_core::{Binding, Caller, Role};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,7 +48,7 @@ pub(super) async fn start_work(app: &Arc<Tools>, caller: &Caller, given: StartWo
         }
     }
     let budget = given.budget.unwrap_or(DEFAULT_TOKENS + HEAD_TOKENS);
-    let rest = budget.saturating_sub(HEAD_TOKENS).max(LEAST_TOKENS);
+    let rest = budget.saturating_sub(HEAD_TOKENS).max(MIN_TOKENS);
     let recalled = app.dispatcher.recall(dispatch.brief, Some(rest), Some(number)).await?;
     app.messages.heard_all(&caller).await?;
     head.line("");

@@ -3,12 +3,12 @@
 use crate::Worktrees;
 use crate::worktrees::paths::WorktreePaths;
 use flower_contract::error::Problem;
-use flower_core::dispatch::{MOST_COMMITS, Step};
+use flower_core::dispatch::{MAX_COMMITS, Step};
 use flower_core::event::LeaseBreached;
 use flower_core::{Caller, Command, Lease, Pattern};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, Repo};
-use flower_store::{beside, dispatches};
+use flower_store::{dispatches, ephemeral};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ impl Worktrees {
     /// The agent that said so, through the worktree's own hook.
     async fn made_by(&self, commit: &str) -> Result<Option<String>, Problem> {
         let key = format!("made/{commit}");
-        let made = self.store.read(move |conn| beside::get(conn, &key)).await?;
+        let made = self.store.read(move |conn| ephemeral::get(conn, &key)).await?;
         Ok(made.and_then(|text| text.split_once(' ').map(|(_, agent)| agent.to_owned())))
     }
 }
@@ -116,7 +116,7 @@ pub(crate) async fn commits(
     without: &[&CommitId],
     to: &CommitId,
 ) -> Result<Vec<(String, String)>, Problem> {
-    let log = Log::of(to, MOST_COMMITS as u64).no_merges();
+    let log = Log::of(to, MAX_COMMITS as u64).no_merges();
     let log = without.iter().fold(log, |log, commit| log.without(*commit));
     let newest_first = Repo::main(repository).log(&log).await?;
     Ok(newest_first.into_iter().rev().map(|commit| (commit.commit.into(), commit.subject)).collect())
@@ -129,7 +129,7 @@ async fn touched(
     new: &CommitId,
 ) -> Result<Vec<(String, Vec<String>)>, Problem> {
     let Some(old) = old else { return Ok(Vec::new()) };
-    let commits = Repo::main(repository).changed_paths(old, new, MOST_COMMITS as u64).await?;
+    let commits = Repo::main(repository).changed_paths(old, new, MAX_COMMITS as u64).await?;
     let each = commits.into_iter().map(|(commit, paths)| {
         let paths = paths.iter().take(MOST_PATHS).map(|path| path.to_string_lossy().into_owned());
         (String::from(commit), paths.collect())

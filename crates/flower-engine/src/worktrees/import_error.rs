@@ -1,6 +1,6 @@
 //! Why the commits of a worktree stay inside, in words, and what whoever works there does about it.
 
-use super::limits::{LARGEST_FILE, LONGEST, MOST_FILES, MOST_MEMORY, MOST_PACKED, MOST_UNPACKED, in_gb};
+use super::limits::{LARGEST_FILE, LONGEST, MAX_FILES, MOST_MEMORY, MOST_PACKED, MOST_UNPACKED, in_gb};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::GitError;
 use thiserror::Error;
@@ -15,7 +15,7 @@ pub(crate) enum ImportError {
     Time,
     #[error("a file in its new commits has more than {} GB", in_gb(LARGEST_FILE))]
     File,
-    #[error("it has more than {MOST_FILES} files that MAIN has not")]
+    #[error("it has more than {MAX_FILES} files that MAIN has not")]
     Files,
     #[error("its files would fill more than {} GB that MAIN does not", in_gb(MOST_UNPACKED))]
     Unpacked,

@@ -2,7 +2,7 @@
 
 use super::gitlinks::{self, Gitlinks};
 use super::import_error::{ImportError, plain};
-use super::limits::{LARGEST_FILE, MOST_FILES, MOST_UNPACKED};
+use super::limits::{LARGEST_FILE, MAX_FILES, MOST_UNPACKED};
 use crate::path_policy::fold;
 use flower_git::{CommitId, GitError, Head, ObjectId, Repo, TreeListing, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,12 +33,12 @@ pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&
     }
     require_known_gitlinks(repo, &new.gitlinks, branch).await?;
     gitlinks::remember(commit, &new.gitlinks);
-    if new.files <= MOST_FILES && new.bytes <= MOST_UNPACKED && new.twins.is_empty() {
+    if new.files <= MAX_FILES && new.bytes <= MOST_UNPACKED && new.twins.is_empty() {
         return Ok(());
     }
     // What MAIN has itself was not made inside.
     let main = listing(repo, &Head).await?;
-    if new.files > main.files + MOST_FILES {
+    if new.files > main.files + MAX_FILES {
         return Err(ImportError::Files);
     }
     if new.bytes > main.bytes + MOST_UNPACKED {

@@ -11,7 +11,7 @@ pub(crate) const MOST_PACKED: u64 = 2 * GB;
 /// One file, unpacked.
 pub(crate) const LARGEST_FILE: u64 = GB;
 /// Files, beyond those that MAIN has.
-pub(crate) const MOST_FILES: u64 = 200_000;
+pub(crate) const MAX_FILES: u64 = 200_000;
 /// All of them together as they would lie on the disk, beyond what MAIN has.
 pub(crate) const MOST_UNPACKED: u64 = 8 * GB;
 /// For each git that unpacks what it cannot trust.

@@ -1,4 +1,4 @@
-//! The log: what is recorded, in which order, and that it stays as it is.
+//! The log: which events are recorded, their order, and that they cannot be changed.
 
 use crate::databases::Database;
 use crate::given::*;
@@ -10,7 +10,7 @@ use flower_store::log::{self, Edge, Of};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Numbers without gaps, versions that count up in each stream, and a chain that holds.
+/// Checks that numbers have no gaps, versions count up in each stream, and the chain is valid.
 pub fn check_log(events: &[Recorded]) {
     let mut verifier = Verifier::default();
     let mut versions: BTreeMap<&str, u64> = BTreeMap::new();
@@ -83,7 +83,7 @@ fn read(ledger: &Ledger, of: Of, edge: Edge, limit: u64) -> Vec<Recorded> {
     ledger.read(move |conn| log::trace(conn, &of, edge, limit))
 }
 
-on_both!(a_project_has_what_happened_to_it_and_to_all_that_is_in_it, |db: Database| {
+on_both!(events_of_a_project_include_those_of_everything_in_it, |db: Database| {
     let ledger = Ledger::open(&db);
     a_life(&ledger);
     let all = ledger.events();
@@ -112,7 +112,7 @@ on_both!(a_project_has_what_happened_to_it_and_to_all_that_is_in_it, |db: Databa
     assert!(inside.iter().all(|stream| streams.contains(stream)), "{streams:?}");
 });
 
-// A spec may have a megabyte; pages stay small, and none is passed over.
+// A spec may have a megabyte; pages stay small, and no event is skipped.
 on_both!(long_texts_come_in_several_pages, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Long"));
@@ -135,13 +135,13 @@ on_both!(refused_commands_record_nothing, |db: Database| {
     assert!(matches!(ledger.refused(&operator(), &status(1, Status::Landed)), Refusal::BadMove { .. }));
     assert!(matches!(ledger.refused(&worker(2), &note(1, "x")), Refusal::Forbidden { .. }));
     assert!(matches!(ledger.refused(&operator(), &brief("")), Refusal::EmptyText { .. }));
-    // What is so already is no event either.
+    // A command that changes nothing records no event either.
     assert_eq!(ledger.done(status(1, Status::Draft)), []);
     assert_eq!(ledger.events(), before);
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
 });
 
-// Commands that wait together share a transaction; one that is refused takes nothing from the others.
+// Commands that wait together share a transaction; a refused command does not affect the others.
 on_both!(refusals_leave_their_neighbours_alone, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
@@ -168,12 +168,12 @@ on_both!(refusals_leave_their_neighbours_alone, |db: Database| {
     assert_eq!(ledger.verified(), 52);
 });
 
-// What the rules let through and the database does not, such as an id that was given before, fails alone.
+// A command that the rules accept but the database rejects, such as a duplicate id, fails alone.
 on_both!(a_command_that_the_database_refuses_fails_alone, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
     ledger.done(token("lane", None));
-    // Whatever comes meanwhile waits, and is then committed together.
+    // The commands wait for this transaction, and are then committed together.
     let mut conn = db.conn();
     conn.begin_write().unwrap();
     let submit = |command| {
@@ -192,7 +192,7 @@ on_both!(a_command_that_the_database_refuses_fails_alone, |db: Database| {
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
 });
 
-on_both!(closing_waits_for_the_writer_and_for_nobody_else, |db: Database| {
+on_both!(closing_waits_only_for_the_writer, |db: Database| {
     let ledger = Ledger::open(&db);
     let other = ledger.store.clone();
     let (told, hears) = std::sync::mpsc::channel();
@@ -206,7 +206,7 @@ on_both!(closing_waits_for_the_writer_and_for_nobody_else, |db: Database| {
     assert_eq!(Ledger::open(&db).verified(), 2);
 });
 
-on_both!(many_at_once_stay_in_line, |db: Database| {
+on_both!(concurrent_commands_leave_no_gaps, |db: Database| {
     const TASKS: u64 = 64;
     const EACH: u64 = 6;
     let ledger = Ledger::open(&db);

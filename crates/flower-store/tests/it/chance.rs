@@ -1,4 +1,4 @@
-//! Chance that repeats: the same seed gives the same test.
+//! Repeatable random choices: the same seed gives the same test.
 
 /// SplitMix64.
 pub struct Chance(u64);
@@ -16,7 +16,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// `first` to `last`, both included.
+    /// A number from `first` to `last`, both included.
     pub fn between(&mut self, first: u64, last: u64) -> u64 {
         first + self.next() % (last - first + 1)
     }

@@ -1,4 +1,4 @@
-//! A database of its own for every test, of both sorts.
+//! A separate database for every test, of both kinds.
 
 use flower_store::{Conn, Location};
 use std::path::PathBuf;
@@ -28,11 +28,11 @@ macro_rules! on_both {
     };
 }
 
-/// Gone when dropped. `home` is the folder of what lies beside the database.
+/// A database that is deleted when dropped. `home` is the folder of the head file and the blobs.
 pub struct Database {
     pub location: Location,
     pub home: TempDir,
-    // Dropped last: it removes what the others used.
+    // Dropped last, because it removes the schema that the other fields use.
     _schema: Option<Schema>,
 }
 
@@ -47,7 +47,7 @@ pub fn sqlite() -> Database {
     Database { location: Location::Sqlite(home.path().join("flower.db")), home, _schema: None }
 }
 
-/// Nothing when PostgreSQL is to be skipped; no PostgreSQL and no word about it is an error.
+/// `None` if PostgreSQL tests are explicitly skipped; a missing PostgreSQL without that setting is an error.
 pub fn postgres() -> Option<Database> {
     let base = match std::env::var("FLOWER_TEST_POSTGRES") {
         Ok(base) => base,
@@ -65,7 +65,7 @@ pub fn postgres() -> Option<Database> {
 }
 
 fn home() -> TempDir {
-    // In memory where there is such a place: hundreds of commits that each wait for the disk prove nothing here.
+    // In memory if possible: waiting for the disk at hundreds of commits proves nothing in these tests.
     let memory = PathBuf::from("/dev/shm");
     let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
     TempDir::with_prefix_in("flower-test-", folder).expect("a folder for the test")
@@ -81,7 +81,7 @@ impl Schema {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let name = format!("test_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let schema = Schema { base: base.to_owned(), name };
-        // A test that was killed may have left one of this name.
+        // A killed test may have left a schema of this name.
         schema.run(&format!("DROP SCHEMA IF EXISTS {0} CASCADE; CREATE SCHEMA {0}", schema.name)).expect("a schema");
         schema
     }
@@ -95,7 +95,7 @@ impl Schema {
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        // Whatever stays behind is dropped with the throw-away cluster.
+        // Schemas that remain are deleted with the temporary cluster.
         let _ = self.run(&format!("SET lock_timeout = '5s'; DROP SCHEMA {} CASCADE", self.name));
     }
 }

@@ -1,4 +1,4 @@
-//! What tests begin with: callers, and commands in short.
+//! Common setup of tests: callers, and short forms of commands.
 
 use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
@@ -7,7 +7,7 @@ use flower_core::landing::{self, Priority, Source};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, dispatch,
     lease, main_branch, permission, review,
 };
 
@@ -57,7 +57,7 @@ pub fn scratchpad(title: &str, brief: Option<u64>, text: &str) -> Command {
     Command::CreateScratchpad { title: title.to_owned(), brief, text: Some(text.to_owned()) }
 }
 
-/// It works on web, in the worktree of [`a_life`].
+/// An agent that works on `web`, in the worktree of [`a_life`].
 pub fn start_agent(name: &str, dispatch: Option<u64>, member: u64) -> Command {
     let (name, profile, role) = (Some(name.to_owned()), "claude".to_owned(), Role::Worker);
     let (project, worktree, standing, most) = ("web".to_owned(), "fix".to_owned(), dispatch.is_none(), 8);
@@ -95,7 +95,7 @@ pub fn landing(project: &str, worktree: Option<&str>, briefs: &[u64]) -> Command
     })
 }
 
-/// A little of everything: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
+/// Some objects of every kind: 3 projects, 4 briefs in several states, links, questions, scratchpads and tokens.
 pub fn a_life(ledger: &Ledger) {
     for name in ["web", "api", "docs"] {
         ledger.done(project(name));
@@ -146,11 +146,11 @@ pub fn a_life(ledger: &Ledger) {
         request.run = run;
     }
     ledger.done(packet);
-    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let moment = BootTime { boot: "m:a".into(), now: 5_000, since: 0 };
     let claim = dispatch::Step::Claim { holder: None, packet: None, seconds: 60, moment: moment.clone() };
     let agent = Caller { token: Some("packet".into()), run, ..worker(2) };
     ledger.submit(&agent, &Command::Dispatch { number: 1, step: claim }).expect("a packet claims");
-    ledger.submit(&agent, &Command::Beat { dispatch: 1, fence: 1, moment: moment.clone() }).expect("a sign of life");
+    ledger.submit(&agent, &Command::Heartbeat { dispatch: 1, fence: 1, moment: moment.clone() }).expect("a heartbeat");
     let patterns = vec!["src/".to_owned()];
     let (project, worktree) = ("web".to_owned(), "fix".to_owned());
     let lease = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment };

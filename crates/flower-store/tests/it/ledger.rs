@@ -1,4 +1,4 @@
-//! The open store, asked from outside its runtime, with a clock that steps one second per look at it.
+//! An open store with a blocking interface, and a clock that advances one second per reading.
 
 use crate::databases::Database;
 use flower_core::{Caller, Command, Recorded, Refusal};
@@ -22,7 +22,7 @@ impl Ledger {
         Ledger::open_at(database, database.home.path()).expect("the store opens")
     }
 
-    /// With the head file and the blobs in another folder than the database's own.
+    /// Opens the store with the head file and the blobs in another folder than the database's own.
     pub fn open_at(database: &Database, home: &Path) -> Result<Ledger, StoreError> {
         let store = Store::open(&database.location, home, clock(), &mut |_| {})?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
@@ -33,7 +33,7 @@ impl Ledger {
         self.runtime.block_on(self.store.submit(caller.clone(), command.clone()))
     }
 
-    /// The operator does it, and it works.
+    /// Submits a command as the operator, which must succeed.
     #[expect(clippy::needless_pass_by_value, reason = "hundreds of calls read better without a `&`")]
     pub fn done(&self, command: Command) -> Vec<Recorded> {
         self.submit(&crate::given::operator(), &command).unwrap_or_else(|error| panic!("{command:?}: {error}"))
@@ -63,7 +63,7 @@ impl Ledger {
         self.runtime.block_on(self.store.verify()).expect("a verdict")
     }
 
-    /// The verdict on a log in which everything is as it was recorded.
+    /// Verifies a log that must be valid, and returns the number of events.
     pub fn verified(&self) -> u64 {
         let verdict = self.verify();
         assert_eq!(verdict.fault, None);
@@ -78,7 +78,7 @@ impl Ledger {
         self.runtime.block_on(self.store.accept_loss(caller.clone()))
     }
 
-    /// Waits until the writer has let go of the database.
+    /// Waits until the writer has closed the database.
     pub fn close(self) {
         self.store.close();
     }
@@ -99,7 +99,7 @@ pub fn is_postgres(database: &Database) -> bool {
     matches!(database.location, Location::Postgres(_))
 }
 
-/// What the head file says.
+/// The content of the head file.
 pub fn head(home: &Path) -> Option<Tail> {
     HeadFile::open(&home.join("head")).expect("a head file").read()
 }

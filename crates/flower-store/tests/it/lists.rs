@@ -1,4 +1,4 @@
-//! Questions to the tables: lists and their filters, the inbox, tokens.
+//! Queries on the tables: lists and their filters, the inbox, tokens.
 
 use crate::databases::Database;
 use crate::given::*;
@@ -68,7 +68,7 @@ on_both!(ready_means_planned_with_every_dependency_met, |db: Database| {
     assert_eq!(ready(), [2]);
 });
 
-on_both!(what_is_around_briefs, |db: Database| {
+on_both!(data_of_several_briefs_is_loaded_at_once, |db: Database| {
     let ledger = Ledger::open(&db);
     a_life(&ledger);
     let around = ledger.read(|conn| {
@@ -95,7 +95,7 @@ on_both!(what_is_around_briefs, |db: Database| {
     assert_eq!(ledger.read(|conn| tables::scratchpads(conn, Some(3), 0, 10)).len(), 0);
 });
 
-on_both!(the_inbox_holds_what_waits_for_somebody, |db: Database| {
+on_both!(the_inbox_lists_questions_and_acceptances_that_wait, |db: Database| {
     let ledger = Ledger::open(&db);
     for title in ["one", "two", "three"] {
         ledger.done(brief(title));
@@ -134,7 +134,7 @@ on_both!(the_inbox_holds_what_waits_for_somebody, |db: Database| {
     ledger.done(accept(1));
     assert_eq!(waiting(), []);
     ledger.done(status(1, Status::InReview));
-    assert_eq!(waiting(), [(1, "mike".to_owned())], "a result, by whoever moved it there");
+    assert_eq!(waiting(), [(1, "mike".to_owned())], "a result, with the actor that moved it there");
 });
 
 on_both!(tokens_are_found_by_their_hash_until_revoked, |db: Database| {
@@ -167,7 +167,7 @@ on_both!(tokens_are_found_by_their_hash_until_revoked, |db: Database| {
     assert!(!bodies.contains("flower_"), "no token itself is stored");
 });
 
-on_both!(projects_are_known_by_name_and_place, |db: Database| {
+on_both!(projects_are_found_by_name_and_folder, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(project("web"));
     ledger.done(project("api"));
@@ -190,14 +190,14 @@ on_both!(the_same_thing_is_linked_once, |db: Database| {
     assert_eq!(ledger.done(scratchpad("Findings", Some(1), "x")).len(), 2, "its link was there before it");
 });
 
-on_both!(what_agents_have_used_adds_up, |db: Database| {
+on_both!(usage_of_agents_adds_up, |db: Database| {
     let ledger = Ledger::open(&db);
     a_life(&ledger);
     let spend = |number, tokens, cost, currency: Option<&str>| {
         let currency = currency.map(str::to_owned);
         Command::Agent { number, step: agent::Step::Spend { tokens, cost, currency } }
     };
-    // Agent 1 works on nothing; agent 2 has ended, on brief 2, and used 48 000 tokens for 310 000 before.
+    // Agent 1 has no work; agent 2 has ended on brief 2, after using 48 000 tokens for 310 000.
     ledger.done(spend(1, Some(7), None, None));
     ledger.done(spend(2, Some(2_000), None, None));
     ledger.done(spend(2, None, Some(5), Some("USD")));
@@ -218,7 +218,7 @@ on_both!(what_agents_have_used_adds_up, |db: Database| {
     let days = ledger.read(|conn| agents::spent_by_day(conn, 5));
     assert_eq!(days, [("2026-11-01".to_owned(), spent(Some(50_007), Some(310_005), Some("USD")))]);
     assert_eq!(ledger.read(|conn| agents::spent_by_brief(conn, 5)), [(2, of_two())]);
-    // Whatever an agent says, it can be added up.
+    // Any values that an agent reports can be summed up.
     for _ in 0..3 {
         ledger.done(spend(1, Some(u64::MAX), Some(u64::MAX), Some("USD")));
     }

@@ -1,4 +1,4 @@
-//! Live events: in order, without gaps, without any twice.
+//! Live events: in order, without gaps or duplicates.
 
 use crate::databases::Database;
 use crate::given::*;
@@ -8,7 +8,7 @@ use flower_store::{Follower, Live};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Fails when `live` does not hold exactly what follows `after`.
+/// Fails unless `live` has exactly the expected events after `after`.
 pub fn check_live(live: &Live, after: u64, expected: &[Recorded]) {
     let events = live.after(after, usize::MAX).expect("all of it is remembered");
     let seqs: Vec<u64> = events.iter().map(|event| event.recorded.seq).collect();
@@ -39,7 +39,7 @@ on_both!(recorded_events_come_live, |db: Database| {
     assert!(ledger.store.live().after(3, 2).is_none(), "what came before the start is in the log");
 });
 
-/// Events that are nothing but their numbers.
+/// Events without content but their numbers.
 fn numbered(seqs: std::ops::RangeInclusive<u64>, bytes: usize) -> Vec<Recorded> {
     let event = |seq| Recorded {
         seq,
@@ -60,7 +60,7 @@ fn numbered(seqs: std::ops::RangeInclusive<u64>, bytes: usize) -> Vec<Recorded> 
 }
 
 #[test]
-fn what_is_known_is_passed_over_and_a_gap_refused() {
+fn known_events_are_skipped_and_a_gap_is_refused() {
     let live = Live::new(10);
     live.push(numbered(11..=12, 1)).unwrap();
     live.push(numbered(9..=13, 1)).unwrap();
@@ -89,9 +89,9 @@ fn memory_is_bounded_and_a_slow_reader_is_told() {
     check_live(&live, 10_045, &numbered(10_046..=10_050, 1_000_000));
 }
 
-// The writer and the listener both push what they have read, and overlap.
+// The writer and the listener both push the events that they have read, and these overlap.
 #[test]
-fn two_that_push_the_same_events_add_each_once() {
+fn concurrent_pushes_add_each_event_once() {
     const LAST: u64 = 4_000;
     let live = Arc::new(Live::new(0));
     let pushers: Vec<_> = (0..4u64)
@@ -119,7 +119,7 @@ fn two_that_push_the_same_events_add_each_once() {
     check_live(&live, 0, &numbered(1..=LAST, 1));
 }
 
-/// One event that changes briefs and nothing else.
+/// An event that changes only the topic of briefs.
 fn noted(seq: u64) -> Vec<Recorded> {
     let mut events = numbered(seq..=seq, 0);
     events[0].kind = "note_added".into();
@@ -127,12 +127,12 @@ fn noted(seq: u64) -> Vec<Recorded> {
     events
 }
 
-/// Whether the follower has something to report by now.
+/// Whether the follower reports a change now.
 async fn reports(follower: &mut Follower) -> bool {
     tokio::time::timeout(Duration::from_secs(3_600), follower.changed()).await.is_ok()
 }
 
-/// The clock stands still until nothing else can happen, so that an hour without a report takes no time.
+/// The clock is paused and advances only when all tasks are idle, so that an hour without a report takes no time.
 #[tokio::test(start_paused = true)]
 async fn a_follower_reports_what_changes_its_topics_and_nothing_else() {
     let live = Arc::new(Live::new(0));
@@ -141,7 +141,7 @@ async fn a_follower_reports_what_changes_its_topics_and_nothing_else() {
     let mut agents = Follower::new(live.clone(), &[Topic::Agents], settle);
     live.push(noted(1)).expect("in order");
     assert!(!reports(&mut agents).await, "a note changes no agent");
-    // A call that is dropped while the follower waits for more to come loses nothing.
+    // Dropping the call while the follower waits for further events loses no event.
     assert!(tokio::time::timeout(settle / 2, briefs.changed()).await.is_err());
     live.push(noted(2)).expect("in order");
     assert!(reports(&mut briefs).await);

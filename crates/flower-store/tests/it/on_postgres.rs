@@ -1,4 +1,4 @@
-//! What only PostgreSQL does: several servers on one log.
+//! Behaviour of PostgreSQL only: several servers on one log.
 
 use crate::append::check_log;
 use crate::databases::{self, Database};
@@ -10,14 +10,14 @@ use flower_store::StoreError;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Two servers on one database, each with a home of its own.
+/// Two servers on one database, each with its own home.
 fn two_servers(db: &Database) -> (Ledger, Ledger, TempDir) {
     let elsewhere = TempDir::new().expect("a second home");
     let other = Ledger::open_at(db, elsewhere.path()).expect("the store opens");
     (Ledger::open(db), other, elsewhere)
 }
 
-/// Waits until the events up to `seq` have come; how long it takes is not what is tested.
+/// Waits until the events up to `seq` have arrived; the duration is not tested.
 fn wait_for(ledger: &Ledger, seq: u64) {
     let mut bell = ledger.store.live().subscribe();
     let arrived = ledger.runtime.block_on(async {
@@ -44,7 +44,7 @@ fn events_of_one_server_come_live_to_the_other() {
 }
 
 #[test]
-fn commands_to_both_servers_stay_in_line() {
+fn commands_to_both_servers_leave_no_gaps() {
     const TASKS: u64 = 32;
     let Some(db) = databases::postgres() else { return };
     let (one, other, elsewhere) = two_servers(&db);
@@ -75,7 +75,7 @@ fn commands_to_both_servers_stay_in_line() {
         assert_eq!(ledger.verified(), events.len() as u64);
     }
     assert_eq!(one.rebuild(false).mended, Vec::<String>::new());
-    // Each server proves what it has seen itself; what the other added after that is unproved, not lost.
+    // Each server proves the events that it has seen itself; later events of the other server are unproved, not lost.
     let proved = [head(db.home.path()), head(elsewhere.path())].map(|tail| tail.expect("a head").seq);
     assert!(proved.contains(&(events.len() as u64)), "{proved:?}");
 }
@@ -95,7 +95,7 @@ fn servers_that_start_together_make_one_database() {
     assert_eq!(ledgers[0].verified(), 8);
 }
 
-// A name may have 63 bytes; the channel by which servers hear of each other is made from it.
+// The name of a schema may have 63 bytes; the channel between servers is derived from it.
 #[test]
 fn a_schema_with_a_long_name_works() {
     let Some(db) = databases::postgres() else { return };
@@ -122,7 +122,7 @@ fn a_schema_with_a_long_name_works() {
     assert!(heard);
 }
 
-// The daemon ends inside its runtime, where a connection must not be closed by waiting for it.
+// The daemon ends inside its runtime, where closing a connection must not block.
 #[test]
 fn a_store_can_be_dropped_inside_a_runtime() {
     let Some(db) = databases::postgres() else { return };
@@ -135,7 +135,7 @@ fn a_store_can_be_dropped_inside_a_runtime() {
 }
 
 #[test]
-fn a_connection_that_was_cut_is_made_again() {
+fn a_closed_connection_is_replaced() {
     let Some(db) = databases::postgres() else { return };
     let ledger = Ledger::open(&db);
     ledger.done(brief("one"));

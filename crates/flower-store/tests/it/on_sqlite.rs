@@ -1,4 +1,4 @@
-//! What only a file can be: of another program, of a newer flower, or no database at all.
+//! Behaviour with unsuitable files: of another program, of a newer flower, or no database at all.
 
 use crate::databases::{self, Database};
 use crate::given::*;
@@ -44,7 +44,7 @@ fn a_database_of_another_program_is_left_alone() {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_out_of_reach() {
+fn a_missing_folder_is_unreachable() {
     let mut db = databases::sqlite();
     db.location = flower_store::Location::Sqlite(db.home.path().join("missing/flower.db"));
     assert!(matches!(refused(&db), StoreError::Unreachable(_)), "{}", refused(&db));
@@ -63,7 +63,7 @@ fn a_rebuild_mends_the_word_index() {
     db.conn().script(check).expect("the index is whole");
 }
 
-// Damage inside the file is said to be that, and nothing is acknowledged any more.
+// Damage inside the file is reported as such, and no further command is acknowledged.
 #[test]
 fn a_damaged_page_is_not_taken_for_an_empty_one() {
     let db = databases::sqlite();

@@ -1,4 +1,4 @@
-//! The head file: what something outside the database proves, and what happens when the log ends before it.
+//! The head file: what it proves outside the database, and what happens if the log ends before the proved event.
 
 use crate::append::check_log;
 use crate::databases::Database;
@@ -61,7 +61,7 @@ on_both!(a_lost_or_damaged_head_file_is_begun_anew, |db: Database| {
     }
 });
 
-/// A ledger whose last `lost` events were cut off while it was closed.
+/// A ledger whose last `lost` events were deleted while it was closed.
 fn cut(db: &Database, lost: u64) -> (Vec<Recorded>, Ledger) {
     let ledger = Ledger::open(db);
     a_life(&ledger);
@@ -114,7 +114,7 @@ on_both!(an_accepted_loss_is_recorded_and_writing_goes_on, |db: Database| {
     assert_eq!((loss.proved_seq, &loss.proved_hash), (proved.seq, &proved.hash));
     assert_eq!((loss.found_seq, &loss.found_hash), (kept as u64, &before[kept - 1].hash));
     assert_eq!((recorded[0].stream.as_str(), recorded[0].actor_name.as_str()), ("log", "mike"));
-    assert_eq!(ledger.store.cut(), None, "nothing stands in the way any more");
+    assert_eq!(ledger.store.cut(), None, "writing is enabled again");
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new(), "what was lost is gone from the tables too");
     ledger.done(note(1, "and on"));
     let events = ledger.events();
@@ -135,7 +135,7 @@ on_both!(without_a_loss_there_is_nothing_to_accept, |db: Database| {
     assert_eq!(ledger.events(), before);
 });
 
-// The whole log is gone, and another begun in its place.
+// The whole log was deleted, and another one started in its place.
 on_both!(another_log_in_its_place_is_noticed, |db: Database| {
     let (before, ledger) = cut(&db, 0);
     ledger.close();

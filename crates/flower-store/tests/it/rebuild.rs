@@ -1,4 +1,4 @@
-//! Tables are what the log says: refilling them gives the same rows, and mends what somebody changed by hand.
+//! Tables are derived from the log: a refill gives the same rows, and repairs rows that were changed by hand.
 
 use crate::append::check_log;
 use crate::databases::Database;
@@ -11,10 +11,10 @@ use flower_store::conn::Row;
 use flower_store::projection::TABLES;
 use std::collections::BTreeMap;
 
-/// Every row of every table, in an order that does not depend on where the database put it.
+/// Every row of every table, in an order that does not depend on the database.
 fn rows(conn: &mut Conn) -> BTreeMap<&'static str, Vec<String>> {
     let read = |table: &&'static str| {
-        // PostgreSQL's index column is made from the others.
+        // PostgreSQL's index column is computed from the others.
         let columns = if *table == "search_docs" { "id, brief, place, ref, title, body" } else { "*" };
         let rows: Vec<Row> = conn.rows(&format!("SELECT {columns} FROM {table}"), &[]).unwrap();
         let mut rows: Vec<String> = rows.iter().map(|row| format!("{row:?}")).collect();
@@ -88,7 +88,7 @@ on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
     assert_eq!(ledger.search("uploads").len(), 2);
 });
 
-/// What a newer flower would have added: correctly chained, of a kind this one does not know.
+/// An event that a newer flower would write: correctly chained, of an unknown kind.
 fn from_the_future(conn: &mut Conn, after: &Recorded, kind: &str, schema: u64, brief: Option<u64>) -> Recorded {
     let mut event = Recorded {
         seq: after.seq + 1,
@@ -120,7 +120,7 @@ on_both!(an_event_of_a_newer_flower_is_kept, |db: Database| {
     assert_eq!(ledger.events(), events, "it is shown like any other");
     assert_eq!(ledger.verified(), events.len() as u64);
     assert_eq!(ledger.verify().unproved, 3);
-    // Only the time of the last change of brief 2 can differ: the other flower wrote no tables here.
+    // Only the time of the last change of brief 2 can differ: the newer flower updated no tables here.
     let mended = ledger.rebuild(true).mended;
     assert!(mended.is_empty() || mended == ["briefs"], "{mended:?}");
     assert_eq!(ledger.rebuild(true).mended, Vec::<String>::new());
@@ -129,7 +129,7 @@ on_both!(an_event_of_a_newer_flower_is_kept, |db: Database| {
     check_log(&ledger.events());
 });
 
-// Words that are common to many texts, long texts, and appended ones: all are cut the same way both times.
+// Words that are common to many texts, long texts, and appended texts are indexed in the same way both times.
 on_both!(long_and_odd_texts_rebuild_alike, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Ünïcödé – „quoted“ İstanbul ﬁne ﬀ ß ẞ ΑΣ Ⅷ x² ๑๒ हिन्दी 世界 🌱🌱"));

@@ -1,4 +1,4 @@
-//! Search: what is found, in which order, what is forgiven, and that nothing anybody types is an error.
+//! Search: the hits and their order, tolerated typing mistakes, and that no input is an error.
 
 use crate::databases::Database;
 use crate::given::*;
@@ -6,7 +6,7 @@ use crate::ledger::Ledger;
 use flower_core::Command;
 use flower_core::command::BriefChanges;
 
-/// Where the hits are, best first: `brief 1`, `trace 1` (a trace by its brief), `scratchpad 1`.
+/// The places of the hits, best first: `brief 1`, `trace 1` (a trace by its brief), `scratchpad 1`.
 fn places(ledger: &Ledger, typed: &str) -> Vec<String> {
     let hits = ledger.search(typed);
     assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "best first: {hits:?}");
@@ -53,7 +53,7 @@ on_both!(every_sort_of_text_is_found, |db: Database| {
     ] {
         assert_eq!(places(&ledger, typed), [place], "{typed}");
     }
-    assert_eq!(places(&ledger, "gateway latency"), nothing(), "every word must stand in the same text");
+    assert_eq!(places(&ledger, "gateway latency"), nothing(), "every word must be in the same text");
     assert_eq!(places(&ledger, "zzxqy"), nothing());
     let hit = &ledger.search("gateway")[0];
     assert_eq!((hit.brief, hit.body.as_str()), (Some(1), "the gateway closes the socket"));
@@ -104,7 +104,7 @@ on_both!(one_typing_mistake_is_forgiven, |db: Database| {
     }
 });
 
-on_both!(what_is_typed_right_is_not_corrected, |db: Database| {
+on_both!(correct_words_are_not_corrected, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Clean up the branch"));
     ledger.done(brief("Ranch holidays"));
@@ -112,11 +112,11 @@ on_both!(what_is_typed_right_is_not_corrected, |db: Database| {
     assert_eq!(places(&ledger, "branch"), ["brief 1"]);
     let mut both = places(&ledger, "vranch");
     both.sort();
-    assert_eq!(both, ["brief 1", "brief 2"].map(str::to_owned)[..both.len().min(2)], "whatever is near");
+    assert_eq!(both, ["brief 1", "brief 2"].map(str::to_owned)[..both.len().min(2)], "only the two briefs match");
     assert!(both.contains(&"brief 1".to_owned()));
 });
 
-on_both!(what_was_replaced_is_no_longer_found, |db: Database| {
+on_both!(replaced_text_is_not_found, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
     ledger.done(rename(1, "Repeat broken transfers"));
@@ -134,7 +134,7 @@ on_both!(what_was_replaced_is_no_longer_found, |db: Database| {
     assert_eq!(places(&ledger, "early"), nothing());
 });
 
-// People write more than ASCII, and quote it with more than `"`.
+// Texts contain more than ASCII, and more quotation marks than `"`.
 on_both!(letters_and_punctuation_of_all_languages, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("ÄRGER mit „Umlauten“ – überall…"));
@@ -265,9 +265,9 @@ on_both!(nothing_that_is_typed_is_an_error, |db: Database| {
         ledger.search(&long);
     }
     assert_eq!(places(&ledger, "\"uploads\" (-retry:*)"), ["brief 1"], "punctuation only parts words");
-    // And the same as texts.
+    // The same inputs are also used as texts.
     for text in hostile.iter().filter(|text| !text.trim().is_empty()) {
-        // Control characters are refused by the rules, which is no error of the search.
+        // The rules refuse control characters, which is not an error of the search.
         let _ = ledger.submit(&operator(), &note(1, text));
     }
     ledger.done(note(1, &"a".repeat(10_000)));

@@ -1,4 +1,4 @@
-//! Whatever is done to the log behind flower's back, `verify` finds it and names the first event that does not fit.
+//! `verify` detects every change to the log from outside flower, and names the first event that does not fit.
 //!
 //! Each mutation happens inside a transaction that is rolled back, on a log whose triggers were dropped first.
 
@@ -16,7 +16,7 @@ const SEED: u64 = 0x00f1_0e12;
 const TEXTS: &[&str] = &["stream", "kind", "actor_type", "actor_name", "door", "at", "body", "prev", "hash"];
 const COUNTS: &[&str] = &["version", "schema", "brief"];
 
-/// What was done, and the first event that no longer fits.
+/// A mutation, and the first event that does not fit after it.
 struct Mutation {
     what: String,
     first_bad: u64,
@@ -69,7 +69,7 @@ fn edit_count(log: &mut Log, chance: &mut Chance) -> Mutation {
     let event = chance.pick(&log.events).clone();
     let column = *chance.pick(COUNTS);
     let (nullable, sqlite) = (column == "brief" && event.brief.is_some(), !log.is_postgres());
-    // SQLite takes any value in any column.
+    // SQLite accepts any value in any column.
     let new = match chance.between(0, 5) {
         0 if nullable => "NULL",
         1 if sqlite => "'many'",
@@ -82,7 +82,7 @@ fn edit_count(log: &mut Log, chance: &mut Chance) -> Mutation {
     Mutation { what: format!("{column} of {} became {new}", event.seq), first_bad: event.seq }
 }
 
-/// The event is changed and its own hash made to fit: the next one gives it away, or the head file.
+/// Changes an event and recomputes its hash: the next event reveals it, or the head file.
 fn forge(log: &mut Log, chance: &mut Chance) -> Mutation {
     let mut event = chance.pick(&log.events).clone();
     event.body = r#"{"text":"never said"}"#.into();
@@ -118,11 +118,11 @@ fn insert(log: &mut Log, chance: &mut Chance) -> Mutation {
     let seq = chance.between(1, log.last() + 1);
     log.make_room(seq);
     log.put(&log.forged(seq, "0".repeat(64)));
-    // Nothing but zeros stands before the first event: there the forgery fits, and what follows does not.
+    // The previous hash of the first event is all zeros, so a forged first event fits, and the following one does not.
     Mutation { what: format!("{seq} was inserted"), first_bad: seq.max(2) }
 }
 
-/// The inserted event fits to the one before it, so the one after it is the first that does not.
+/// The inserted event fits to the previous one, so the event after it is the first that does not fit.
 fn insert_chained(log: &mut Log, chance: &mut Chance) -> Mutation {
     let seq = chance.between(1, log.last());
     let prev = log.hash_before(seq);
@@ -131,14 +131,15 @@ fn insert_chained(log: &mut Log, chance: &mut Chance) -> Mutation {
     Mutation { what: format!("{seq} was inserted and chained"), first_bad: seq + 1 }
 }
 
-/// Only the head file, outside the database, can tell.
+/// Only the head file, outside the database, can reveal this.
 fn cut(log: &mut Log, chance: &mut Chance) -> Mutation {
     let kept = chance.between(0, log.last() - 1);
     log.run("DELETE FROM events WHERE seq > $1", &[kept.into()]);
     Mutation { what: format!("cut after {kept}"), first_bad: kept + 1 }
 }
 
-/// From some event on everything is new and chained correctly. Only the head file can tell, and only about the end.
+/// All events from some event on are replaced and chained correctly. Only the head file can reveal this, and only for
+/// the end of the log.
 fn write_anew(log: &mut Log, chance: &mut Chance) -> Mutation {
     let first = chance.between(1, log.last());
     let last = log.last() + chance.between(0, 3);
@@ -170,7 +171,8 @@ on_both!(an_event_before_the_first_is_found, |db: Database| {
     }
 });
 
-// It fits, and nothing outside the database says that flower did not write it: shown as unproved, not as a fault.
+// The event fits, and nothing outside the database shows that flower did not write it: it is reported as unproved, not
+// as a fault.
 on_both!(an_event_chained_to_the_end_is_unproved, |db: Database| {
     let mut log = Log::recorded(&db);
     let last = log.last();
@@ -187,7 +189,7 @@ on_both!(without_a_head_file_nothing_is_proved, |db: Database| {
     assert_eq!((verdict.fault, verdict.proved, verdict.unproved), (None, None, last));
 });
 
-// Whoever writes to the head file must not be able to make verify fail.
+// Invalid content of the head file must not make `verify` itself fail.
 on_both!(a_head_file_that_claims_nonsense_is_a_fault, |db: Database| {
     let mut log = Log::recorded(&db);
     for seq in [0, 1, log.last(), log.last() + 7, u64::MAX] {
@@ -198,7 +200,7 @@ on_both!(a_head_file_that_claims_nonsense_is_a_fault, |db: Database| {
     }
 });
 
-/// A recorded log, and a connection that may do anything to it.
+/// A recorded log, and a connection without restrictions.
 struct Log {
     conn: Conn,
     events: Vec<Recorded>,
@@ -240,7 +242,7 @@ impl Log {
     }
 
     fn make_room(&mut self, seq: u64) {
-        // In two steps, because no number may stand twice on the way.
+        // In two steps, because a number may not occur twice in between.
         self.run("UPDATE events SET seq = -seq - 1 WHERE seq >= $1", &[seq.into()]);
         self.run("UPDATE events SET seq = -seq WHERE seq < 0", &[]);
     }
@@ -249,7 +251,7 @@ impl Log {
         seq.checked_sub(2).map_or(chain::GENESIS.to_owned(), |place| self.events[place as usize].hash.clone())
     }
 
-    /// An event that never happened, with a hash of its own that is right.
+    /// An event that never happened, with a correct hash of its own.
     fn forged(&self, seq: u64, prev: String) -> Recorded {
         let mut event = Recorded { seq, stream: "forged".into(), version: seq, prev, ..self.events[0].clone() };
         event.hash = chain::hash(&event);

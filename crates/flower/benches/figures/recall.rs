@@ -4,7 +4,7 @@ use crate::scratch::{Words, fill, home, new_brief, note, open, runtime};
 use crate::{Figure, ms, quantile};
 use flower_core::dispatch::{self, Step};
 use flower_core::worktree::{self, Seal, WorktreeKind};
-use flower_core::{BriefKind, Caller, Command, Moment, Status, lease};
+use flower_core::{BootTime, BriefKind, Caller, Command, Status, lease};
 use flower_engine::clock::BootClock;
 use flower_engine::home::Home;
 use flower_engine::notify::ChangeHints;
@@ -104,7 +104,7 @@ fn request(brief: u64) -> Command {
 }
 
 /// The brief that is asked for, with all that hangs on it but its notes.
-async fn brief(store: &Store, others: u64, words: &mut Words, moment: &Moment) -> u64 {
+async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime) -> u64 {
     let needs: Vec<u64> = (others + 1..=others + NEEDS).collect();
     for &needed in &needs {
         let status = |status| Command::SetStatus { brief: needed, status, why: None };

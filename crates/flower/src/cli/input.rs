@@ -63,6 +63,6 @@ fn name(source: &str) -> String {
 
 /// A time such as `90s`, `15m` or `2h`.
 pub fn duration(given: &str) -> Result<std::time::Duration, String> {
-    let seconds = flower_core::moment::seconds(given).map(std::time::Duration::from_secs);
+    let seconds = flower_core::boot_time::seconds(given).map(std::time::Duration::from_secs);
     seconds.ok_or_else(|| "say a time such as `90s`, `15m` or `2h`, up to a day".to_owned())
 }

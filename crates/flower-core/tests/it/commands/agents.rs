@@ -1,8 +1,8 @@
-//! Agents that flower runs: started, given work, restarted, refreshed and stopped, and what they ask for meanwhile.
+//! Commands about agents that flower runs: start, assign, restart, refresh and stop, and their permission requests.
 
 use super::{line, markdown, maybe, moment, number, operator, project};
 use flower_core::agent::{Author, Ending, Request, Step};
-use flower_core::{Caller, Command, Moment, Role, dispatch, lease, permission};
+use flower_core::{BootTime, Caller, Command, Role, dispatch, lease, permission};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -33,19 +33,19 @@ pub fn agents() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// One that holds the first dispatch, and one that stays.
+/// Starts an agent that holds the first dispatch, and a standing agent.
 pub fn crew_of_two() -> impl Iterator<Item = (Caller, Command)> {
     let start = |name: &str, dispatch, standing| {
         let (name, profile, role) = (Some(name.to_owned()), "claude".to_owned(), Role::Worker);
         let (project, worktree, member, most) = ("web".to_owned(), "fix".to_owned(), 0, 9);
         Command::StartAgent(Request { name, profile, role, standing, project, worktree, dispatch, member, most })
     };
-    let moment = Moment { boot: "m:a".to_owned(), now: 0, since: 0 };
+    let moment = BootTime { boot: "m:a".to_owned(), now: 0, since: 0 };
     let begun = [start("agent-1", Some(1), false), start("agent-2", None, true), claim(1, "agent-1", moment)];
     begun.into_iter().map(|command| (operator(), command))
 }
 
-/// Claims in the name of agents that may run, and paths that these reserve.
+/// Claims in the name of agents that may be running, and path leases of these agents.
 pub fn claims() -> impl Strategy<Value = Command> {
     let name = || select(&["agent-1", "agent-1", "agent-2", "claude-2", "claude-3"][..]);
     prop_oneof![
@@ -58,13 +58,13 @@ pub fn claims() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn claim(number: u64, name: &str, moment: Moment) -> Command {
+fn claim(number: u64, name: &str, moment: BootTime) -> Command {
     let step = dispatch::Step::Claim { holder: Some(name.to_owned()), packet: None, seconds: 60, moment };
     Command::Dispatch { number, step }
 }
 
 fn start() -> impl Strategy<Value = Command> {
-    // Some have the name of whoever claims, or the one that another would get by itself.
+    // Some names equal the name of a claim's holder, or a name that another agent would get by default.
     let name = select(&["agent-1", "agent-1", "agent-2", "claude-2", "claude-3", "operator", "a b"][..]);
     let name = prop_oneof![1 => Just(None), 3 => name.prop_map(Some)];
     let long: &'static str = "a-profile-whose-name-is-longer-than-forty-characters";

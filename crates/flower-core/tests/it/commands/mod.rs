@@ -1,6 +1,7 @@
 //! Random commands, valid and invalid, from several callers. The store's tests use them too.
 //!
-//! Numbers and names are few, so that commands meet each other; a test holds that every kind of event comes of them.
+//! The sets of numbers and names are small, so that commands concern the same objects; a test proves that every kind of
+//! event occurs.
 
 mod agents;
 
@@ -12,14 +13,14 @@ use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Door, LinkKind, Moment, Role, Status, chain, dispatch,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, dispatch,
     lease, review, token,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// What comes in, one after the other, beginning with enough to make the rest meaningful. Now and then it is all about
-/// who waits for whom, or about worktrees.
+/// A sequence of commands that starts with enough setup for the others to have an effect. Some sequences concentrate on
+/// dependencies, others on worktrees.
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     let anything = prop::collection::vec((caller(), command()), most / 2..most).boxed();
     let tangle = prop::collection::vec((Just(operator()), tangle()), most / 2..most).boxed();
@@ -42,7 +43,7 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
             });
             let begin = projects.into_iter().chain(mains).chain(briefs).map(|command| (operator(), command));
             let mut steps: Vec<_> = begin.chain(rest).collect();
-            // The doors make ids by chance; here a counter makes them unique.
+            // In production ids are random; here a counter makes them unique.
             let mut tokens = 0;
             for (_, command) in &mut steps {
                 if let Command::IssueToken(request) = command {
@@ -56,7 +57,7 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
     )
 }
 
-/// Two briefs that are asked for, in a worktree that is ready; then the rest.
+/// Two dispatched briefs in a worktree that is ready, followed by `rest`.
 fn asked(rest: Vec<(Caller, Command)>) -> Vec<(Caller, Command)> {
     let planned = (2..4).flat_map(|brief| {
         let plan = Command::ProposePlan { brief, markdown: "# Plan\n".to_owned() };
@@ -75,7 +76,7 @@ fn asked(rest: Vec<(Caller, Command)>) -> Vec<(Caller, Command)> {
     first.map(|command| (operator(), command)).chain(rest).collect()
 }
 
-/// Epics and dependencies among a few briefs, so that circles close over several of them.
+/// Epics and dependencies among a few briefs, so that cycles over several of them are attempted.
 fn tangle() -> impl Strategy<Value = Command> {
     let near = || 1..9u64;
     let epic = |epic| BriefChanges { epic: Some(epic), ..BriefChanges::default() };
@@ -112,7 +113,7 @@ fn caller() -> impl Strategy<Value = Caller> {
     prop_oneof![
         12 => Just(operator()),
         6 => agent("conductor", Role::Orchestrator, None),
-        // Another actor of the operator's name.
+        // Another actor with the operator's name.
         2 => agent("mike", Role::Orchestrator, None),
         2 => agent("worker-1", Role::Worker, Some(1)),
         2 => agent("worker-2", Role::Worker, Some(2)),
@@ -177,7 +178,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// A few worktrees, made and removed and brought back.
+/// Creates, removes and restores a few worktrees.
 fn worktrees() -> impl Strategy<Value = Command> {
     let near = || prop_oneof![9 => 1..4u64, 1 => number()];
     prop_oneof![
@@ -194,7 +195,7 @@ fn worktrees() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// Briefs that are given to agents, claimed, kept, lost and handed back, and paths that are reserved meanwhile.
+/// Dispatches briefs, and claims, renews, expires and hands back dispatches, with path leases in between.
 fn dispatches() -> impl Strategy<Value = Command> {
     let near = || prop_oneof![9 => 1..3u64, 1 => number()];
     prop_oneof![
@@ -202,7 +203,7 @@ fn dispatches() -> impl Strategy<Value = Command> {
         3 => busy().prop_map(|brief| Command::AutoDispatch { brief }),
         24 => (near(), dispatch_step()).prop_map(|(number, step)| Command::Dispatch { number, step }),
         4 => (near(), 0..4u64, moment())
-            .prop_map(|(dispatch, fence, moment)| Command::Beat { dispatch, fence, moment }),
+            .prop_map(|(dispatch, fence, moment)| Command::Heartbeat { dispatch, fence, moment }),
         8 => (near(), any::<bool>()).prop_map(|(dispatch, member)| {
             let (id, agent, sha256) = (String::new(), "agent-9".to_owned(), String::new());
             let (role, worktree) = (Role::Worker, Some("fix".to_owned()));
@@ -250,7 +251,7 @@ fn dispatch_request() -> impl Strategy<Value = Command> {
     )
 }
 
-/// Most are of the first claim.
+/// Mostly the fence of the first claim.
 fn fence() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(1), 2 => Just(2), 1 => 0..5u64]
 }
@@ -301,11 +302,11 @@ fn take_lease() -> impl Strategy<Value = Command> {
         })
 }
 
-/// Time goes in leaps, and now and then the machine starts anew.
-fn moment() -> impl Strategy<Value = Moment> {
+/// Time advances in jumps, and sometimes the machine restarts.
+fn moment() -> impl Strategy<Value = BootTime> {
     (0..20u64, prop::bool::weighted(0.1)).prop_map(|(leap, restarted)| {
         let (boot, since) = if restarted { ("m:b", 1_000) } else { ("m:a", 0) };
-        Moment { boot: boot.to_owned(), now: leap * 7_000, since }
+        BootTime { boot: boot.to_owned(), now: leap * 7_000, since }
     })
 }
 
@@ -313,7 +314,7 @@ fn commit(n: u64) -> String {
     chain::sha256(&n.to_be_bytes())[..40].to_owned()
 }
 
-/// Landings of a few briefs on their ways, and what happens to MAIN meanwhile.
+/// Landings of a few briefs in all states, and changes to MAIN in between.
 fn landings() -> impl Strategy<Value = Command> {
     let near = || prop_oneof![9 => 1..6u64, 1 => number()];
     let step = |number, step| Command::Landing { number, step };
@@ -437,7 +438,7 @@ fn create_brief() -> impl Strategy<Value = Command> {
     )
 }
 
-/// One change at a time mostly, so that one mistake does not refuse the others.
+/// Mostly one change at a time, so that one invalid change does not refuse the others.
 fn changes() -> impl Strategy<Value = BriefChanges> {
     let none = BriefChanges::default;
     let flag = || maybe(2, any::<bool>());
@@ -462,17 +463,17 @@ fn changes() -> impl Strategy<Value = BriefChanges> {
     ]
 }
 
-/// Absent three times, present `weight` times.
+/// `None` with weight three, a value with `weight`.
 fn maybe<T: Clone + std::fmt::Debug>(weight: u32, value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
     prop_oneof![3 => Just(None), weight => value.prop_map(Some)]
 }
 
-/// The first briefs meet most commands, so that some get far.
+/// The first briefs get most commands, so that some reach late states.
 fn busy() -> impl Strategy<Value = u64> {
     prop_oneof![5 => 1..4u64, 1 => number()]
 }
 
-/// Of a brief or a scratchpad; not all of them exist.
+/// The number of a brief or a scratchpad, which may not exist.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![40 => 1..5u64, 4 => 5..9u64, 1 => Just(0), 1 => Just(u64::MAX)]
 }
@@ -504,7 +505,7 @@ fn markdown() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The way forward more often than the ways out.
+/// Regular transitions are more frequent than cancelling and parking.
 fn status() -> impl Strategy<Value = Status> {
     let forward = select(&[Status::InProgress, Status::InReview, Status::Done][..]);
     prop_oneof![14 => forward, 2 => Just(Status::Parked), 3 => select(Status::ALL)]

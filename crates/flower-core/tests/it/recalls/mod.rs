@@ -1,15 +1,15 @@
-//! Briefs to be recalled: two that could be real, and any at all.
+//! Inputs of recalls: two realistic ones, and random ones.
 
 use flower_core::readiness::DispatchKind;
 use flower_core::recall::{
-    About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Place, Question, Recall, Run, RunState,
-    Somebody, Spec, Written,
+    About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall, Run,
+    RunState, Spec, Written,
 };
 use flower_core::{Actor, ActorType, BriefKind, LinkKind, Role, Status};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// A build under way, whose spec has moved.
+/// A build in progress, whose spec has a newer version.
 pub fn building() -> Recall {
     Recall {
         brief: About {
@@ -60,7 +60,7 @@ pub fn building() -> Recall {
         ],
         needs: vec![neighbour(8, "Colours as variables", Status::Landed), neighbour(9, "Settings", Status::InReview)],
         dependents: vec![neighbour(15, "Pictures for dark pages", Status::Planned)],
-        participants: vec![somebody("worker-1"), somebody("worker-2")],
+        participants: vec![participant("worker-1"), participant("worker-2")],
         leases: vec![Held {
             holder: "worker-2".into(),
             worktree: "dark-mode".into(),
@@ -79,7 +79,7 @@ pub fn building() -> Recall {
     }
 }
 
-/// A fix of what failed its checks, while MAIN is frozen.
+/// A fix after failed checks, while MAIN is frozen.
 pub fn fixing() -> Recall {
     let mut input = building();
     input.unread = 0;
@@ -121,11 +121,11 @@ fn neighbour(number: u64, title: &str, status: Status) -> Neighbour {
     Neighbour { number, title: title.into(), status }
 }
 
-fn somebody(name: &str) -> Somebody {
-    Somebody { name: name.into(), sort: ActorType::Agent, role: Role::Worker, worktree: Some("dark-mode".into()) }
+fn participant(name: &str) -> Participant {
+    Participant { name: name.into(), sort: ActorType::Agent, role: Role::Worker, worktree: Some("dark-mode".into()) }
 }
 
-/// Short, long, hostile, and very long.
+/// Short, long, hostile and very long texts.
 fn any_text() -> BoxedStrategy<String> {
     prop_oneof![
         4 => "[a-z ]{0,40}",
@@ -225,9 +225,9 @@ fn any_question() -> BoxedStrategy<Question> {
         .boxed()
 }
 
-fn any_somebody() -> BoxedStrategy<Somebody> {
+fn any_participant() -> BoxedStrategy<Participant> {
     (any_text(), select(ActorType::ALL), select(Role::ALL), prop::option::of(any_text()))
-        .prop_map(|(name, sort, role, worktree)| Somebody { name, sort, role, worktree })
+        .prop_map(|(name, sort, role, worktree)| Participant { name, sort, role, worktree })
         .boxed()
 }
 
@@ -260,7 +260,7 @@ pub fn any_recall() -> impl Strategy<Value = Recall> {
     );
     let texts = (many(any_change()), many(any_question()), many(any_happening()));
     let others =
-        (many(any_neighbour()), many(any_neighbour()), many(any_somebody()), many(any_lease()), many(any_link()));
+        (many(any_neighbour()), many(any_neighbour()), many(any_participant()), many(any_lease()), many(any_link()));
     (state, texts, others).prop_map(|(state, texts, others)| {
         let (brief, run, place, main, spec, unread) = state;
         let (changes, questions, trace) = texts;

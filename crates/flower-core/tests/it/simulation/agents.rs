@@ -1,11 +1,11 @@
-//! Agents: they claim, work, fall silent, come back too late, ask twice, and try what is not theirs.
+//! Simulated agents: they claim, work, hang, return too late, repeat requests, and try actions without the right to.
 
 use crate::simulation::daemon::is_late;
 use crate::simulation::sim::Sim;
 use flower_core::dispatch::{HandBack, Step};
 use flower_core::{Actor, ActorType, Caller, Command, Door, Event, Refusal, Role, lease, token};
 
-/// All overlaps between them are seen in [`crate::simulation::watch::PATHS`].
+/// Every overlap between two of these is witnessed by a path in [`crate::simulation::watch::PATHS`].
 pub const PATTERNS: &[&str] =
     &["src/", "src/a.rs", "src/*.rs", "docs", "docs/*.md", "**/a.rs", "tests/**", "Cargo.toml"];
 
@@ -13,10 +13,10 @@ pub const PATTERNS: &[&str] =
 enum Mood {
     /// Waits for a packet.
     Free,
-    /// Has a packet, and does not know yet whether it is good.
+    /// Has a packet, and does not know yet whether it is valid.
     Claiming,
     Working,
-    /// Silent for so many of its turns.
+    /// Sends nothing for this many of its turns.
     Hung(u64),
     Dead,
 }
@@ -27,7 +27,7 @@ pub struct Agent {
     caller: Option<Caller>,
     dispatch: u64,
     fence: u64,
-    /// Runs that it takes for its own, although they ended.
+    /// Ended runs that the agent still considers its own.
     past: Vec<(Caller, u64, u64)>,
 }
 
@@ -41,7 +41,7 @@ pub struct Letter {
 #[derive(Clone, Debug)]
 enum Wish {
     Claim { dispatch: u64, packet: Option<String>, seconds: u64 },
-    Beat { dispatch: u64, fence: u64 },
+    Heartbeat { dispatch: u64, fence: u64 },
     HandBack { dispatch: u64, fence: u64, failed: bool },
     Lease { worktree: String, patterns: Vec<String>, seconds: u64 },
     Release { number: u64 },
@@ -86,7 +86,7 @@ impl Sim {
         let at = self.chance.index(self.agents.len());
         let agent = &mut self.agents[at];
         match agent.mood {
-            // Somebody else comes in its place; it itself is never heard of again.
+            // A new agent replaces a dead one, which never sends anything again.
             Mood::Dead if self.chance.percent(20) => self.agents[at] = Agent::new(100 + self.step),
             Mood::Dead => {}
             Mood::Hung(0) => self.wakes(at),
@@ -99,7 +99,7 @@ impl Sim {
         }
     }
 
-    /// Back after a silence, most have finished, and do not know what happened meanwhile.
+    /// After hanging, most agents have finished their work and do not know what happened meanwhile.
     fn wakes(&mut self, at: usize) {
         self.agents[at].mood = Mood::Working;
         let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
@@ -116,9 +116,9 @@ impl Sim {
 
     fn works(&mut self, at: usize) {
         let (dispatch, fence) = (self.agents[at].dispatch, self.agents[at].fence);
-        let caller = self.agents[at].caller.clone().expect("whoever works has a token");
+        let caller = self.agents[at].caller.clone().expect("a working agent has a token");
         match self.chance.below(100) {
-            0..38 => self.sends(at, &Wish::Beat { dispatch, fence }),
+            0..38 => self.sends(at, &Wish::Heartbeat { dispatch, fence }),
             38..56 => {
                 let (Some(worktree), Some(one)) = (caller.worktree, self.chance.pick(PATTERNS)) else { return };
                 let other = self.chance.pick(PATTERNS).filter(|_| self.chance.percent(40));
@@ -146,39 +146,39 @@ impl Sim {
         }
     }
 
-    /// With its own token: another's fence, another's run, a packet that is used up.
+    /// Uses its own token with the fence or the dispatch of another agent, or with a used packet.
     fn steals(&mut self, at: usize) {
         self.count("tried to steal");
         let own = self.agents[at].dispatch;
         let other = 1 + self.chance.below(self.world.last_dispatch);
         let dispatch = if self.chance.percent(60) { own } else { other };
-        // A refusal names the newest fence, so it is no secret.
+        // Refusals name the newest fence, so other agents can know it.
         let fence = self.world.dispatches.get(&dispatch).map_or(1, |dispatch| dispatch.fence);
         let used = Some(format!("t{}", 1 + self.chance.below(self.tokens)));
         let used = used.filter(|id| self.watch.is_used(id));
         let wish = match self.chance.below(4) {
-            0 => Wish::Beat { dispatch, fence },
+            0 => Wish::Heartbeat { dispatch, fence },
             1 | 2 => Wish::HandBack { dispatch, fence, failed: self.chance.percent(50) },
             _ => Wish::Claim { dispatch: other, packet: used, seconds: 600 },
         };
         self.sends(at, &wish);
     }
 
-    /// Goes on with something that ended, as if it did not know.
+    /// Continues an ended run as if it had not ended.
     fn haunts(&mut self, at: usize) {
         let past = self.agents[at].past.clone();
         let Some((caller, dispatch, fence)) = self.chance.pick(&past) else { return };
         let newest = self.world.dispatches.get(&dispatch).map_or(fence, |dispatch| dispatch.fence);
         let fence = if self.chance.percent(25) { newest } else { fence };
         let wish = match self.chance.below(4) {
-            0 => Wish::Beat { dispatch, fence },
+            0 => Wish::Heartbeat { dispatch, fence },
             1 => Wish::Claim { dispatch, packet: None, seconds: 60 },
             _ => Wish::HandBack { dispatch, fence, failed: false },
         };
         self.network.push(Letter { from: at, caller, wish });
     }
 
-    /// A part is lost on the way, and a part arrives twice.
+    /// Some messages are lost, and some arrive twice.
     fn sends(&mut self, at: usize, wish: &Wish) {
         let Some(caller) = self.agents[at].caller.clone() else { return };
         let times = match self.chance.below(100) {
@@ -194,14 +194,14 @@ impl Sim {
         }
     }
 
-    /// Any of what is on its way arrives, and gets the time of its arrival.
+    /// Delivers a random message; it gets the time of its arrival.
     pub fn deliver(&mut self) {
         if self.network.is_empty() || !self.is_served() {
             return;
         }
         let at = self.chance.index(self.network.len());
         let Letter { from, caller, wish } = self.network.remove(at);
-        // The door looks at the token first, and at a packet's too.
+        // The door first checks the token, and the token of a packet as well.
         let given = if let Wish::Claim { packet: Some(packet), .. } = &wish { Some(packet) } else { None };
         let in_force = |token: &String| self.world.tokens.contains_key(token);
         if !caller.token.iter().chain(given).all(in_force) {
@@ -218,7 +218,7 @@ impl Sim {
         }
     }
 
-    /// What has waited in the daemon is decided, not always in order.
+    /// Decides messages that wait in the daemon, not always in order.
     pub fn decide_waiting(&mut self) {
         while !self.waiting.is_empty() {
             let at = self.chance.index(self.waiting.len());
@@ -233,7 +233,7 @@ impl Sim {
             Wish::Claim { dispatch: number, packet, seconds } => {
                 Command::Dispatch { number, step: Step::Claim { holder: None, packet, seconds, moment } }
             }
-            Wish::Beat { dispatch, fence } => Command::Beat { dispatch, fence, moment },
+            Wish::Heartbeat { dispatch, fence } => Command::Heartbeat { dispatch, fence, moment },
             Wish::HandBack { dispatch: number, fence, failed } => {
                 let (summary, not_done, tip, commits) = (format!("step {}", self.step), None, None, Vec::new());
                 let back = HandBack { fence, summary, not_done, failed, tip, commits };
@@ -252,7 +252,7 @@ impl Sim {
     fn answer(&mut self, from: usize, caller: &Caller, command: &Command) {
         let answer = self.submit(caller, command);
         let agent = &mut self.agents[from];
-        // The answer may get lost too, and then the agent knows nothing and asks again.
+        // The answer may be lost as well; the agent then asks again.
         if agent.caller.as_ref().and_then(|c| c.token.as_ref()) != caller.token.as_ref() || self.chance.percent(15) {
             return;
         }
@@ -274,7 +274,7 @@ impl Sim {
                     agent.rests();
                 }
             }
-            // Told that it is too late, most stop; some do not listen.
+            // Most agents stop when they are told that they are too late; some continue.
             (Command::Dispatch { number, step: Step::HandBack(_) }, answer)
                 if *number == dispatch
                     && (answer.as_ref().is_ok_and(|events| !is_late(events)) || self.chance.percent(80)) =>

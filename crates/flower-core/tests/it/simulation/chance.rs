@@ -1,6 +1,6 @@
-//! Chance that can be repeated: one number in, the same choices out.
+//! Repeatable random choices: the same seed gives the same choices.
 
-/// SplitMix64: small, quick, and good enough to choose what happens next.
+/// SplitMix64: small, fast, and random enough to choose the next step.
 #[derive(Clone)]
 pub struct Chance(u64);
 
@@ -17,7 +17,7 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to, without, `end`.
+    /// A number from 0 to `end`, exclusive.
     pub fn below(&mut self, end: u64) -> u64 {
         self.any() % end.max(1)
     }
@@ -34,7 +34,7 @@ impl Chance {
         if all.is_empty() { None } else { Some(all[self.index(all.len())].clone()) }
     }
 
-    /// One of them, the heavier the more often.
+    /// One of the values, chosen by weight.
     pub fn weighed<T: Copy>(&mut self, all: &[(u64, T)]) -> T {
         let mut at = self.below(all.iter().map(|(weight, _)| weight).sum());
         for (weight, what) in all {

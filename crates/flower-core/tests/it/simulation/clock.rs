@@ -1,11 +1,11 @@
-//! The simulated machine's clock: it counts up while the machine runs, and starts again with the machine.
+//! The clock of the simulated machine: it counts up while the machine runs, and restarts with the machine.
 
-use flower_core::{Beat, Moment};
+use flower_core::{BootTime, Heartbeat};
 
 pub struct Clock {
     boots: u64,
     pub now: u64,
-    /// When flower first ran after the machine had started; none while it has not.
+    /// When flower first ran after the machine had started; `None` before that.
     pub since: Option<u64>,
 }
 
@@ -18,7 +18,7 @@ impl Clock {
         self.now += milliseconds;
     }
 
-    /// The machine starts again, and nothing runs on it yet.
+    /// The machine restarts, and flower does not run yet.
     pub fn restart(&mut self, now: u64) {
         *self = Clock { boots: self.boots + 1, now, since: None };
     }
@@ -31,14 +31,14 @@ impl Clock {
         format!("machine:{}", self.boots)
     }
 
-    /// What the daemon reads.
-    pub fn moment(&self) -> Moment {
-        Moment { boot: self.boot(), now: self.now, since: self.since.unwrap_or(self.now) }
+    /// The boot time that the daemon reads.
+    pub fn moment(&self) -> BootTime {
+        BootTime { boot: self.boot(), now: self.now, since: self.since.unwrap_or(self.now) }
     }
 
-    /// Whether a lease is over, reckoned in another way than the rules do: by how long its holder has been silent while it
-    /// could have been heard.
-    pub fn is_over(&self, heard: &Beat, seconds: u64) -> bool {
+    /// Whether a lease is over, computed independently of the rules: by the time without heartbeats during which
+    /// heartbeats could have arrived.
+    pub fn is_over(&self, heard: &Heartbeat, seconds: u64) -> bool {
         let silent = if heard.boot == self.boot() {
             self.now.saturating_sub(heard.at)
         } else {
@@ -47,9 +47,9 @@ impl Clock {
         silent >= seconds * 1_000
     }
 
-    /// The later of two signs of life; boots are counted in their names.
-    pub fn later(one: Beat, other: Beat) -> Beat {
-        let order = |beat: &Beat| {
+    /// The later of two heartbeats; the names of boots contain their order.
+    pub fn later(one: Heartbeat, other: Heartbeat) -> Heartbeat {
+        let order = |beat: &Heartbeat| {
             let boot = beat.boot.rsplit(':').next().and_then(|number| number.parse::<u64>().ok());
             (boot, beat.at)
         };

@@ -1,21 +1,22 @@
-//! Agents that flower runs: the supervisor starts one for what waits, claims with its token, and beats while its process
-//! lives. A process dies at any time, and with the daemon all of them do; what it holds waits for it.
+//! Agents that flower runs: the supervisor starts one for a waiting dispatch, claims with its token, and sends
+//! heartbeats while its process lives. A process can die at any time, and all die with the daemon; the claims of their
+//! agents remain.
 
 use crate::simulation::sim::{Sim, operator};
 use flower_core::agent::{Author, Ending, Request, Step};
 use flower_core::dispatch::{self, HandBack};
 use flower_core::{Actor, ActorType, Binding, Caller, Command, Door, Role, chain, token};
 
-/// Processes of one agent that may end unexpectedly before it is given up.
-const MOST_RESTARTS: u64 = 3;
-/// Longer than a run: whatever ends such a claim, it is not the time.
+/// Unexpected ends of an agent's processes after which the agent fails.
+const MAX_RESTARTS: u64 = 3;
+/// Longer than a simulated run, so that such a claim never ends by time.
 const LEASE: u64 = 80_000;
 
-/// What the supervisor keeps of one agent; all but the process outlives it.
+/// The supervisor's state of one agent; everything but the process survives the daemon.
 #[derive(Default)]
 pub struct Process {
     runs: bool,
-    /// It ended with the daemon, for which nobody blames it.
+    /// The process ended with the daemon, which does not count as a failure.
     went_with_daemon: bool,
     caller: Option<Caller>,
     fence: u64,
@@ -37,7 +38,7 @@ impl Sim {
         }
     }
 
-    /// Now and then for what somebody has already.
+    /// Sometimes for a dispatch that already has a holder.
     fn starts_agent(&mut self) {
         let any = self.chance.percent(20);
         let wanted = self.world.dispatches.values().filter(|d| any || (d.is_open() && d.claim.is_none()));
@@ -64,7 +65,7 @@ impl Sim {
         } else if !runs && blameless {
             self.count("agent brought back");
             self.begins(number);
-        } else if !runs && agent.restarts >= MOST_RESTARTS {
+        } else if !runs && agent.restarts >= MAX_RESTARTS {
             self.count("agent given up");
             self.stops(&Caller::system(), number, Ending::Failed);
         } else if !runs {
@@ -107,7 +108,7 @@ impl Sim {
             let fence = self.world.dispatches[&dispatch].fence;
             self.crew.get_mut(&number).expect("it was started").fence = fence;
         } else if self.chance.percent(30) {
-            // Somebody else was quicker.
+            // Another agent claimed the dispatch first.
             self.stops(&Caller::system(), number, Ending::Stopped);
         }
     }
@@ -116,7 +117,7 @@ impl Sim {
         let caller = self.crew[&number].caller.clone().expect("it has a token");
         let agent_step = |step| Command::Agent { number, step };
         let _ = match self.chance.below(100) {
-            0..40 => self.submit(&caller, &Command::Beat { dispatch, fence, moment: self.clock.moment() }),
+            0..40 => self.submit(&caller, &Command::Heartbeat { dispatch, fence, moment: self.clock.moment() }),
             40..48 => {
                 let (summary, not_done, tip, commits) = (format!("step {}", self.step), None, None, Vec::new());
                 let back = HandBack { fence, summary, not_done, failed: self.chance.percent(20), tip, commits };
@@ -143,7 +144,7 @@ impl Sim {
         let _ = self.submit(caller, &Command::Agent { number, step });
     }
 
-    /// No process outlives the daemon.
+    /// All processes end with the daemon.
     pub fn crew_goes(&mut self) {
         for process in self.crew.values_mut().filter(|process| process.runs) {
             (process.runs, process.went_with_daemon) = (false, true);

@@ -1,5 +1,5 @@
-//! The daemon's dispatcher in pure steps. It looks, forms intentions, and carries them out one by one: on the world as it is
-//! then. It may end at any of them, and there may be two.
+//! The daemon's dispatcher in pure steps. It reads the state, collects intentions, and executes them one by one on the
+//! state at that time. It may end between any two steps, and two daemons may run at once.
 
 use crate::simulation::fault::Fault;
 use crate::simulation::sim::Sim;
@@ -31,7 +31,7 @@ impl Sim {
     pub fn daemon_acts(&mut self) {
         let at = usize::from(self.chance.percent(25));
         match (self.daemons[at].is_up, self.chance.below(100)) {
-            // The second one is the exception.
+            // A second daemon runs only sometimes.
             (false, 0..70) if at == 0 || self.chance.percent(50) => self.daemon_starts(at),
             (false, _) => {}
             (true, 0..4) => self.daemon_ends(at),
@@ -52,7 +52,7 @@ impl Sim {
         self.daemons[at].is_up = true;
     }
 
-    /// What it had in mind, and what it had not yet decided, is lost.
+    /// The intentions and undecided commands of the daemon are lost.
     fn daemon_ends(&mut self, at: usize) {
         let left = self.daemons[at].plan.len();
         self.note(format_args!("daemon {at} ends, with {left} intentions"));
@@ -64,13 +64,14 @@ impl Sim {
         }
     }
 
-    /// The same questions that the daemon asks its store.
+    /// Asks the same queries that the daemon asks its store.
     pub fn daemon_looks(&mut self, at: usize) {
         let (world, moment) = (&self.world, self.clock.moment());
         let mut plan = Vec::new();
         for dispatch in world.dispatches.values() {
             let careless = self.fault == Fault::ExpiresAtOnce;
-            let over = |claim: &Claim| careless || moment.is_over(&world.heard(dispatch, claim), claim.seconds);
+            let over =
+                |claim: &Claim| careless || moment.is_over(&world.last_heartbeat(dispatch, claim), claim.seconds);
             if dispatch.claim.as_ref().is_some_and(over) {
                 plan.push(Intention::Expire(dispatch.number));
             }
@@ -142,7 +143,7 @@ impl Sim {
             }
         };
         if self.submit(&Caller::system(), &command).is_err() {
-            // The daemon gives the rest of that sort up until it looks again.
+            // After a refusal the daemon drops the other intentions of that kind until it reads the state again.
             let sort = std::mem::discriminant(&intention);
             self.daemons[at].plan.retain(|other| std::mem::discriminant(other) != sort);
         }
@@ -162,9 +163,9 @@ impl Sim {
         let _ = self.submit(&Caller::system(), &made);
     }
 
-    /// Nobody is left, time goes on, and the dispatcher looks until nothing follows any more.
+    /// All agents are gone and time advances; the dispatcher runs until it has nothing left to do.
     pub fn come_to_rest(&mut self) {
-        self.note(format_args!("everybody leaves"));
+        self.note(format_args!("all agents leave"));
         (self.network, self.waiting) = (Vec::new(), Vec::new());
         if self.chance.percent(50) {
             self.clock.restart(1_000);
@@ -192,7 +193,7 @@ impl Sim {
     }
 }
 
-/// Whether an answer was kept without counting.
+/// Whether a hand-back was stored as late.
 pub fn is_late(events: &[Event]) -> bool {
     events.iter().any(|event| matches!(event, Event::DispatchLate(_)))
 }

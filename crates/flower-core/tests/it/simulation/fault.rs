@@ -1,63 +1,63 @@
-//! Rules that are broken on purpose, to see that the watch notices.
+//! Faults that break the rules on purpose, to test that the watch detects them.
 
 use flower_core::dispatch::{State, Step};
-use flower_core::{Beat, Caller, Command, Draft, Event, World};
+use flower_core::{Caller, Command, Draft, Event, Heartbeat, World};
 
-/// More than any lease lasts.
+/// Longer than any lease.
 const LONG: u64 = 2 * 86_400_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     None,
-    /// A dispatcher that expires whatever it looks at.
+    /// The dispatcher expires every claim.
     ExpiresAtOnce,
-    /// Signs of life are answered and forgotten.
+    /// Heartbeats are accepted but not stored.
     LosesBeats,
-    /// A world whose newest fence goes back by one.
+    /// The newest fence of a dispatch is decreased by one.
     RewindsFence,
-    /// Whatever is handed back counts as if it came with the newest fence.
+    /// Every hand-back counts as if it had the newest fence.
     LateCounts,
-    /// Whoever knows the newest fence is taken for its holder.
+    /// A caller that knows the newest fence is accepted as the holder.
     TrustsFences,
-    /// A sign of life that was overtaken takes the newer one back.
+    /// An overtaken heartbeat replaces the newer one.
     TurnsBeatsBack,
-    /// Late answers are refused and thrown away.
+    /// Late hand-backs are not stored.
     ForgetsLate,
-    /// Whoever claims takes it away from its holder.
+    /// A claim replaces the claim of another holder.
     StealsClaims,
-    /// Path leases of others are taken for over.
+    /// Path leases of other agents count as over.
     SharesPaths,
     /// flower forgets that it has dispatched a brief.
     DispatchesAgain,
-    /// A dispatcher that never ends a claim.
+    /// The dispatcher never ends a claim.
     NeverExpires,
-    /// What was cancelled can be claimed again.
+    /// A cancelled dispatch can be claimed again.
     Revives,
-    /// A claim outlives the agent that flower ran.
+    /// A claim remains after the end of an agent that flower ran.
     KeepsClaims,
-    /// Nobody remembers which agent was started for what.
+    /// The lead of a dispatch is forgotten.
     ForgetsLeads,
 }
 
 impl Fault {
     pub const ALL: &[(Fault, &str)] = &[
-        (Fault::ExpiresAtOnce, "was heard of in time"),
-        (Fault::LosesBeats, "was heard of in time"),
+        (Fault::ExpiresAtOnce, "sent a heartbeat in time"),
+        (Fault::LosesBeats, "sent a heartbeat in time"),
         (Fault::RewindsFence, "fence"),
         (Fault::LateCounts, "counted with fence"),
         (Fault::TrustsFences, "what another holds"),
-        (Fault::TurnsBeatsBack, "was heard of in time"),
+        (Fault::TurnsBeatsBack, "sent a heartbeat in time"),
         (Fault::ForgetsLate, "was not kept"),
-        (Fault::StealsClaims, "was heard of in time"),
+        (Fault::StealsClaims, "sent a heartbeat in time"),
         (Fault::SharesPaths, "has lost it"),
         (Fault::DispatchesAgain, "dispatched by itself twice"),
-        (Fault::NeverExpires, "nobody is left"),
+        (Fault::NeverExpires, "no agent is left"),
         (Fault::Revives, "had ended"),
         (Fault::KeepsClaims, "did not go with it"),
         (Fault::ForgetsLeads, "has two leads"),
     ];
 
-    /// What is decided on, in place of what was asked.
+    /// The caller and command that are decided instead of the submitted ones.
     pub fn twist(self, world: &World, caller: &Caller, command: &Command) -> (Caller, Command) {
         let (mut caller, mut command) = (caller.clone(), command.clone());
         match (self, &mut command) {
@@ -71,7 +71,7 @@ impl Fault {
                     caller = Caller::system();
                 }
             }
-            (Fault::TrustsFences, Command::Beat { .. } | Command::Dispatch { step: Step::HandBack(_), .. }) => {
+            (Fault::TrustsFences, Command::Heartbeat { .. } | Command::Dispatch { step: Step::HandBack(_), .. }) => {
                 caller = Caller::system();
             }
             (Fault::NeverExpires, Command::Dispatch { step: Step::Expire { moment }, .. }) => moment.now = 0,
@@ -80,7 +80,7 @@ impl Fault {
         (caller, command)
     }
 
-    /// What is recorded of what was decided.
+    /// The decided events that are recorded.
     pub fn thin(self, mut drafts: Vec<Draft>) -> Vec<Draft> {
         if self == Fault::ForgetsLate {
             drafts.retain(|draft| !matches!(draft.event, Event::DispatchLate(_)));
@@ -91,16 +91,16 @@ impl Fault {
         drafts
     }
 
-    /// What is kept of a sign of life.
-    pub fn beat(self, world: &mut World, dispatch: u64, fence: u64, beat: Beat) {
+    /// The heartbeat that is stored.
+    pub fn beat(self, world: &mut World, dispatch: u64, fence: u64, beat: Heartbeat) {
         match self {
             Fault::LosesBeats => {}
             Fault::TurnsBeatsBack => drop(world.beats.insert(dispatch, (fence, beat))),
-            _ => world.beat(dispatch, fence, beat),
+            _ => world.record_heartbeat(dispatch, fence, beat),
         }
     }
 
-    /// What happens to the world behind the log's back.
+    /// Changes the world without an event.
     pub fn harm(self, world: &mut World, events: &[Event]) {
         for event in events {
             match (self, event) {

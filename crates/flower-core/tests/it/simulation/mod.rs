@@ -1,8 +1,10 @@
-//! Dispatch, claims and leases in a simulated world. One thread and one seed make one run, and the same seed makes the
-//! same run again; agents crash, hang, repeat themselves and steal, daemons end at any step, the machine restarts, messages
-//! are lost, doubled and late. Some of the agents are flower's own, which a supervisor starts again.
+//! Dispatch, claims and leases in a simulated world. A run has one thread and one seed, and the same seed gives the
+//! same run. Agents crash, hang, repeat themselves and use the tokens and fences of others, daemons end at any step,
+//! the machine restarts, and messages are lost, duplicated and delayed. Some of the agents are flower's own, which a
+//! supervisor restarts.
 //!
-//! A seed that failed is looked at with `FLOWER_SEED=123 cargo nextest run -p flower-core --test it simulation::replay`.
+//! To see the history of a failed seed: `FLOWER_SEED=123 cargo nextest run -p flower-core --test it
+//! simulation::replay`.
 
 mod agents;
 mod chance;
@@ -20,7 +22,7 @@ use fault::Fault;
 use sim::{run, run_telling};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Of the history, what a failure shows.
+/// The number of last steps that a failure shows.
 const LAST: usize = 30;
 
 fn seeds() -> u64 {
@@ -34,7 +36,7 @@ fn no_invariant_breaks_under_random_faults() {
     }
 }
 
-/// Shows the whole history of one seed.
+/// Prints the whole history of one seed.
 #[test]
 fn replay() {
     let Some(seed) = std::env::var("FLOWER_SEED").ok().and_then(|text| text.parse().ok()) else { return };
@@ -65,9 +67,9 @@ fn the_wall_clock_changes_nothing() {
     }
 }
 
-/// Without this, all could hold because nothing ever happens.
+/// Without this test the invariants could hold because no event ever occurs.
 #[test]
-fn what_should_happen_happens() {
+fn every_expected_event_occurs() {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for seed in 0..200 {
         for (what, times) in run(seed, seed, Fault::None).counts {
@@ -107,17 +109,17 @@ fn what_should_happen_happens() {
     }
 }
 
-/// The watch sees each fault, by its own name, and never anything where there is none.
+/// The watch detects each fault by its own message, and reports nothing without a fault.
 #[test]
 fn broken_rules_are_noticed() {
     for (fault, sign) in Fault::ALL {
         let sees = |seed| run(seed, seed, *fault).broken.is_some_and(|broken| broken.contains(sign));
-        let seed = (0..400).find(|seed| sees(*seed)).unwrap_or_else(|| panic!("nobody noticed {fault:?}"));
+        let seed = (0..400).find(|seed| sees(*seed)).unwrap_or_else(|| panic!("the watch did not detect {fault:?}"));
         assert_eq!(run(seed, seed, Fault::None).broken, None, "it was not the fault");
     }
 }
 
-/// The run once more, in words.
+/// Repeats the run and describes it in words.
 fn told(seed: u64, last: usize) -> String {
     let outcome = run_telling(seed, seed, Fault::None);
     let from = outcome.history.len().saturating_sub(last);

@@ -1,18 +1,18 @@
-//! Requirements that have a name, and what the simulation has found, each as small as it gets.
+//! Named requirements, and minimal cases of the defects that the simulation has found.
 
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::{
-    Actor, ActorType, Binding, BriefKind, Caller, Command, Dispatch, Door, Event, Moment, Refusal, Role, Status, World,
-    decide, dispatch, token,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Dispatch, Door, Event, Refusal, Role, Status,
+    World, decide, dispatch, token,
 };
 
 const LEASE: u64 = 60;
 const YEARS: u64 = 10 * 365 * 86_400_000;
 
-/// A world with one brief that was dispatched, as number 1.
+/// A world with one brief that was dispatched as number 1.
 struct Stage {
     world: World,
-    /// What the wall clock says; events carry it, and no rule looks at it.
+    /// The wall clock's time. Events contain it, but no rule reads it.
     wall: &'static str,
 }
 
@@ -31,8 +31,8 @@ impl Stage {
 
     fn tell(&mut self, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
         let drafts = decide(&self.world, caller, command)?;
-        if let Command::Beat { dispatch, fence, moment } = command {
-            self.world.beat(*dispatch, *fence, moment.beat());
+        if let Command::Heartbeat { dispatch, fence, moment } = command {
+            self.world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
         }
         for draft in &drafts {
             self.world.apply_event(&draft.event, draft.brief, self.wall, &caller.actor.name);
@@ -40,7 +40,7 @@ impl Stage {
         Ok(drafts.into_iter().map(|draft| draft.event).collect())
     }
 
-    /// Somebody with a packet.
+    /// An agent with a packet.
     fn agent(&mut self, number: u64) -> Caller {
         let (id, agent) = (format!("t{number}"), format!("a{number}"));
         let (sha256, role, run) = (id.clone(), Role::Worker, Some(Binding { dispatch: 1, member: false }));
@@ -51,17 +51,17 @@ impl Stage {
         Caller { brief, token: Some(id), run, ..Caller::unbound(actor, role, Door::Mcp) }
     }
 
-    fn claim(&mut self, caller: &Caller, moment: Moment) -> Result<Vec<Event>, Refusal> {
+    fn claim(&mut self, caller: &Caller, moment: BootTime) -> Result<Vec<Event>, Refusal> {
         let step = Step::Claim { holder: None, packet: None, seconds: LEASE, moment };
         self.tell(caller, &Command::Dispatch { number: 1, step })
     }
 
-    fn beat(&mut self, caller: &Caller, fence: u64, moment: Moment) -> Result<Vec<Event>, Refusal> {
-        self.tell(caller, &Command::Beat { dispatch: 1, fence, moment })
+    fn beat(&mut self, caller: &Caller, fence: u64, moment: BootTime) -> Result<Vec<Event>, Refusal> {
+        self.tell(caller, &Command::Heartbeat { dispatch: 1, fence, moment })
     }
 
     /// Whether a claim ended.
-    fn expire(&mut self, moment: Moment) -> bool {
+    fn expire(&mut self, moment: BootTime) -> bool {
         let step = Step::Expire { moment };
         let events = self.tell(&Caller::system(), &Command::Dispatch { number: 1, step }).expect("it is there");
         events.iter().any(|event| matches!(event, Event::DispatchExpired(_)))
@@ -78,8 +78,8 @@ impl Stage {
     }
 }
 
-fn moment(boot: &str, now: u64, since: u64) -> Moment {
-    Moment { boot: boot.to_owned(), now, since }
+fn moment(boot: &str, now: u64, since: u64) -> BootTime {
+    BootTime { boot: boot.to_owned(), now, since }
 }
 
 fn is_late(event: &Event, of: u64) -> bool {
@@ -94,11 +94,11 @@ fn a_thousand_late_answers_are_refused_and_kept() {
     for number in 1..=LATE + 1 {
         let agent = stage.agent(number);
         let now = number * 2 * LEASE * 1_000;
-        // Half of them expire by the dispatcher, the others by whoever claims next.
+        // The dispatcher expires half of the claims, the next claim ends the others.
         if number % 2 == 0 {
             assert!(stage.expire(moment("m:1", now, 0)));
         }
-        stage.claim(&agent, moment("m:1", now, 0)).expect("the one before was not heard of");
+        stage.claim(&agent, moment("m:1", now, 0)).expect("the previous claim is over");
         assert_eq!(stage.dispatch().fence, number);
         agents.push(agent);
     }
@@ -125,7 +125,7 @@ fn no_clock_makes_a_wrong_expiry() {
     let agent = stage.agent(1);
     stage.claim(&agent, moment("m:1", 5_000, 0)).unwrap();
 
-    // A clock that stands still, whatever the one on the wall says meanwhile.
+    // A boot clock that does not advance, with several wall clock times.
     for wall in ["2026-11-15T11:00:00.000000Z", "2036-11-15T12:00:00.000000Z", "1970-01-01T00:00:00.000000Z"] {
         stage.wall = wall;
         let note = Command::AddNote { brief: 1, text: "time flies".into(), comment: false, images: vec![] };
@@ -133,13 +133,13 @@ fn no_clock_makes_a_wrong_expiry() {
         assert!((0..100).all(|_| !stage.expire(moment("m:1", 5_000, 0))), "{wall}");
     }
 
-    // Heard of at the last millisecond each time, and across restarts of the machine.
+    // A heartbeat in the last millisecond of each lease, also across restarts of the machine.
     let mut now = 5_000;
     for round in 0..1_000 {
         let (boot, since) = (format!("m:{}", 1 + round / 100), if round < 100 { 0 } else { 900 });
         if round > 0 && round % 100 == 0 {
             now = 1_000;
-            // Renewed once: from when flower runs again, however long the machine was off.
+            // After a restart the lease is renewed once, from when flower runs again, however long the machine was off.
             assert!(!stage.expire(moment(&boot, since, since)));
             assert!(!stage.expire(moment(&boot, since + lease - 1, since)));
         } else {
@@ -149,20 +149,20 @@ fn no_clock_makes_a_wrong_expiry() {
         stage.beat(&agent, 1, moment(&boot, now, since)).unwrap();
     }
 
-    // Another machine cannot judge it, and its own can.
+    // Another machine cannot expire the lease; its own machine can.
     assert!(!stage.expire(moment("n:1", now + YEARS, 0)));
     assert!(!stage.expire(moment("m:11", 500, 500)));
     assert!(!stage.expire(moment("m:11", 500 + lease - 1, 500)));
     assert!(stage.expire(moment("m:11", 500 + lease, 500)), "renewed once, not for ever");
 
-    // Ten years of running are an expiry by right, once.
+    // After ten years of running the claim expires correctly, once.
     let other = stage.agent(2);
     stage.claim(&other, moment("m:11", 100_000, 500)).unwrap();
     assert!(stage.expire(moment("m:11", 100_000 + YEARS, 500)));
     assert!(!stage.expire(moment("m:11", 100_000 + YEARS, 500)));
     assert_eq!(stage.dispatch().fence, 2);
 
-    // What another machine hears of is kept for that one.
+    // A heartbeat that another machine receives counts on that machine.
     let third = stage.agent(3);
     stage.claim(&third, moment("m:11", 200_000, 500)).unwrap();
     stage.beat(&third, 3, moment("n:7", 3, 0)).unwrap();
@@ -170,7 +170,7 @@ fn no_clock_makes_a_wrong_expiry() {
     assert!(stage.expire(moment("n:7", 3 + lease, 0)));
 }
 
-/// Found by the simulation: a refusal names the newest fence, and an old holder went on with it.
+/// Found by the simulation: a refusal names the newest fence, and a previous holder continued with it.
 #[test]
 fn an_old_holder_cannot_act_with_the_fence_of_the_new_one() {
     let mut stage = Stage::new();
@@ -183,14 +183,14 @@ fn an_old_holder_cannot_act_with_the_fence_of_the_new_one() {
     }
     assert!(matches!(stage.beat(&old, 2, moment("m:1", 100_000, 0)), Err(Refusal::Forbidden { .. })));
     assert!(matches!(stage.beat(&old, 1, moment("m:1", 100_000, 0)), Err(Refusal::StaleFence { .. })));
-    // Nor has the new one to answer for the old one.
+    // The new holder cannot hand back with the fence of the previous one either.
     assert!(matches!(stage.hand_back(&new, 1, true), Err(Refusal::Forbidden { .. })));
     assert_eq!(stage.dispatch().claim.map(|claim| claim.fence), Some(2));
     assert!(is_late(&stage.hand_back(&old, 1, false).unwrap()[0], 1));
     assert_eq!(stage.hand_back(&new, 2, false).map(|events| events.len()).ok(), Some(2));
 }
 
-/// A packet that was never used answers for nobody, however many runs are forgotten.
+/// A packet that was never used cannot hand back for another run, however many claims were dropped.
 #[test]
 fn an_unused_packet_cannot_answer_for_a_forgotten_run() {
     let mut stage = Stage::new();
@@ -205,16 +205,16 @@ fn an_unused_packet_cannot_answer_for_a_forgotten_run() {
     }
 }
 
-/// Found by the simulation: two signs of life that overtook each other counted as the older one.
+/// Found by the simulation: of two heartbeats that arrived in the wrong order, the older one counted.
 #[test]
-fn a_sign_of_life_that_was_overtaken_takes_nothing_back() {
+fn an_overtaken_heartbeat_is_ignored() {
     let mut stage = Stage::new();
     let agent = stage.agent(1);
     stage.claim(&agent, moment("m:1", 0, 0)).unwrap();
     stage.beat(&agent, 1, moment("m:1", 50_000, 0)).unwrap();
     stage.beat(&agent, 1, moment("m:1", 1_000, 0)).unwrap();
     assert!(!stage.expire(moment("m:1", 100_000, 0)));
-    // After a restart the clock counts from the beginning, and less is later.
+    // After a restart the clock starts at zero, so a smaller value is later.
     stage.beat(&agent, 1, moment("m:2", 3_000, 2_000)).unwrap();
     assert!(!stage.expire(moment("m:2", 62_999, 2_000)));
     assert!(stage.expire(moment("m:2", 63_000, 2_000)));

@@ -1,4 +1,4 @@
-//! The operator: plans, dispatches, hands packets to agents, cancels, and lands what came back.
+//! The simulated operator: plans, dispatches, hands packets to agents, cancels, and lands results.
 
 use crate::simulation::sim::{Sim, operator};
 use flower_core::dispatch::{self, Step};
@@ -82,7 +82,7 @@ impl Sim {
         self.asks(&Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop });
     }
 
-    /// A plan is proposed, and mostly accepted.
+    /// Proposes a plan, and mostly accepts it.
     pub fn operator_plans(&mut self, brief: u64) {
         if self.world.briefs[&brief].status != Status::Draft {
             return;
@@ -95,9 +95,9 @@ impl Sim {
         }
     }
 
-    /// As `flower dispatch packet` does: a token that may claim once, for whoever has nothing to do.
+    /// As `flower dispatch packet` does: gives an idle agent a token that may claim once.
     fn hands_packet(&mut self) {
-        // Mostly for what waits; now and then for what somebody has.
+        // Mostly for a waiting dispatch, sometimes for one that has a holder.
         let any = self.chance.percent(30);
         let wanted = |d: &&Dispatch| d.is_open() && (any || d.claim.is_none());
         let open: Vec<u64> = self.world.dispatches.values().filter(wanted).map(|d| d.number).collect();
@@ -107,7 +107,7 @@ impl Sim {
         let (brief, worktree) = (Some(dispatch.brief), dispatch.worktree.clone());
         self.tokens += 1;
         let id = format!("t{}", self.tokens);
-        // Packets of one dispatch may well go to agents of one name.
+        // Packets of one dispatch may go to agents with the same name.
         let agent = if self.chance.percent(30) { format!("agent-{number}") } else { self.agents[at].name.clone() };
         let run = Some(Binding { dispatch: number, member: self.chance.percent(20) });
         let sha256 = chain::sha256(id.as_bytes());
@@ -117,7 +117,7 @@ impl Sim {
         }
     }
 
-    /// Claims for somebody without a token, and hands back for them.
+    /// Claims for a holder without a token, and hands back for it.
     fn works_by_hand(&mut self) {
         let number = 1 + self.chance.below(self.world.last_dispatch);
         let Some(dispatch) = self.world.dispatches.get(&number) else { return };
@@ -129,7 +129,7 @@ impl Sim {
             let (not_done, tip, commits) = (None, None, Vec::new());
             Step::HandBack(dispatch::HandBack { fence, summary, not_done, failed, tip, commits })
         } else if is_mine {
-            self.asks(&Command::Beat { dispatch: number, fence, moment });
+            self.asks(&Command::Heartbeat { dispatch: number, fence, moment });
             return;
         } else {
             Step::Claim { holder: Some("by-hand".into()), packet: None, seconds: 120, moment }
@@ -137,7 +137,7 @@ impl Sim {
         self.asks(&Command::Dispatch { number, step });
     }
 
-    /// What is in review is queued; what is queued lands, or does not.
+    /// Queues briefs in review, and lands or rejects queued landings.
     fn lands(&mut self, brief: u64) {
         let open = self.world.landings.values().find(|landing| landing.is_open()).map(|landing| landing.number);
         if let Some(number) = open {
@@ -167,7 +167,7 @@ impl Sim {
         self.asks(&Command::SetStatus { brief, status, why: None });
     }
 
-    /// Whether it is refused is for the watch to judge.
+    /// Submits a command; the watch checks whether a refusal is correct.
     fn asks(&mut self, command: &Command) {
         let _ = self.submit(&operator(), command);
     }

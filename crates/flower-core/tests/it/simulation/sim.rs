@@ -1,4 +1,4 @@
-//! One run: a world, everybody who acts on it, and whoever watches.
+//! One run: a world, its actors, and the watch.
 
 use crate::simulation::agents::{Agent, Letter};
 use crate::simulation::chance::Chance;
@@ -25,39 +25,39 @@ pub struct Entry {
 
 pub struct Sim {
     pub chance: Chance,
-    /// Moves as it likes: no rule may look at it.
+    /// Changes the wall clock at random: no rule may read it.
     wall: Chance,
     pub clock: Clock,
     pub world: World,
     pub log: Vec<Entry>,
-    /// Told only on demand: it takes longer than all the rest.
+    /// Whether to keep the history. It is off by default, because it takes longer than the rest of the run.
     is_told: bool,
     history: Vec<String>,
     pub watch: Watch,
     pub agents: Vec<Agent>,
-    /// On their way from agents to the daemon.
+    /// Messages on their way from agents to the daemon.
     pub network: Vec<Letter>,
-    /// In the daemon already, with the time of their arrival, and not decided yet.
+    /// Messages that the daemon has received but not decided, with the time of their arrival.
     pub waiting: Vec<(usize, Caller, Command)>,
     pub daemons: [Daemon; 2],
     /// By the number of an agent that flower runs.
     pub crew: BTreeMap<u64, Process>,
-    /// How many of these may run: none in half of the runs, so that others get work too.
+    /// Maximum agents that flower runs: 0 in half of the runs, so that other agents get work too.
     pub most_crew: u64,
     pub tokens: u64,
     pub fault: Fault,
-    /// The first invariant that broke.
+    /// The first invariant that was violated.
     pub broken: Option<String>,
-    /// What has happened how often.
+    /// The number of occurrences of each kind of event.
     pub counts: BTreeMap<&'static str, u64>,
     pub step: u64,
 }
 
-/// What one seed led to.
+/// The result of one seed.
 pub struct Outcome {
     pub broken: Option<String>,
     pub history: Vec<String>,
-    /// Over all events, without the wall clock's times.
+    /// The hash of all events, without the times of the wall clock.
     pub hash: String,
     pub counts: BTreeMap<&'static str, u64>,
 }
@@ -70,7 +70,7 @@ pub fn run(seed: u64, wall: u64, fault: Fault) -> Outcome {
     Sim::new(seed, wall, fault).run()
 }
 
-/// The same, with its history.
+/// Runs a seed and keeps its history.
 pub fn run_telling(seed: u64, wall: u64, fault: Fault) -> Outcome {
     let mut sim = Sim::new(seed, wall, fault);
     sim.is_told = true;
@@ -148,7 +148,7 @@ impl Sim {
             60..98 => self.daemon_acts(),
             _ => self.machine_restarts(),
         }
-        // Many agents do something meanwhile, and some of what they sent arrives.
+        // Several agents act between two steps, and some of their messages arrive.
         for _ in 0..self.chance.below(4) {
             self.agent_acts();
             self.deliver();
@@ -159,7 +159,7 @@ impl Sim {
         }
     }
 
-    /// Everything is lost that is not in the log, and the clock starts again.
+    /// Everything outside the log is lost, and the clock restarts.
     fn machine_restarts(&mut self) {
         self.note(format_args!("the machine restarts"));
         self.count("restart");
@@ -178,7 +178,7 @@ impl Sim {
         }
     }
 
-    /// Decides on the world as it is now, and moves it on.
+    /// Decides a command on the current world, and applies its events.
     pub fn submit(&mut self, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
         let (as_caller, as_command) = self.fault.twist(&self.world, caller, command);
         let answer = decide(&self.world, &as_caller, &as_command);
@@ -196,8 +196,8 @@ impl Sim {
         self.note(format_args!("{} {command:?}\n        {kinds}", caller.actor.name));
         let seen = self.watch.accepted(&self.world, &self.clock, caller, command, &drafts);
         self.report(seen);
-        if let Command::Beat { dispatch, fence, moment } = &as_command {
-            self.fault.beat(&mut self.world, *dispatch, *fence, moment.beat());
+        if let Command::Heartbeat { dispatch, fence, moment } = &as_command {
+            self.fault.beat(&mut self.world, *dispatch, *fence, moment.heartbeat());
         }
         for draft in &drafts {
             self.record(caller, draft);
@@ -238,7 +238,7 @@ impl Sim {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// What is stored leads to the same world; signs of life are kept beside it.
+    /// The stored events lead to the same world; heartbeats are stored separately.
     fn replay(&mut self) {
         let mut again = World { beats: self.world.beats.clone(), ..World::default() };
         for entry in &self.log {

@@ -1,4 +1,4 @@
-//! What holds between any two steps, and when nothing happens any more.
+//! Invariants that hold between any two steps, and at the end of a run.
 
 use crate::simulation::clock::Clock;
 use crate::simulation::watch::{Held, Watch, require};
@@ -6,7 +6,7 @@ use flower_core::dispatch::State;
 use flower_core::{BriefKind, Status, World};
 
 impl Watch {
-    /// The world says what the account says.
+    /// The world agrees with the watch's own record.
     pub fn state(&self, world: &World, clock: &Clock) -> Result<(), String> {
         require(world.dispatches.len() == self.dispatches.len(), || "dispatches are missing".into())?;
         for (number, account) in &self.dispatches {
@@ -56,21 +56,21 @@ impl Watch {
                 Status::InReview | Status::Landed => self.handed_back.contains(&number),
                 _ => true,
             };
-            require(reason, || format!("brief {number} is `{}`, and nobody worked on it", brief.status))?;
+            require(reason, || format!("brief {number} is `{}` without any work on it", brief.status))?;
         }
         Ok(())
     }
 
-    /// Everybody left long ago, and the dispatcher has looked until nothing followed.
+    /// All agents are gone, and the dispatcher has nothing left to do.
     pub fn at_rest(&self, world: &World) -> Result<(), String> {
         for (number, account) in &self.dispatches {
             let held = account.holder.as_ref().map(|holder| &holder.name);
-            require(held.is_none(), || format!("dispatch {number} is held by {held:?}, and nobody is left"))?;
+            require(held.is_none(), || format!("dispatch {number} is held by {held:?}, and no agent is left"))?;
             let dispatch = &world.dispatches[number];
             let pointless = dispatch.is_open() && world.briefs[&dispatch.brief].status.is_closed();
             require(!pointless, || format!("dispatch {number} waits for nothing"))?;
         }
-        require(self.leases.is_empty(), || format!("{} leases are live, and nobody is left", self.leases.len()))?;
+        require(self.leases.is_empty(), || format!("{} leases are live, and no agent is left", self.leases.len()))?;
         for brief in world.briefs.values() {
             let number = brief.number;
             let met = brief.depends_on.iter().all(|needs| world.briefs[needs].status.is_met());

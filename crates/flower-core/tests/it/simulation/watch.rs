@@ -1,33 +1,33 @@
-//! Whoever watches: keeps its own account of who holds what, and says so when the rules did otherwise.
+//! The watch: it keeps an independent record of claims and leases, and reports when the rules deviate from it.
 
 use crate::simulation::clock::Clock;
 use flower_core::agent::Ending;
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::event::{DispatchClaimed, DispatchRequested, LeaseTaken};
 use flower_core::readiness::DispatchKind;
-use flower_core::{Beat, Caller, Command, Draft, Event, Moment, Pattern, Refusal, Role, Status, World};
+use flower_core::{BootTime, Caller, Command, Draft, Event, Heartbeat, Pattern, Refusal, Role, Status, World};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Every two of [`crate::simulation::agents::PATTERNS`] that overlap share one of these.
+/// Every two overlapping patterns of [`crate::simulation::agents::PATTERNS`] share one of these paths.
 pub const PATHS: &[&str] =
     &["src/a.rs", "src/b.rs", "src/a/b.txt", "docs/a.md", "docs/a.rs", "docs/x/y", "tests/a.rs", "a.rs", "Cargo.toml"];
 
 #[derive(Default)]
 pub struct Watch {
     pub dispatches: BTreeMap<u64, Account>,
-    /// Those that are live.
+    /// The live leases.
     pub leases: BTreeMap<u64, Held>,
     packets: BTreeMap<String, u64>,
     used: BTreeSet<String>,
-    /// By brief, and whether it was for a design: how often flower asked by itself.
+    /// By brief, and whether it was a design: the number of automatic dispatches.
     auto: BTreeMap<(u64, bool), u64>,
-    /// Briefs whose work, not only the design, was asked for.
+    /// Briefs whose work, not only the design, was dispatched.
     pub asked: BTreeSet<u64>,
     pub claimed: BTreeSet<u64>,
     pub handed_back: BTreeSet<u64>,
-    /// By dispatch: the agent of flower's own that leads it, until that has ended.
+    /// By dispatch: the live agent of flower's own that leads it.
     pub leads: BTreeMap<u64, Lead>,
-    /// Whoever ends at this moment; their claims end with them, whatever the time.
+    /// The agent that ends in the current step; its claims end with it at any time.
     ending: Option<String>,
     pub counts: BTreeMap<&'static str, u64>,
 }
@@ -38,14 +38,14 @@ pub struct Lead {
     pub has_claimed: bool,
 }
 
-/// What is known of one dispatch.
+/// The record of one dispatch.
 pub struct Account {
     brief: u64,
-    /// The newest that was given.
+    /// The newest fence that was given out.
     pub fence: u64,
     pub holder: Option<Holder>,
     pub ended: Option<State>,
-    /// Who was given which fence; the operator has no token.
+    /// The token that was given each fence; the operator has no token.
     given: BTreeMap<u64, Option<String>>,
 }
 
@@ -53,7 +53,7 @@ pub struct Holder {
     pub fence: u64,
     pub name: String,
     seconds: u64,
-    heard: Beat,
+    heard: Heartbeat,
 }
 
 pub struct Held {
@@ -61,7 +61,7 @@ pub struct Held {
     pub holder: String,
     pub patterns: Vec<Pattern>,
     seconds: u64,
-    taken: Beat,
+    taken: Heartbeat,
 }
 
 impl Held {
@@ -69,7 +69,7 @@ impl Held {
         clock.is_over(&self.taken, self.seconds)
     }
 
-    /// Found by trying paths, not by the rules' own comparison.
+    /// Whether the patterns overlap, tested with sample paths instead of the rules' own comparison.
     pub fn overlaps(&self, patterns: &[Pattern]) -> bool {
         let covers = |patterns: &[Pattern], path: &str| patterns.iter().any(|pattern| pattern.matches(path));
         PATHS.iter().any(|path| covers(&self.patterns, path) && covers(patterns, path))
@@ -77,7 +77,7 @@ impl Held {
 }
 
 impl Account {
-    /// Whether the caller was given this fence, or may speak for whoever was.
+    /// Whether the caller was given this fence, or may act for the holder that was.
     fn is_own(&self, caller: &Caller, fence: u64) -> bool {
         let given = self.given.get(&fence);
         caller.role == Role::Operator || given.is_some_and(|token| token.is_some() && *token == caller.token)
@@ -97,7 +97,7 @@ impl Watch {
         *self.counts.entry(what).or_default() += 1;
     }
 
-    /// Looks at what is about to happen; `world` is as it was before.
+    /// Checks accepted events; `world` is the state before them.
     pub fn accepted(
         &mut self,
         world: &World,
@@ -118,7 +118,7 @@ impl Watch {
                 })?;
                 self.count("claimed again");
             }
-            Command::Beat { dispatch, fence, moment } => self.heard(*dispatch, *fence, caller, moment)?,
+            Command::Heartbeat { dispatch, fence, moment } => self.heard(*dispatch, *fence, caller, moment)?,
             _ => {}
         }
         self.agent_ends(world, drafts)?;
@@ -158,19 +158,19 @@ impl Watch {
         Ok(())
     }
 
-    fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &Moment) -> Result<(), String> {
-        let account = self.dispatches.get_mut(&number).ok_or("a sign of life for nothing")?;
+    fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &BootTime) -> Result<(), String> {
+        let account = self.dispatches.get_mut(&number).ok_or("a heartbeat for an unknown dispatch")?;
         let own = account.is_own(caller, fence);
         let holder = account.holder.as_mut().filter(|holder| holder.fence == fence);
         let who = &caller.actor.name;
         let holder = holder.ok_or_else(|| format!("{who} beats for dispatch {number}, which it does not hold"))?;
         require(own, || format!("{who} keeps alive what another holds: dispatch {number}"))?;
-        holder.heard = Clock::later(holder.heard.clone(), moment.beat());
+        holder.heard = Clock::later(holder.heard.clone(), moment.heartbeat());
         self.count("heard");
         Ok(())
     }
 
-    /// One event, before the world knows of it.
+    /// Checks one event before it is applied to the world.
     fn happens(&mut self, world: &World, clock: &Clock, draft: &Draft) -> Result<(), String> {
         match &draft.event {
             Event::TokenIssued(token) => {
@@ -180,12 +180,12 @@ impl Watch {
             Event::DispatchClaimed(claimed) => self.given(claimed)?,
             Event::DispatchExpired(expired) => {
                 let account = self.open(expired.number)?;
-                let holder = account.holder.take().ok_or("nobody held what expired")?;
+                let holder = account.holder.take().ok_or("a claim expired that had no holder")?;
                 require(holder.fence == expired.fence, || "another's claim expired".into())?;
                 let ends = self.ending.as_ref() == Some(&holder.name);
                 require(ends || clock.is_over(&holder.heard, holder.seconds), || {
                     format!(
-                        "the claim of dispatch {} expired, and {} was heard of in time",
+                        "the claim of dispatch {} expired, although {} sent a heartbeat in time",
                         expired.number, holder.name
                     )
                 })?;
@@ -233,7 +233,7 @@ impl Watch {
         Ok(())
     }
 
-    /// What an agent held goes with it: to whoever looks into it, or to whoever is next.
+    /// The claim of an ended agent ends with it: the dispatch fails, or waits for the next claim.
     fn agent_ends(&mut self, world: &World, drafts: &[Draft]) -> Result<(), String> {
         let stopped = drafts.iter().find_map(|draft| match &draft.event {
             Event::AgentStopped(stopped) => Some(stopped),
@@ -287,7 +287,7 @@ impl Watch {
         require(fence > newest, || format!("dispatch {number} was given fence {fence} after {newest}"))?;
         account.fence = fence;
         account.given.insert(fence, claimed.token.clone());
-        let heard = Beat { boot: claimed.boot.clone(), at: claimed.boot_ms };
+        let heard = Heartbeat { boot: claimed.boot.clone(), at: claimed.boot_ms };
         account.holder = Some(Holder { fence, name: claimed.holder.clone(), seconds: claimed.seconds, heard });
         if let Some(packet) = &claimed.packet {
             require(self.used.insert(packet.clone()), || format!("packet {packet} was used twice"))?;
@@ -307,14 +307,14 @@ impl Watch {
             let apart = held.holder == taken.holder || held.is_over(clock) || !held.overlaps(&patterns);
             require(apart, || format!("lease {} overlaps with {number}, which {} holds", taken.number, held.holder))?;
         }
-        let beat = Beat { boot: taken.boot.clone(), at: taken.boot_ms };
+        let beat = Heartbeat { boot: taken.boot.clone(), at: taken.boot_ms };
         let (worktree, holder, seconds) = (taken.worktree.clone(), taken.holder.clone(), taken.seconds);
         self.leases.insert(taken.number, Held { worktree, holder, patterns, seconds, taken: beat });
         self.count("reserved");
         Ok(())
     }
 
-    /// A brief moves on because of what happened to its work, in the same breath.
+    /// The status of a brief changes in the same decision as its work.
     fn status_follows(&self, draft: &Draft, drafts: &[Draft]) -> Result<(), String> {
         let Event::StatusChanged(change) = &draft.event else { return Ok(()) };
         let with = |is: fn(&Event) -> bool| drafts.iter().any(|other| other.brief == draft.brief && is(&other.event));
@@ -328,7 +328,7 @@ impl Watch {
         require(follows, || format!("brief {:?} became `{}` for no reason", draft.brief, change.to))
     }
 
-    /// Looks at a no: it must be none of those that the rules promise not to say.
+    /// Checks a refusal against those that the rules must not give.
     pub fn refused(&mut self, caller: &Caller, command: &Command, refusal: &Refusal) -> Result<(), String> {
         let who = &caller.actor.name;
         match command {
@@ -352,7 +352,7 @@ impl Watch {
                     self.count("claim refused");
                 }
             }
-            Command::Beat { dispatch, fence, .. } => {
+            Command::Heartbeat { dispatch, fence, .. } => {
                 let Some(account) = self.dispatches.get(dispatch) else { return Ok(()) };
                 let holds = account.holder.as_ref().is_some_and(|holder| holder.fence == *fence);
                 let own = holds && account.is_own(caller, *fence);

@@ -19,7 +19,7 @@ use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
 use flower_contract::view::{AlarmView, MainSummary, MainView, PushView};
-use flower_core::main_branch::{Alarm, MOST_FILES, Settlement, Step};
+use flower_core::main_branch::{Alarm, MAX_FILES, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
@@ -46,7 +46,7 @@ impl Seen {
         let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
         let for_status = repo.clone().with_deadline(STATUS);
         let (paths, tip) = tokio::join!(for_status.uncommitted(), repo.tip(&branch));
-        let dirty = paths?.iter().take(MOST_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
+        let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
         Ok(Seen { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
     }
 
@@ -70,7 +70,7 @@ impl Seen {
             [] => None,
             [one] => Some((Alarm::Dirty, format!("`{one}` was changed in MAIN by hand"))),
             [one, rest @ ..] => {
-                let more = if rest.len() >= MOST_FILES { "many".to_owned() } else { rest.len().to_string() };
+                let more = if rest.len() >= MAX_FILES { "many".to_owned() } else { rest.len().to_string() };
                 Some((Alarm::Dirty, format!("`{one}` and {more} more were changed in MAIN by hand")))
             }
         }

@@ -1,4 +1,4 @@
-//! A past to upgrade from: events as the first version wrote them, without any table beside the log.
+//! A history to upgrade from: events in their first stored form, in a database that has no table but the log.
 
 use flower_core::agent::{self, Author, Ending};
 use flower_core::command::BriefChanges;
@@ -9,14 +9,14 @@ use flower_core::readiness::DispatchKind;
 use flower_core::review;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Binding, BriefKind, Caller, Command, LinkKind, Moment, Role, Status, World, chain, decide, dispatch, lease,
+    Binding, BootTime, BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide, dispatch, lease,
     permission, token,
 };
 use flower_store::Conn;
 use flower_store::log::{self, Tail};
 use std::collections::HashMap;
 
-/// Writes a log in which every kind of event occurs, with `lives` briefs, in one transaction.
+/// Writes a log with every kind of event and `lives` briefs, in one transaction.
 pub fn write(conn: &mut Conn, lives: u64) {
     let mut history = History { tail: Tail::read(conn).unwrap(), conn, world: World::default(), second: 0 };
     history.conn.begin_write().unwrap();
@@ -79,7 +79,7 @@ impl History<'_> {
         }
     }
 
-    /// One of each fate.
+    /// One worktree for each way it can end.
     fn worktrees(&mut self) {
         let fates = [("fix", Some(2)), ("night", None), ("gone", None), ("back", None), ("broken", None)];
         for (number, (name, brief)) in (1..).zip(fates) {
@@ -110,7 +110,8 @@ impl History<'_> {
         self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     }
 
-    /// One of each fate: late and handed back, failed, cancelled, landed; and paths that are reserved meanwhile.
+    /// One dispatch for each way it can end: late and handed back, failed, cancelled, landed; with path leases in
+    /// between.
     fn dispatches(&mut self) {
         use dispatch::{HandBack, Step};
         let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
@@ -127,7 +128,7 @@ impl History<'_> {
         });
         self.does(Command::Accept { brief, version: None });
         self.does(Command::AutoDispatch { brief });
-        let moment = |now| Moment { boot: "m:a".into(), now, since: 0 };
+        let moment = |now| BootTime { boot: "m:a".into(), now, since: 0 };
         let claim = |now| Step::Claim { holder: Some("ada".into()), packet: None, seconds: 10, moment: moment(now) };
         let back = |fence, failed| {
             let (summary, not_done) = ("measured".to_owned(), Some("the index".to_owned()));
@@ -187,7 +188,7 @@ impl History<'_> {
         }
     }
 
-    /// One that stays, and one that fails with what it holds; what they use, and ask for.
+    /// A standing agent, and one that fails with its claim; their usage and permission requests.
     fn agents(&mut self) {
         use agent::Step;
         let brief = self.world.last_brief;
@@ -208,7 +209,7 @@ impl History<'_> {
             let request = agent::Request { name, profile, role, standing, project, worktree, dispatch, member, most };
             self.does(Command::StartAgent(request));
         }
-        let moment = Moment { boot: "m:a".into(), now: 50_000, since: 0 };
+        let moment = BootTime { boot: "m:a".into(), now: 50_000, since: 0 };
         let claim = dispatch::Step::Claim { holder: Some("night-shift".into()), packet: None, seconds: 10, moment };
         let mut step = |number, step| self.does(Command::Agent { number, step });
         step(1, Step::Assign { dispatch: 5 });
@@ -231,7 +232,7 @@ impl History<'_> {
         }
     }
 
-    /// One of each fate, and what happens to MAIN meanwhile.
+    /// One landing for each way it can end, and the changes to MAIN in between.
     fn landings(&mut self) {
         use landing::Step;
         use main_branch::Step as MainStep;
@@ -293,7 +294,7 @@ impl History<'_> {
         self.does(main(MainStep::Pushed { remote: remote(), commit: commit(15) }));
     }
 
-    /// What happens to one brief, differently for some.
+    /// The events of one brief, with variations by its number.
     fn life(&mut self, number: u64) {
         let title = format!("Retry failed uploads, part {number}");
         self.does(brief(&title, BriefKind::Feature, number.is_multiple_of(2).then_some(1)));

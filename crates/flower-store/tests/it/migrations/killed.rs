@@ -1,4 +1,4 @@
-//! A migration that is killed at any moment leaves the old database or the new one, never something between.
+//! A migration that is killed at any time leaves the old database or the new one, never a mixture.
 
 use super::{all_rows, check_tables, history, schema_version};
 use flower_store::projection::TABLES;
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const NAME: &str = "migrations::killed::a_killed_migration_leaves_the_old_or_the_new";
-/// The database that a child process migrates; this test starts itself again with it.
+/// The database that a child process migrates; this test starts its own binary again with this variable.
 const DATABASE: &str = "FLOWER_TEST_MIGRATE";
-/// After so many events the child says so and waits for its end.
+/// The number of events after which the child reports and waits to be killed.
 const STOP: &str = "FLOWER_TEST_MIGRATE_STOP";
 const SIGKILL: i32 = 9;
 
@@ -31,7 +31,7 @@ fn a_killed_migration_leaves_the_old_or_the_new() {
         return migrate_and_tell(Path::new(&path));
     }
     let kills = if std::env::var_os("FLOWER_SOAK").is_some() { 100 } else { 15 };
-    // On a disk, where a commit takes its time.
+    // On a real disk, where a commit takes time.
     let home = TempDir::new().unwrap();
     let old = home.path().join("old.db");
     let events = old_database(&old);
@@ -42,7 +42,7 @@ fn a_killed_migration_leaves_the_old_or_the_new() {
         let path = home.path().join(format!("{kill}.db"));
         fs::copy(&old, &path).unwrap();
         let finished = if kill % 3 == 0 {
-            // In the middle for certain: the tables are made, and some of the events are in them.
+            // Certainly in the middle: the tables exist, and some of the events are applied.
             kill_when_it_stops(&path)
         } else {
             kill_after(&path, whole * (2 * kill + 1) / (2 * kills))
@@ -60,23 +60,23 @@ fn a_killed_migration_leaves_the_old_or_the_new() {
     assert_eq!(what_is_left(&path, events), Left::New, "what was left old can still be migrated");
 }
 
-/// Version 1, with about 2,000 events.
+/// A database of version 1 with about 2,000 events.
 fn old_database(path: &Path) -> u64 {
     let mut conn = Location::Sqlite(path.to_owned()).connect().unwrap();
     migrate::migrate_to(&mut conn, 1, &mut |_| {}).unwrap();
     history::write(&mut conn, 110);
-    // Into the file itself, which is copied without its log.
+    // Moves all data into the database file, which is copied without its write-ahead log.
     conn.rows("PRAGMA wal_checkpoint(TRUNCATE)", &[]).unwrap();
     all_rows(&mut conn, "events").len() as u64
 }
 
-/// How long a whole migration takes, so that kills can be spread over it.
+/// The duration of a whole migration, over which kills are spread.
 fn unhurt(old: &Path, path: &Path, events: u64) -> Duration {
     fs::copy(old, path).unwrap();
     let mut child = Migration::start(path, None);
     child.wait_for("begun");
     let begun = Instant::now();
-    assert!(child.wait_for("finished"), "the migration works when nobody kills it");
+    assert!(child.wait_for("finished"), "the migration succeeds if it is not killed");
     let took = begun.elapsed();
     child.kill();
     assert_eq!(what_is_left(path, events), Left::New);
@@ -90,7 +90,7 @@ fn kill_when_it_stops(path: &Path) -> bool {
     false
 }
 
-/// Whether it had finished, for all that anybody outside could know.
+/// Whether the child had reported the end of the migration before it was killed.
 fn kill_after(path: &Path, pause: Duration) -> bool {
     let mut child = Migration::start(path, None);
     child.wait_for("begun");
@@ -99,7 +99,7 @@ fn kill_after(path: &Path, pause: Duration) -> bool {
     child.wait_for("finished")
 }
 
-/// A child process, and what it says.
+/// A child process and its output.
 struct Migration {
     child: Child,
     says: BufReader<std::process::ChildStdout>,
@@ -117,7 +117,7 @@ impl Migration {
         Migration { child, says }
     }
 
-    /// Reads on until it says `word`; false when it says no more.
+    /// Reads the output up to `word`; false if the output ends before.
     fn wait_for(&mut self, word: &str) -> bool {
         let mut line = String::new();
         while self.says.read_line(&mut line).unwrap() > 0 {
@@ -130,20 +130,20 @@ impl Migration {
     }
 
     fn kill(&mut self) {
-        // An error means that it ended by itself before.
+        // An error means that the process has already ended.
         let _ = self.child.kill();
         let status = self.child.wait().unwrap();
         assert!(status.success() || status.signal() == Some(SIGKILL), "the child failed by itself: {status}");
     }
 }
 
-/// The child's part.
+/// Runs in the child process.
 fn migrate_and_tell(path: &Path) {
     let stop: Option<u64> = std::env::var(STOP).ok().map(|stop| stop.parse().unwrap());
-    // Not by `println!`, which tests of this crate do not use: this is read by the parent process.
+    // Written directly and not by `println!`, which tests of this crate do not use: the parent process reads it.
     let say = |word: &str| std::io::stdout().write_all(format!("{word}\n").as_bytes()).expect("a parent that listens");
     let mut conn = Location::Sqlite(path.to_owned()).connect().unwrap();
-    // Memory for ten pages only: everything else is on its way to the disk long before the commit.
+    // A cache of ten pages, so that most data is written to the disk long before the commit.
     conn.rows("PRAGMA cache_size = 10", &[]).unwrap();
     say("begun");
     let mut progress = |events: u64| {
@@ -156,7 +156,7 @@ fn migrate_and_tell(path: &Path) {
     say("finished");
 }
 
-/// Fails unless it is entirely one or entirely the other.
+/// Fails unless the database is completely old or completely new.
 fn what_is_left(path: &Path, events: u64) -> Left {
     let mut conn = Location::Sqlite(path.to_owned()).connect().unwrap();
     let integrity = conn.rows("PRAGMA integrity_check", &[]).unwrap();

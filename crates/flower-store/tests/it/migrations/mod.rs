@@ -1,4 +1,4 @@
-//! Upgrades: a database of every older version becomes one of the newest, wholly or not at all.
+//! Upgrades: a database of any older version becomes one of the newest, completely or not at all.
 
 mod history;
 mod killed;
@@ -33,7 +33,7 @@ fn upgrade_every_sample(database: fn() -> Option<Database>) {
         migrate::migrate(&mut conn, &mut |events| heard = events).unwrap_or_else(|error| panic!("{version}: {error}"));
         assert_eq!(all_rows(&mut conn, "events"), before, "the log of version {version} is as it was");
         if version < migrate::newest() {
-            assert_eq!(heard, before.len() as u64, "whoever waits for version {version} hears how far it is");
+            assert_eq!(heard, before.len() as u64, "progress is reported for version {version}");
         }
         let verdict = verify::verify(&mut conn, None).unwrap();
         assert_eq!((verdict.fault, verdict.verified), (None, before.len() as u64), "version {version}");
@@ -46,7 +46,7 @@ fn upgrade_every_sample(database: fn() -> Option<Database>) {
     }
 }
 
-on_both!(step_by_step_is_as_good_as_at_once, |database: Database| {
+on_both!(migrating_step_by_step_equals_migrating_at_once, |database: Database| {
     let mut conn = database.conn();
     assert!(!conn.has_table("events").unwrap());
     for version in 1..=migrate::newest() {
@@ -66,7 +66,7 @@ on_both!(step_by_step_is_as_good_as_at_once, |database: Database| {
     assert_eq!(rebuild::rebuild(&mut conn, false, &mut |_| {}).unwrap().mended, [""; 0]);
 });
 
-// A kill leaves no half of a migration; neither does an error.
+// An error, like a kill, leaves no partial migration.
 on_both!(a_failed_migration_leaves_the_old_database, |database: Database| {
     let mut conn = database.conn();
     migrate::migrate_to(&mut conn, 1, &mut |_| {}).unwrap();
@@ -83,7 +83,7 @@ on_both!(a_failed_migration_leaves_the_old_database, |database: Database| {
     }
 });
 
-/// Every row of a table as text, in one order.
+/// Every row of a table as text, sorted.
 pub fn all_rows(conn: &mut Conn, table: &str) -> BTreeSet<String> {
     let rows = conn.rows(&format!("SELECT * FROM {table}"), &[]).unwrap();
     rows.iter().map(|row| format!("{row:?}")).collect()
@@ -93,7 +93,7 @@ pub fn schema_version(conn: &mut Conn) -> u64 {
     conn.row("SELECT version FROM flower_schema", &[]).unwrap().expect("a row").int(0).unwrap()
 }
 
-/// The tables hold what the events say.
+/// Checks that the tables agree with the events.
 pub fn check_tables(conn: &mut Conn) {
     let mut world = World::default();
     let mut last = 0;

@@ -1,5 +1,5 @@
-//! `sample_000V.sql`: what a database of version V holds, as plain statements for both databases. Written once, when V was
-//! the newest, and never edited: it stands for the databases that people have.
+//! `sample_000V.sql`: the content of a database of version V, as plain statements for both databases. It was written
+//! once, when V was the newest version, and is never edited: it represents the databases of users.
 
 use crate::databases;
 use crate::migrations::history;
@@ -26,9 +26,10 @@ fn path(version: u64) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/migrations/sample_{version:04}.sql"))
 }
 
-/// Only the newest version's can be missing: tables are written as they are now.
+/// Writes the sample of the newest version only: older samples cannot be written again, because tables are written in
+/// their current form.
 #[test]
-#[ignore = "writes files: for whoever adds a migration"]
+#[ignore = "writes files: run it when you add a migration"]
 fn write_missing_samples() {
     let newest = databases::sqlite();
     let mut conn = newest.conn();

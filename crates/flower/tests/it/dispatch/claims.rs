@@ -194,12 +194,12 @@ fn leases_are_measured_on_the_boot_clock_alone() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if std::fs::read_to_string(&path).is_ok_and(|text| text.contains(" Moment {")) {
+            } else if std::fs::read_to_string(&path).is_ok_and(|text| text.contains(" BootTime {")) {
                 makers.push(path);
             }
         }
     }
-    let [clock] = makers.as_slice() else { panic!("moments are made in {makers:?}") };
+    let [clock] = makers.as_slice() else { panic!("boot times are made in {makers:?}") };
     let text = std::fs::read_to_string(clock).expect("a file");
     assert!(clock.ends_with("src/clock.rs") && text.contains("clock_gettime(ClockId::Boottime)"), "{clock:?}");
     assert!(!text.contains("ClockId::Realtime") && !text.contains("ClockId::Monotonic"));

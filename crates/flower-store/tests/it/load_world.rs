@@ -1,12 +1,12 @@
-//! The store decides on a slice of the world, loaded for one command. Whatever comes, it must decide as the rules do on
-//! the whole of it.
+//! The store decides on the part of the world that it loads for one command. For every command the decision must equal
+//! that of the rules on the whole world.
 
 use crate::commands;
 use crate::databases::{self, Database};
 use crate::given::{a_life, start_agent};
 use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
-use flower_core::{Brief, Caller, Command, Moment, Recorded, World, decide, lease};
+use flower_core::{BootTime, Brief, Caller, Command, Recorded, World, decide, lease};
 use flower_store::briefs::{self, Filter};
 use flower_store::{StoreError, agents, dispatches, tables, worktrees};
 use proptest::prelude::*;
@@ -14,17 +14,17 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
 
 #[test]
-fn the_slice_is_enough_on_sqlite() {
+fn the_loaded_world_is_sufficient_on_sqlite() {
     check_all(25, || Some(databases::sqlite()));
 }
 
 #[test]
-fn the_slice_is_enough_on_postgres() {
+fn the_loaded_world_is_sufficient_on_postgres() {
     check_all(8, databases::postgres);
 }
 
-// It was started in another worktree than the one of its dispatch.
-on_both!(what_an_agent_has_reserved_is_found_wherever_it_is, |db: Database| {
+// The agent was started in another worktree than that of its dispatch.
+on_both!(leases_of_an_agent_are_found_in_the_worktree_of_its_dispatch, |db: Database| {
     let ledger = Ledger::open(&db);
     a_life(&ledger);
     let mut start = start_agent("ada", Some(1), 1);
@@ -33,7 +33,7 @@ on_both!(what_an_agent_has_reserved_is_found_wherever_it_is, |db: Database| {
     }
     ledger.done(start);
     let (project, worktree, holder) = ("web".to_owned(), "fix".to_owned(), Some("ada".to_owned()));
-    let moment = Moment { boot: "m:a".into(), now: 5_000, since: 0 };
+    let moment = BootTime { boot: "m:a".into(), now: 5_000, since: 0 };
     let patterns = vec!["docs/".to_owned()];
     ledger.done(Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds: 60, moment }));
     let (how, why, output) = (Ending::Stopped, "enough".to_owned(), None);
@@ -46,7 +46,7 @@ fn check_all(cases: u32, database: fn() -> Option<Database>) {
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&commands::steps(80), |steps| {
-        // Skipped, and said so, where there is no PostgreSQL.
+        // Reported as skipped if there is no PostgreSQL.
         database().map_or(Ok(()), |database| check(&Ledger::open(&database), &steps))
     });
     if let Err(error) = outcome {
@@ -64,8 +64,8 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
                 let recorded: Vec<_> = events.iter().map(recorded).collect();
                 let drafts: Vec<_> = drafts.into_iter().map(|d| (d.stream.to_string(), d.brief, d.event)).collect();
                 prop_assert_eq!(recorded, drafts, "{:?}", command);
-                if let Command::Beat { dispatch, fence, moment } = command {
-                    world.beat(*dispatch, *fence, moment.beat());
+                if let Command::Heartbeat { dispatch, fence, moment } = command {
+                    world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
                 }
                 for event in &events {
                     world.apply(event).unwrap();
@@ -80,7 +80,7 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// The tables hold what the world holds.
+/// Checks that the tables agree with the world.
 fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     let briefs: Vec<Brief> = ledger.read(|conn| briefs::list(conn, &Filter::default(), 0, 1_000));
     prop_assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());

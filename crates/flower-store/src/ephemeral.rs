@@ -1,15 +1,16 @@
-//! What is kept beside the log: signs of life, and what was read. It is no history: losing it loses no work.
+//! State that is stored outside the log: heartbeats, and how far messages were read. It is not part of the history:
+//! losing it loses no work. The table is named `beside`.
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use flower_core::Beat;
+use flower_core::Heartbeat;
 use serde::{Deserialize, Serialize};
 
-/// The newest sign of life of whoever holds a dispatch.
+/// The last heartbeat of the holder of a dispatch.
 #[derive(Serialize, Deserialize)]
 struct Heard {
     fence: u64,
-    beat: Beat,
+    beat: Heartbeat,
 }
 
 pub fn get(conn: &mut Conn, key: &str) -> Result<Option<String>, StoreError> {
@@ -25,8 +26,8 @@ pub fn forget(conn: &mut Conn, key: &str) -> Result<(), StoreError> {
     conn.execute("DELETE FROM beside WHERE key = $1", params![key]).map(drop)
 }
 
-/// Drops what nobody will ask for any more: signs of life of what is over, what revoked tokens have read, and who made commits
-/// before a time.
+/// Deletes the entries that are not needed any more: heartbeats of ended dispatches, read positions of revoked tokens,
+/// and authors of commits that were recorded before `before`.
 pub fn tidy(conn: &mut Conn, before: &str) -> Result<(), StoreError> {
     conn.execute(
         "DELETE FROM beside WHERE key LIKE 'beat/%' AND NOT EXISTS (SELECT 1 FROM dispatches d
@@ -41,13 +42,13 @@ pub fn tidy(conn: &mut Conn, before: &str) -> Result<(), StoreError> {
     conn.execute("DELETE FROM beside WHERE key LIKE 'made/%' AND value < $1", params![before]).map(drop)
 }
 
-pub fn beat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Beat)>, StoreError> {
+pub fn heartbeat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Heartbeat)>, StoreError> {
     let text = get(conn, &format!("beat/{dispatch}"))?;
-    // One that cannot be read is one that was not heard.
+    // An unreadable entry counts as no heartbeat.
     Ok(text.and_then(|text| serde_json::from_str::<Heard>(&text).ok()).map(|heard| (heard.fence, heard.beat)))
 }
 
-pub fn note_beat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Beat) -> Result<(), StoreError> {
+pub fn record_heartbeat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Heartbeat) -> Result<(), StoreError> {
     let text = serde_json::to_string(&Heard { fence, beat }).expect("plain data");
     put(conn, &format!("beat/{dispatch}"), &text)
 }

@@ -1,10 +1,10 @@
-//! The part of the world that one command's decision can look at, loaded inside the write transaction.
+//! Loads the part of the world that the decision on one command can read, inside the write transaction.
 
 use super::briefs;
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::projection::Projector;
-use super::{agents, beside, dispatches, landings, worktrees};
+use super::{agents, dispatches, ephemeral, landings, worktrees};
 use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
 use flower_core::{Brief, Caller, Command, LinkKind, World, agent, dispatch, landing, link, worktree};
@@ -18,70 +18,70 @@ pub fn load(
     command: &Command,
 ) -> Result<World, StoreError> {
     let mut world = World { last_brief: projector.last_brief(conn)?, ..World::default() };
-    let mut slice = Slice { conn, projector, world: &mut world };
+    let mut loader = Loader { conn, projector, world: &mut world };
     if let Some(brief) = command.brief() {
-        slice.brief(brief)?;
+        loader.brief(brief)?;
     }
-    // What a token that was made for a dispatch may do depends on where that stands.
+    // The rights of a token that was made for a dispatch depend on the state of that dispatch.
     if let Some(run) = caller.run {
-        slice.dispatch(run.dispatch)?;
+        loader.dispatch(run.dispatch)?;
     }
     match command {
         Command::CreateBrief { projects, epic, needs, .. } => {
             if !projects.is_empty() {
-                slice.projects()?;
+                loader.projects()?;
             }
             if let Some(epic) = epic {
-                slice.brief(*epic)?;
-                slice.reachable(needs)?;
+                loader.brief(*epic)?;
+                loader.reachable(needs)?;
             }
             for needs in needs {
-                slice.brief(*needs)?;
+                loader.brief(*needs)?;
             }
         }
         Command::EditBrief { brief, changes } => {
             if !changes.add_projects.is_empty() {
-                slice.projects()?;
+                loader.projects()?;
             }
             if changes.kind.is_some() {
-                slice.children(*brief)?;
+                loader.children(*brief)?;
             }
             if let Some(Some(epic)) = changes.epic {
-                slice.brief(epic)?;
-                slice.reachable(&[*brief])?;
+                loader.brief(epic)?;
+                loader.reachable(&[*brief])?;
             }
         }
-        Command::AddNeed { needs, .. } => slice.reachable(&[*needs])?,
-        Command::AddLink { brief, kind, target, .. } => slice.link(*brief, *kind, target)?,
+        Command::AddNeed { needs, .. } => loader.reachable(&[*needs])?,
+        Command::AddLink { brief, kind, target, .. } => loader.link(*brief, *kind, target)?,
         Command::CreateScratchpad { brief, .. } => {
-            slice.last_scratchpad()?;
+            loader.last_scratchpad()?;
             if let Some(brief) = brief {
-                let target = scratchpad::target(slice.world.last_scratchpad + 1);
-                slice.link(*brief, LinkKind::Execution, &target)?;
+                let target = scratchpad::target(loader.world.last_scratchpad + 1);
+                loader.link(*brief, LinkKind::Execution, &target)?;
             }
         }
         Command::WriteScratchpad { number, .. } => {
-            slice.scratchpad(*number)?;
-            if let Some(brief) = slice.world.scratchpads.get(number).and_then(|pad| pad.brief) {
-                slice.brief(brief)?;
+            loader.scratchpad(*number)?;
+            if let Some(brief) = loader.world.scratchpads.get(number).and_then(|pad| pad.brief) {
+                loader.brief(brief)?;
             }
         }
-        Command::RegisterProject { .. } => slice.projects()?,
+        Command::RegisterProject { .. } => loader.projects()?,
         Command::RemoveProject { name } => {
-            slice.projects()?;
-            slice.live_worktrees(name)?;
-            slice.open_landings(name)?;
+            loader.projects()?;
+            loader.live_worktrees(name)?;
+            loader.open_landings(name)?;
         }
         Command::RequestWorktree(request) => {
-            slice.projects()?;
-            slice.live_worktrees(&request.project)?;
-            slice.last_worktree()?;
+            loader.projects()?;
+            loader.live_worktrees(&request.project)?;
+            loader.last_worktree()?;
         }
         Command::RestoreWorktree { number } => {
-            slice.projects()?;
-            slice.worktree(*number)?;
-            if let Some(project) = slice.world.worktrees.get(number).map(|worktree| worktree.project.clone()) {
-                slice.live_worktrees(&project)?;
+            loader.projects()?;
+            loader.worktree(*number)?;
+            if let Some(project) = loader.world.worktrees.get(number).map(|worktree| worktree.project.clone()) {
+                loader.live_worktrees(&project)?;
             }
         }
         Command::FinishWorktree { number, .. }
@@ -89,122 +89,122 @@ pub fn load(
         | Command::DivergeWorktree(WorktreeDiverged { number, .. })
         | Command::RemoveWorktree { number }
         | Command::WorktreeGone(WorktreeRemoved { number, .. })
-        | Command::DropArchive { number } => slice.worktree(*number)?,
-        Command::NoteSync { number, .. } => slice.worktree(*number)?,
+        | Command::DropArchive { number } => loader.worktree(*number)?,
+        Command::NoteSync { number, .. } => loader.worktree(*number)?,
         Command::QueueLanding(request) => {
-            slice.projects()?;
-            slice.open_landings(&request.project)?;
-            slice.world.last_landing = landings::last(slice.conn)?;
+            loader.projects()?;
+            loader.open_landings(&request.project)?;
+            loader.world.last_landing = landings::last(loader.conn)?;
             if let Some(revert) = &request.reverts {
-                slice.landing(revert.of)?;
+                loader.landing(revert.of)?;
             }
-            let target = (slice.world.last_landing + 1).to_string();
+            let target = (loader.world.last_landing + 1).to_string();
             for brief in &request.briefs {
-                slice.brief(*brief)?;
-                slice.link(*brief, LinkKind::Landing, &target)?;
+                loader.brief(*brief)?;
+                loader.link(*brief, LinkKind::Landing, &target)?;
             }
         }
         Command::Landing { number, step } => {
-            slice.landing(*number)?;
+            loader.landing(*number)?;
             if let landing::Step::Land { merge_commit, .. } = step {
-                slice.whoever_waits(*number, merge_commit)?;
-                slice.main_of(*number)?;
+                loader.landing_dependents(*number, merge_commit)?;
+                loader.main_of(*number)?;
             }
         }
         Command::Main { project, .. } => {
-            slice.projects()?;
-            slice.main(project)?;
+            loader.projects()?;
+            loader.main(project)?;
         }
         Command::ApproveCommands { project, .. } => {
-            slice.projects()?;
-            slice.approval(project)?;
+            loader.projects()?;
+            loader.approval(project)?;
         }
         Command::RequestDispatch(request) => {
-            slice.dispatchable(request.brief)?;
+            loader.dispatchable(request.brief)?;
             if let Some(of) = request.of {
-                slice.landing(of)?;
+                loader.landing(of)?;
             }
         }
-        Command::AutoDispatch { brief } => slice.dispatchable(*brief)?,
+        Command::AutoDispatch { brief } => loader.dispatchable(*brief)?,
         Command::Dispatch { number, step } => {
-            slice.dispatch(*number)?;
-            slice.run(*number, step)?;
+            loader.dispatch(*number)?;
+            loader.run(*number, step)?;
         }
-        Command::Beat { dispatch, .. } => slice.dispatch(*dispatch)?,
+        Command::Heartbeat { dispatch, .. } => loader.dispatch(*dispatch)?,
         Command::TakeLease(request) => {
-            slice.world.last_lease = dispatches::last_lease(slice.conn)?;
-            slice.live_worktrees(&request.project)?;
-            slice.leases(&request.project, &request.worktree)?;
-            let place = slice.world.worktrees.values().find(|w| w.name == request.worktree).and_then(|w| w.brief);
+            loader.world.last_lease = dispatches::last_lease(loader.conn)?;
+            loader.live_worktrees(&request.project)?;
+            loader.leases(&request.project, &request.worktree)?;
+            let place = loader.world.worktrees.values().find(|w| w.name == request.worktree).and_then(|w| w.brief);
             for brief in caller.brief.into_iter().chain(place) {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
         }
         Command::ReleaseLease { number, .. } => {
-            if let Some(lease) = dispatches::lease(slice.conn, *number)? {
+            if let Some(lease) = dispatches::lease(loader.conn, *number)? {
                 if let Some(brief) = lease.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.leases.insert(*number, lease);
+                loader.world.leases.insert(*number, lease);
             }
         }
-        Command::BreachLease(breached) => slice.leases(&breached.project, &breached.worktree)?,
+        Command::BreachLease(breached) => loader.leases(&breached.project, &breached.worktree)?,
         Command::Remark(request) => {
-            slice.world.last_message = dispatches::last_message(slice.conn)?;
-            for worktree in worktrees::live(slice.conn, Some(&request.remark.project))? {
+            loader.world.last_message = dispatches::last_message(loader.conn)?;
+            for worktree in worktrees::live(loader.conn, Some(&request.remark.project))? {
                 if let Some(brief) = worktree.brief.filter(|_| worktree.name == request.remark.worktree) {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.worktrees.insert(worktree.number, worktree);
+                loader.world.worktrees.insert(worktree.number, worktree);
             }
         }
         Command::SendMessage { .. } => {
-            slice.world.last_message = dispatches::last_message(slice.conn)?;
-            slice.tokens()?;
-            let live = worktrees::live(slice.conn, None)?;
-            slice.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
-            let open = dispatches::open(slice.conn)?;
-            slice.world.dispatches.extend(open.into_iter().map(|dispatch| (dispatch.number, dispatch)));
+            loader.world.last_message = dispatches::last_message(loader.conn)?;
+            loader.tokens()?;
+            let live = worktrees::live(loader.conn, None)?;
+            loader.world.worktrees.extend(live.into_iter().map(|worktree| (worktree.number, worktree)));
+            let open = dispatches::open(loader.conn)?;
+            loader.world.dispatches.extend(open.into_iter().map(|dispatch| (dispatch.number, dispatch)));
             if let Some(brief) = caller.brief {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
         }
         Command::IssueToken(request) => {
             if let Some(brief) = request.brief {
-                slice.brief(brief)?;
+                loader.brief(brief)?;
             }
             if let Some(run) = request.run {
-                slice.dispatch(run.dispatch)?;
+                loader.dispatch(run.dispatch)?;
             }
         }
         Command::StartAgent(request) => {
-            slice.projects()?;
-            slice.world.last_agent = agents::last(slice.conn)?;
-            let live = agents::live(slice.conn, None)?;
-            slice.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
+            loader.projects()?;
+            loader.world.last_agent = agents::last(loader.conn)?;
+            let live = agents::live(loader.conn, None)?;
+            loader.world.agents.extend(live.into_iter().map(|agent| (agent.number, agent)));
             if let Some(dispatch) = request.dispatch {
-                slice.dispatch(dispatch)?;
+                loader.dispatch(dispatch)?;
             }
         }
-        Command::Agent { number, step } => slice.agent(*number, step)?,
+        Command::Agent { number, step } => loader.agent(*number, step)?,
         Command::AskPermission(request) => {
-            slice.world.last_permission = agents::last_permission(slice.conn)?;
-            if let Some(agent) = agents::agent(slice.conn, request.agent)? {
+            loader.world.last_permission = agents::last_permission(loader.conn)?;
+            if let Some(agent) = agents::agent(loader.conn, request.agent)? {
                 if let Some(brief) = agent.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.agents.insert(agent.number, agent);
+                loader.world.agents.insert(agent.number, agent);
             }
         }
         Command::DecidePermission { number, .. } => {
-            if let Some(permission) = agents::permission(slice.conn, *number)? {
+            if let Some(permission) = agents::permission(loader.conn, *number)? {
                 if let Some(brief) = permission.brief {
-                    slice.brief(brief)?;
+                    loader.brief(brief)?;
                 }
-                slice.world.permissions.insert(*number, permission);
+                loader.world.permissions.insert(*number, permission);
             }
         }
-        Command::RevokeToken { id } => slice.token(id)?,
+        Command::RevokeToken { id } => loader.token(id)?,
         Command::ProposePlan { .. }
         | Command::Accept { .. }
         | Command::Refine { .. }
@@ -219,14 +219,14 @@ pub fn load(
     Ok(world)
 }
 
-struct Slice<'a> {
+struct Loader<'a> {
     conn: &'a mut Conn,
-    /// Knows the briefs, also those that are not written yet.
+    /// Has the current briefs, also those that are not yet written to the database.
     projector: &'a mut Projector,
     world: &'a mut World,
 }
 
-impl Slice<'_> {
+impl Loader<'_> {
     fn last_scratchpad(&mut self) -> Result<(), StoreError> {
         self.world.last_scratchpad = self.number("SELECT coalesce(max(number), 0) FROM scratchpads")?;
         Ok(())
@@ -255,7 +255,7 @@ impl Slice<'_> {
         Ok(numbers)
     }
 
-    /// Everything that `from` waits for, near and far, as [`World::path`] walks it.
+    /// Everything that `from` waits for, directly or indirectly, as [`World::path`] walks it.
     fn reachable(&mut self, from: &[u64]) -> Result<(), StoreError> {
         let mut queue: VecDeque<u64> = from.iter().copied().collect();
         let mut seen = BTreeSet::new();
@@ -289,7 +289,7 @@ impl Slice<'_> {
     }
 
     fn link(&mut self, brief: u64, kind: LinkKind, target: &str) -> Result<(), StoreError> {
-        // A malformed target is refused by the rules before they look anything up.
+        // The rules refuse a malformed target before they read any state.
         let Ok(target) = link::target(kind, target) else { return Ok(()) };
         match (kind, target.parse()) {
             (LinkKind::Brief, Ok(number)) => self.brief(number)?,
@@ -308,7 +308,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// Whoever acts on it becomes a participant of its brief.
+    /// Loads a worktree with its brief, because the caller becomes a participant of that brief.
     fn worktree(&mut self, number: u64) -> Result<(), StoreError> {
         if let Some(worktree) = worktrees::worktree(self.conn, number)? {
             if let Some(brief) = worktree.brief {
@@ -331,7 +331,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// What a landing settles when it lands: MAIN's alarm, and the approval of its commands.
+    /// Loads what a landing changes when it lands: MAIN's alarm, and the approval of its commands.
     fn main_of(&mut self, landing: u64) -> Result<(), StoreError> {
         let Some(project) = self.world.landings.get(&landing).map(|landing| landing.project.clone()) else {
             return Ok(());
@@ -341,7 +341,7 @@ impl Slice<'_> {
         self.approval(&project)
     }
 
-    /// With its briefs, and whatever a refusal would name.
+    /// Loads a landing with its briefs, and the state that a refusal would name.
     fn landing(&mut self, number: u64) -> Result<(), StoreError> {
         self.world.last_landing = landings::last(self.conn)?;
         if let Some(landing) = landings::landing(self.conn, number)? {
@@ -355,7 +355,7 @@ impl Slice<'_> {
 
     fn open_landings(&mut self, project: &str) -> Result<(), StoreError> {
         for landing in landings::open(self.conn, Some(project))? {
-            // Whoever replaces one acts on its brief.
+            // A landing that replaces another one acts on the brief of that one.
             if let Some(&brief) = landing.briefs.first() {
                 self.brief(brief)?;
             }
@@ -364,9 +364,9 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// Everything that a landing can move: what it takes back, its briefs in other projects, their epics with all
-    /// children, and whoever depends on any of them.
-    fn whoever_waits(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
+    /// Loads everything that a landing can change: the landing that it reverts, the landings of its briefs in other
+    /// projects, their epics with all children, and the briefs that depend on any of them.
+    fn landing_dependents(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
         let Some(landing) = self.world.landings.get(&number).cloned() else { return Ok(()) };
         if let Some(of) = landing.of {
             self.landing(of)?;
@@ -393,7 +393,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// With its brief, and the newest sign of life of whoever holds it.
+    /// Loads a dispatch with its brief and the last heartbeat of its holder.
     fn dispatch(&mut self, number: u64) -> Result<(), StoreError> {
         let Some(dispatch) = dispatches::dispatch(self.conn, number)? else {
             self.world.last_dispatch = dispatches::last(self.conn)?;
@@ -401,11 +401,11 @@ impl Slice<'_> {
         };
         self.brief(dispatch.brief)?;
         self.world.dispatches.insert(number, dispatch);
-        self.world.beats.extend(beside::beat(self.conn, number)?.map(|heard| (number, heard)));
+        self.world.beats.extend(ephemeral::heartbeat(self.conn, number)?.map(|heard| (number, heard)));
         Ok(())
     }
 
-    /// What a step of a dispatch can look at beside it.
+    /// Loads the state that a step of a dispatch can read besides the dispatch.
     fn run(&mut self, number: u64, step: &dispatch::Step) -> Result<(), StoreError> {
         let Some(dispatch) = self.world.dispatches.get(&number).cloned() else { return Ok(()) };
         if let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) {
@@ -427,7 +427,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// With what it works on, and whoever else could.
+    /// Loads an agent with its work, and the other agents that could do that work.
     fn agent(&mut self, number: u64, step: &agent::Step) -> Result<(), StoreError> {
         let Some(agent) = agents::agent(self.conn, number)? else { return Ok(()) };
         if let Some(brief) = agent.brief {
@@ -440,7 +440,7 @@ impl Slice<'_> {
         }
         if let Some(number) = agent.dispatch {
             self.dispatch(number)?;
-            // What it leaves behind is where the dispatch is, wherever it was started itself.
+            // The agent's leases are in the worktree of the dispatch, also if the agent was started in another one.
             let place = self.world.dispatches.get(&number).map(|known| (known.project.clone(), known.worktree.clone()));
             if let Some((Some(project), Some(worktree))) = place {
                 self.leases(&project, &worktree)?;
@@ -450,7 +450,7 @@ impl Slice<'_> {
         Ok(())
     }
 
-    /// Everything that says whether a brief can be dispatched, and where.
+    /// Loads everything that decides whether and where a brief can be dispatched.
     fn dispatchable(&mut self, brief: u64) -> Result<(), StoreError> {
         self.world.last_dispatch = dispatches::last(self.conn)?;
         let needs = self.world.briefs.get(&brief).map(|brief| brief.depends_on.clone()).unwrap_or_default();
