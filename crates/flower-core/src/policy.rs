@@ -154,6 +154,97 @@ pub fn require_role(caller: &Caller, right: Right) -> Result<(), Refusal> {
     Err(forbidden(caller, name(right), why))
 }
 
+/// A use case that does work before its first command, or records none. The right is checked before that work begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    RegisterProject,
+    RemoveProject,
+    RebuildTables,
+    AcceptLoss,
+    GiveKeys,
+    OpenPage,
+    MarkMessagesSeen,
+    AdoptMain,
+    RestoreMain,
+    RescueMain,
+    PushMain,
+    ProposeSettings,
+    ApproveLanding,
+    TypeForAgent,
+    ResizeTerminal,
+    StartAgent,
+    StopAgent,
+    RefreshAgent,
+    RemoveWorktree,
+    Land,
+    Revert,
+    ReviewWorktree,
+}
+
+impl Action {
+    pub const ALL: [Action; 22] = [
+        Action::RegisterProject,
+        Action::RemoveProject,
+        Action::RebuildTables,
+        Action::AcceptLoss,
+        Action::GiveKeys,
+        Action::OpenPage,
+        Action::MarkMessagesSeen,
+        Action::AdoptMain,
+        Action::RestoreMain,
+        Action::RescueMain,
+        Action::PushMain,
+        Action::ProposeSettings,
+        Action::ApproveLanding,
+        Action::TypeForAgent,
+        Action::ResizeTerminal,
+        Action::StartAgent,
+        Action::StopAgent,
+        Action::RefreshAgent,
+        Action::RemoveWorktree,
+        Action::Land,
+        Action::Revert,
+        Action::ReviewWorktree,
+    ];
+
+    /// The right that the action needs, and the words for a refusal.
+    pub fn right(self) -> (Right, &'static str) {
+        match self {
+            Action::RegisterProject => (Right::Own, "register a project"),
+            Action::RemoveProject => (Right::Own, "remove a project"),
+            Action::RebuildTables => (Right::Own, "rebuild the tables"),
+            Action::AcceptLoss => (Right::Own, "accept a loss"),
+            Action::GiveKeys => (Right::Own, "give keys to agents"),
+            Action::OpenPage => (Right::Own, "open the page as the operator"),
+            Action::MarkMessagesSeen => (Right::Own, "answer for the operator"),
+            Action::AdoptMain => (Right::Own, "adopt what happened to MAIN"),
+            Action::RestoreMain => (Right::Own, "restore MAIN"),
+            Action::RescueMain => (Right::Own, "rescue what is in MAIN"),
+            Action::PushMain => (Right::Own, "push MAIN"),
+            Action::ProposeSettings => (Right::Own, "propose settings"),
+            Action::ApproveLanding => (Right::Own, "let a landing in"),
+            Action::TypeForAgent => (Right::Steer, "type for agents"),
+            Action::ResizeTerminal => (Right::Steer, "change the terminals of agents"),
+            Action::StartAgent => (Right::Steer, "start agents"),
+            Action::StopAgent => (Right::Steer, "stop agents"),
+            Action::RefreshAgent => (Right::Steer, "refresh agents"),
+            Action::RemoveWorktree => (Right::Steer, "remove a worktree"),
+            Action::Land => (Right::Steer, "land anything"),
+            Action::Revert => (Right::Steer, "revert a landing"),
+            Action::ReviewWorktree => (Right::Steer, "review a worktree"),
+        }
+    }
+}
+
+/// Checks that the role of the caller may do something, before any state is loaded for it.
+pub fn require_action(caller: &Caller, action: Action) -> Result<(), Refusal> {
+    let (right, what) = action.right();
+    require_role(caller, right).map_err(|_| {
+        let ask = if right == Right::Own { "ask the operator" } else { "ask the operator or an orchestrator" };
+        forbidden(caller, what, ask)
+    })
+}
+
 /// Checks that the caller may write to a brief, judged by its token alone.
 pub fn require_contribution(caller: &Caller, brief: Option<u64>) -> Result<(), Refusal> {
     require_role(caller, Right::Contribute)?;

@@ -49,8 +49,6 @@ pub use tools::Tools;
 pub use worktrees::Worktrees;
 
 use clock::BootClock;
-use flower_contract::error::{Problem, ProblemKind};
-use flower_core::{Caller, Role};
 use flower_store::Store;
 use home::Home;
 use notify::ChangeHints;
@@ -141,30 +139,6 @@ impl App {
             overview,
             tools,
         }
-    }
-}
-
-/// For what only the operator may do and the rules do not know of.
-pub fn require_operator(caller: &Caller, what: &str) -> Result<(), Problem> {
-    if caller.role == Role::Operator {
-        return Ok(());
-    }
-    Err(Problem::new(
-        ProblemKind::Forbidden,
-        format!("{} `{}` may not {what}", caller.role, caller.actor.name),
-        "ask the operator",
-    ))
-}
-
-/// Before anything is looked at for them: workers and ops neither land nor take back.
-pub fn require_steering(caller: &Caller, what: &str) -> Result<(), Problem> {
-    match caller.role {
-        Role::Operator | Role::Orchestrator => Ok(()),
-        Role::Worker | Role::Ops => Err(Problem::new(
-            ProblemKind::Forbidden,
-            format!("{} `{}` may not {what}", caller.role, caller.actor.name),
-            "ask the operator or an orchestrator",
-        )),
     }
 }
 

@@ -5,10 +5,10 @@ use crate::home::Home;
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
 use crate::projects::{ProjectChoice, utf8};
-use crate::{Access, MergeQueue, Projects, Worktrees, require_operator};
+use crate::{Access, MergeQueue, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ProjectView, RemovedProject};
-use flower_core::policy::Read;
+use flower_core::policy::{self, Action, Read};
 use flower_core::{Caller, Command};
 use flower_git::repository::Repository;
 use flower_store::Store;
@@ -125,7 +125,7 @@ impl Registration {
     /// Makes the repository around `dir` a project, or finds that it is one.
     pub async fn register(&self, caller: &Caller, dir: &Path, name: Option<String>) -> Result<ProjectView, Problem> {
         // The rules would refuse it too, but only after its lock was taken.
-        require_operator(caller, "register a project")?;
+        policy::require_action(caller, Action::RegisterProject)?;
         let Some(repository) = Repository::discover(dir) else {
             if Repository::is_bare(dir) {
                 return Err(Problem::new(
@@ -177,7 +177,7 @@ impl Registration {
     /// Gives the repository back as it was. Branches with work that is not in MAIN stay, and so does what is kept of its
     /// worktrees.
     pub async fn remove(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
-        require_operator(caller, "remove a project")?;
+        policy::require_action(caller, Action::RemoveProject)?;
         let (root, repository) = self.repository_to_leave(name).await?;
         let stays = self.worktrees.what_stays(name, repository.as_ref()).await?;
         if let Some(repository) = &repository {
@@ -195,7 +195,7 @@ impl Registration {
 
     /// What `remove_project` would leave behind now.
     pub async fn preview_removal(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
-        require_operator(caller, "remove a project")?;
+        policy::require_action(caller, Action::RemoveProject)?;
         let (_, repository) = self.repository_to_leave(name).await?;
         self.worktrees.what_stays(name, repository.as_ref()).await
     }

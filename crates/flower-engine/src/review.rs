@@ -8,6 +8,7 @@ use crate::{MergeQueue, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CommentView, CommitView};
 use flower_core::pattern::Pattern;
+use flower_core::policy::{self, Action};
 use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Worktree};
@@ -151,7 +152,7 @@ impl Review {
         name: &str,
         saying: Saying,
     ) -> Result<CommentView, Problem> {
-        super::require_steering(caller, "review a worktree")?;
+        policy::require_action(caller, Action::ReviewWorktree)?;
         let work = self.work(choice, name).await?;
         let Saying { file, line, side, text, quote: read } = saying;
         let (commit, quote) = self.line(&work, &file, line, side).await?;

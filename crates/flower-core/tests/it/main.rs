@@ -9,4 +9,5 @@ mod no_io;
 mod properties;
 mod recall;
 mod recalls;
+mod rights;
 mod simulation;

@@ -1,11 +1,12 @@
 //! Browser sessions: a one-time code from the command line is traded for a token that lives in the page's own storage.
 
+use crate::Access;
 use crate::home::{Home, random_hex, write_private};
-use crate::{Access, require_operator};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{OpenLink, Session};
 use flower_core::Caller;
 use flower_core::chain::sha256;
+use flower_core::policy::{self, Action};
 use serde::{Deserialize, Serialize};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ impl Sessions {
 impl Access {
     /// An address that opens bloom with a session, once. The code stands behind `#`, so it is never sent by itself.
     pub fn open_link(&self, caller: &Caller) -> Result<OpenLink, Problem> {
-        require_operator(caller, "open the page as the operator")?;
+        policy::require_action(caller, Action::OpenPage)?;
         Ok(OpenLink { open_url: format!("{}/#open={}", self.url, self.sessions.new_code()) })
     }
 

@@ -30,7 +30,6 @@ use crate::home::Home;
 use crate::notify::ChangeHints;
 use crate::profiles::config::Config;
 use crate::profiles::mask::Mask;
-use crate::require_steering;
 use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktrees};
 use agent_handle::{AgentProcess, Order};
 use credentials::{Lent, Taken};
@@ -39,7 +38,7 @@ use flower_contract::view::{AgentView, EndView, FillView, TranscriptView};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::main_branch;
-use flower_core::policy::Read;
+use flower_core::policy::{self, Action, Read};
 use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
 use flower_store::Store;
 use flower_store::agents as table;
@@ -264,7 +263,7 @@ impl Agents {
 
     /// Values of the operator's environment, for agents; in memory only.
     pub fn give_keys(&self, caller: &Caller, values: BTreeMap<String, String>) -> Result<(), Problem> {
-        super::require_operator(caller, "give keys to agents")?;
+        policy::require_action(caller, Action::GiveKeys)?;
         self.profiles.keys.give(&Config::load(&self.home)?, values)?;
         self.wake_all();
         self.look();
@@ -278,7 +277,7 @@ impl Agents {
         choice: &ProjectChoice,
         spawn: Spawn,
     ) -> Result<AgentView, Problem> {
-        require_steering(caller, "start agents")?;
+        policy::require_action(caller, Action::StartAgent)?;
         let config = Config::load(&self.home)?;
         let profile = config.profile(&spawn.profile)?;
         self.profiles.find_program(profile).await.map_err(|missing| {
@@ -351,7 +350,7 @@ impl Agents {
 
     /// Stops it and everything it started. Its claim is free again.
     pub async fn stop(&self, caller: &Caller, name: &str, why: Option<String>) -> Result<AgentView, Problem> {
-        require_steering(caller, "stop agents")?;
+        policy::require_action(caller, Action::StopAgent)?;
         let agent = self.agent_named(name).await?;
         let why = why.unwrap_or_else(|| format!("stopped by {}", caller.actor.name));
         self.end_agent(caller, agent.number, Ending::Stopped, why).await?;
@@ -414,7 +413,7 @@ impl Agents {
 
     /// Asks for a hand-over, and lets a fresh one go on.
     pub async fn refresh(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
-        require_steering(caller, "refresh agents")?;
+        policy::require_action(caller, Action::RefreshAgent)?;
         let agent = self.agent_named(name).await?;
         match self.handle(agent.number) {
             Some(running) if agent.is_live() => running.want_refresh(),

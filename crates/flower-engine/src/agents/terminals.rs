@@ -1,10 +1,10 @@
 //! The terminals of agents that have one.
 
+use crate::Agents;
 use crate::terminal::{Output, Size, Terminal};
-use crate::{Agents, require_steering};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Caller;
-use flower_core::policy::Read;
+use flower_core::policy::{self, Action, Read};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ impl Agents {
     }
 
     pub async fn type_keys(&self, caller: &Caller, name: &str, keys: &[u8]) -> Result<(), Problem> {
-        require_steering(caller, "type for agents")?;
+        policy::require_action(caller, Action::TypeForAgent)?;
         self.terminal(name)?.write(keys).await.map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => Problem::new(
                 ProblemKind::Timeout,
@@ -76,7 +76,7 @@ impl Agents {
     }
 
     pub fn resize_terminal(&self, caller: &Caller, name: &str, columns: u16, rows: u16) -> Result<(), Problem> {
-        require_steering(caller, "change the terminals of agents")?;
+        policy::require_action(caller, Action::ResizeTerminal)?;
         self.terminal(name)?.resize(Size { columns, rows }).map_err(|error| {
             Problem::new(
                 ProblemKind::Invalid,

@@ -3,12 +3,11 @@
 pub mod trace;
 
 use crate::Setup;
-use crate::require_operator;
 use crate::{Access, Briefs, Projects};
 use flower_contract::error::Problem;
 use flower_contract::view::{EventView, RebuildView, VerifyView};
 use flower_core::Caller;
-use flower_core::policy::Read;
+use flower_core::policy::{self, Action, Read};
 use flower_store::{Live, Store};
 use std::sync::Arc;
 
@@ -54,14 +53,14 @@ impl EventLog {
     }
 
     pub async fn rebuild(&self, caller: &Caller) -> Result<RebuildView, Problem> {
-        require_operator(caller, "rebuild the tables")?;
+        policy::require_action(caller, Action::RebuildTables)?;
         let rebuilt = self.store.rebuild(true).await?;
         Ok(RebuildView { events: rebuilt.events, rows: rebuilt.rows, mended: rebuilt.mended })
     }
 
     /// Records what was lost and lets writing go on.
     pub async fn accept_loss(&self, caller: &Caller) -> Result<Vec<EventView>, Problem> {
-        require_operator(caller, "accept a loss")?;
+        policy::require_action(caller, Action::AcceptLoss)?;
         let events = self.store.accept_loss(caller.clone()).await?;
         Ok(events.iter().map(EventView::from).collect())
     }

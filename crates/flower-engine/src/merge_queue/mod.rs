@@ -17,7 +17,6 @@ pub(crate) use merge::conflicts_with;
 
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
-use super::{require_operator, require_steering};
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
@@ -28,7 +27,7 @@ use crate::{Access, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
-use flower_core::policy::Read;
+use flower_core::policy::{self, Action, Read};
 use flower_core::queue::{self, QueueStatus};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
@@ -154,7 +153,7 @@ impl MergeQueue {
         name: &str,
         wish: LandOptions,
     ) -> Result<LandingView, Problem> {
-        require_steering(caller, "land anything")?;
+        policy::require_action(caller, Action::Land)?;
         let worktree = self.worktrees.find(choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
@@ -213,7 +212,7 @@ impl MergeQueue {
     /// Queues the reverse of something that has landed. Once that has landed, the briefs are parked, or a `fix` is
     /// dispatched.
     pub async fn revert(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
-        require_steering(caller, "revert a landing")?;
+        policy::require_action(caller, Action::Revert)?;
         let number = revert.of;
         let landing = self.get(number).await?;
         if landing.state != State::Landed {
@@ -287,7 +286,7 @@ impl MergeQueue {
     /// Lets in what the gate holds back, and with it the commands that it brings along.
     /// With `waive`, also without the checks that it removes or changes in `flower.toml`.
     pub async fn approve(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
-        require_operator(caller, "let a landing in")?;
+        policy::require_action(caller, Action::ApproveLanding)?;
         self.get(number).await?;
         self.store.execute(caller, Command::Landing { number, step: Step::Approve { waive } }).await?;
         self.wake();

@@ -7,6 +7,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, ProposalView};
 use flower_core::Caller;
 use flower_core::landing::{self, Priority, Source};
+use flower_core::policy::{self, Action};
 use flower_git::{CommitId, NewCommit, Repo};
 
 impl MergeQueue {
@@ -39,7 +40,7 @@ impl MergeQueue {
         choice: &ProjectChoice,
         text: &str,
     ) -> Result<LandingView, Problem> {
-        crate::require_operator(caller, "propose settings")?;
+        policy::require_action(caller, Action::ProposeSettings)?;
         Settings::parse(text)?;
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;

@@ -7,6 +7,7 @@ use crate::notify::ChangeHints;
 use flower_contract::error::Problem;
 use flower_contract::view::{EventView, HeardView, MessageView};
 use flower_core::event::MessageSent;
+use flower_core::policy::{self, Action};
 use flower_core::{Caller, Command, Event, News, Recorded};
 use flower_store::Store;
 use flower_store::log::{self, Edge, Of};
@@ -99,7 +100,7 @@ impl Messages {
 
     /// The operator has seen the messages that wait, or those up to an event.
     pub async fn mark_seen(&self, caller: &Caller, up_to: Option<u64>) -> Result<(), Problem> {
-        crate::require_operator(caller, "answer for the operator")?;
+        policy::require_action(caller, Action::MarkMessagesSeen)?;
         let head = self.store.live().head();
         let seen = up_to.map_or(head, |seq| seq.min(head));
         self.store.remember("read/operator".into(), Some(seen.to_string())).await?;

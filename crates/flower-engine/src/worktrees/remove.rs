@@ -13,6 +13,7 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::event::WorktreeRemoved;
+use flower_core::policy::{self, Action};
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Worktree};
 use flower_git::repository::Repository;
@@ -60,7 +61,7 @@ impl Worktrees {
         choice: &ProjectChoice,
         name: &str,
     ) -> Result<WorktreeView, Problem> {
-        crate::require_steering(caller, "remove a worktree")?;
+        policy::require_action(caller, Action::RemoveWorktree)?;
         // Names only: no path, link or spelling leads to MAIN from here.
         let name = flower_core::worktree::name(name)?;
         let worktree = self.find(choice, &name).await?;

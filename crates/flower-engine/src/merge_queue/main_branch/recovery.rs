@@ -11,6 +11,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, MainView, RescueView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::{Alarm, Settlement, Step};
+use flower_core::policy::{self, Action};
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
@@ -23,7 +24,7 @@ const ADDING: Duration = Duration::from_secs(10 * 60);
 impl MergeQueue {
     /// Takes commits that were made in MAIN by hand in, through the checks.
     pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
-        crate::require_operator(caller, "adopt what happened to MAIN")?;
+        policy::require_action(caller, Action::AdoptMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
@@ -65,7 +66,7 @@ impl MergeQueue {
 
     /// Puts MAIN back to where the log has it. What was there is kept.
     pub async fn restore_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
-        crate::require_operator(caller, "restore MAIN")?;
+        policy::require_action(caller, Action::RestoreMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, seen) = self.check_main(&lock).await?;
@@ -89,7 +90,7 @@ impl MergeQueue {
         choice: &ProjectChoice,
         name: Option<String>,
     ) -> Result<RescueView, Problem> {
-        crate::require_operator(caller, "rescue what is in MAIN")?;
+        policy::require_action(caller, Action::RescueMain)?;
         let project = self.projects.require(choice).await?;
         let (kept, files) = {
             let lock = self.lock_main(&project).await?;

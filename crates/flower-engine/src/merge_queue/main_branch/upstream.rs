@@ -7,7 +7,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{LandingView, PullView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::Step;
-use flower_core::policy::{self, Right};
+use flower_core::policy::{self, Action, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
@@ -73,7 +73,7 @@ impl MergeQueue {
 
     /// Tries again what did not work.
     pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Main, Problem> {
-        crate::require_operator(caller, "push MAIN")?;
+        policy::require_action(caller, Action::PushMain)?;
         let project = self.projects.require(choice).await?;
         let main = self.worktrees.main_of(&project).await?;
         self.push(caller, &project, &main).await?;

@@ -1,0 +1,47 @@
+//! Repositories become projects, and are given back as they were.
+
+use crate::harness::{Engine, operator, shop};
+use flower_contract::error::ProblemKind;
+use flower_engine::projects::ProjectChoice;
+
+#[tokio::test]
+async fn a_project_is_found_by_name_by_directory_and_as_the_only_one() {
+    let engine = Engine::with_project().await;
+    let inside = engine.repo.join("src");
+    std::fs::create_dir(&inside).expect("a directory");
+    let by_dir = ProjectChoice { name: None, dir: Some(inside) };
+    for choice in [shop(), by_dir, ProjectChoice::default()] {
+        let new = engine.app.registration.project_for_new(&operator(), &choice).await;
+        assert_eq!(new.expect("a project"), "shop", "{choice:?}");
+    }
+    assert_eq!(engine.app.projects.find(&ProjectChoice::default()).await.expect("no error"), None);
+}
+
+#[tokio::test]
+async fn registering_again_finds_the_project_and_another_name_is_a_conflict() {
+    let engine = Engine::with_project().await;
+    let registration = &engine.app.registration;
+    let again = registration.register(&operator(), &engine.repo, None).await.expect("the same project");
+    assert_eq!(again.name, "shop");
+    let other = registration.register(&operator(), &engine.repo, Some("store".into())).await.expect_err("a conflict");
+    assert_eq!(other.kind, ProblemKind::Conflict);
+}
+
+#[tokio::test]
+async fn a_removed_project_leaves_its_repository_without_hooks_and_lock() {
+    let engine = Engine::with_project().await;
+    let git = engine.repo.join(".git");
+    assert!(git.join("hooks/reference-transaction").exists() && git.join("flower.lock").exists());
+    let removed = engine.app.registration.remove(&operator(), "shop").await.expect("removed");
+    assert!(removed.branches_left.is_empty() && removed.archives_left.is_empty(), "{removed:?}");
+    assert!(!git.join("hooks/reference-transaction").exists() && !git.join("flower.lock").exists());
+    assert!(engine.app.registration.list(&operator()).await.expect("projects").is_empty());
+}
+
+#[tokio::test]
+async fn a_directory_without_a_repository_is_refused_with_the_next_step() {
+    let engine = Engine::new().await;
+    let refused = engine.app.registration.register(&operator(), engine.path(), None).await.expect_err("refused");
+    assert_eq!(refused.kind, ProblemKind::Refused);
+    assert!(refused.hints[0].contains("git init"), "{refused:?}");
+}
