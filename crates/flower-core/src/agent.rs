@@ -2,10 +2,11 @@
 //! processes is observed, not recorded.
 
 use crate::actor::Role;
+use crate::aggregate::{Aggregate, Context, subject};
 use crate::dispatch::{self, Dispatch, DispatchState};
 use crate::event::{
-    AgentAssigned, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped, DispatchFailed, Draft,
-    Stream,
+    AgentAssigned, AgentEvent, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped, DispatchFailed,
+    Draft, Stream,
 };
 use crate::refusal::Refusal;
 use crate::word::words;
@@ -87,9 +88,11 @@ const OUTPUT_BYTES: usize = 4 * 1024;
 const MAX_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
 
-impl Agent {
-    pub fn started(event: &Event, brief: Option<u64>, at: &str, by: &str) -> Option<Agent> {
-        let Event::AgentStarted(new) = event else { return None };
+impl Aggregate for Agent {
+    subject!(Agent "agent", AgentEvent, u64);
+
+    fn create(change: AgentEvent<'_>, context: &Context<'_>) -> Option<Agent> {
+        let AgentEvent::AgentStarted(new) = change else { return None };
         Some(Agent {
             number: new.number,
             name: new.name.clone(),
@@ -98,62 +101,51 @@ impl Agent {
             standing: new.standing,
             project: new.project.clone(),
             worktree: new.worktree.clone(),
-            brief,
+            brief: context.brief,
             dispatch: new.dispatch,
             member: new.member,
             restarts: 0,
             refreshes: 0,
             hand_over: None,
             ended: None,
-            by: by.to_owned(),
-            started_at: at.to_owned(),
+            by: context.by.to_owned(),
+            started_at: context.at.to_owned(),
             ended_at: None,
         })
     }
 
-    pub fn evolve(&mut self, event: &Event, brief: Option<u64>, at: &str) {
-        match event {
-            Event::AgentAssigned(assigned) => {
+    fn evolve(&mut self, change: AgentEvent<'_>, context: &Context<'_>) {
+        match change {
+            AgentEvent::AgentStarted(_) | AgentEvent::AgentSpent(_) => {}
+            AgentEvent::AgentAssigned(assigned) => {
                 self.dispatch = Some(assigned.dispatch);
-                self.brief = brief;
+                self.brief = context.brief;
                 // An agent that is assigned work becomes its lead, also if it was a member before.
                 self.member = 0;
                 self.restarts = 0;
                 self.hand_over = None;
             }
-            Event::AgentRestarted(_) => self.restarts += 1,
-            Event::AgentRefreshed(refreshed) => {
+            AgentEvent::AgentRestarted(_) => self.restarts += 1,
+            AgentEvent::AgentRefreshed(refreshed) => {
                 self.refreshes += 1;
                 self.hand_over = Some(refreshed.note.clone());
             }
-            Event::AgentStopped(stopped) => {
+            AgentEvent::AgentStopped(stopped) => {
                 let (how, why, output) = (stopped.how, stopped.why.clone(), stopped.output.clone());
                 self.ended = Some(End { how, why, output });
-                self.ended_at = Some(at.to_owned());
+                self.ended_at = Some(context.at.to_owned());
             }
-            _ => {}
         }
     }
+}
 
+impl Agent {
     pub fn is_live(&self) -> bool {
         self.ended.is_none()
     }
 
     fn draft(&self, event: impl Into<Event>) -> Draft {
         Draft { stream: Stream::Agent(self.number), brief: self.brief, event: event.into() }
-    }
-}
-
-/// The number of the agent that an event is about.
-pub fn number(event: &Event) -> Option<u64> {
-    match event {
-        Event::AgentStarted(AgentStarted { number, .. })
-        | Event::AgentAssigned(AgentAssigned { number, .. })
-        | Event::AgentRestarted(AgentRestarted { number, .. })
-        | Event::AgentRefreshed(AgentRefreshed { number, .. })
-        | Event::AgentSpent(AgentSpent { number, .. })
-        | Event::AgentStopped(AgentStopped { number, .. }) => Some(*number),
-        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ pub mod question;
 pub mod status;
 
 use crate::actor::{ActorType, Role};
-use crate::event::{DispatchExpired, DispatchFailed, DispatchHandedBack, Event};
+use crate::event::{BriefEvent, DispatchEvent, DispatchExpired, DispatchFailed, DispatchHandedBack, Event, Subject};
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
 use crate::word::words;
@@ -148,41 +148,60 @@ impl Brief {
         }
     }
 
-    /// Applies one event of the brief's stream. An event that does not concern the state changes only the time of the
-    /// last event.
+    /// Applies an event of the brief's trace. An event that does not concern the state changes only the time of the last
+    /// event.
     pub fn evolve(&mut self, event: &Event, at: &str) {
         at.clone_into(&mut self.updated_at);
-        match event {
-            Event::PlanProposed(plan) => self.spec_version = plan.version,
-            Event::Refinement(refinement) => self.spec_version = refinement.version,
-            Event::SpecSnapshot(snapshot) => self.accepted_version = Some(snapshot.version),
-            Event::StatusChanged(change) => {
+        match event.subject() {
+            Subject::Brief(change) => self.apply(change),
+            Subject::Dispatch(change) => self.follow_dispatch(change),
+            Subject::Scratchpad(_)
+            | Subject::Project(_)
+            | Subject::Token(_)
+            | Subject::Worktree(_)
+            | Subject::Landing(_)
+            | Subject::Main(_)
+            | Subject::Lease(_)
+            | Subject::Message(_)
+            | Subject::Agent(_)
+            | Subject::Permission(_)
+            | Subject::Log(_)
+            | Subject::Unknown => {}
+        }
+    }
+
+    fn apply(&mut self, change: BriefEvent<'_>) {
+        match change {
+            BriefEvent::PlanProposed(plan) => self.spec_version = plan.version,
+            BriefEvent::Refinement(refinement) => self.spec_version = refinement.version,
+            BriefEvent::SpecSnapshot(snapshot) => self.accepted_version = Some(snapshot.version),
+            BriefEvent::StatusChanged(change) => {
                 self.parked_from = (change.to == Status::Parked).then_some(change.from);
                 self.status = change.to;
             }
-            Event::BriefRenamed(rename) => self.title.clone_from(&rename.to),
-            Event::KindChanged(change) => self.kind = change.to,
-            Event::EpicChanged(change) => self.epic = change.to,
-            Event::ProjectsChanged(change) => self.projects.clone_from(&change.projects),
-            Event::DispatchOptionsChanged(options) => {
+            BriefEvent::BriefRenamed(rename) => self.title.clone_from(&rename.to),
+            BriefEvent::KindChanged(change) => self.kind = change.to,
+            BriefEvent::EpicChanged(change) => self.epic = change.to,
+            BriefEvent::ProjectsChanged(change) => self.projects.clone_from(&change.projects),
+            BriefEvent::DispatchOptionsChanged(options) => {
                 self.auto_dispatch = options.auto_dispatch;
                 self.design_loop = options.design_loop;
             }
-            Event::DependencyAdded(dependency) => {
+            BriefEvent::DependencyAdded(dependency) => {
                 self.depends_on.insert(dependency.needs);
             }
-            Event::DependencyDropped(dependency) => {
+            BriefEvent::DependencyDropped(dependency) => {
                 self.depends_on.remove(&dependency.needs);
             }
-            Event::QuestionAsked(asked) => {
+            BriefEvent::QuestionAsked(asked) => {
                 self.questions = asked.question;
                 self.open_questions.insert(asked.question);
             }
-            Event::DecisionMade(decision) => {
+            BriefEvent::DecisionMade(decision) => {
                 self.open_questions.remove(&decision.question);
             }
-            Event::LinkAdded(link) => self.commits += u64::from(link.kind == LinkKind::Commit),
-            Event::ParticipantJoined(joined) => self.participants.push(Participant {
+            BriefEvent::LinkAdded(link) => self.commits += u64::from(link.kind == LinkKind::Commit),
+            BriefEvent::ParticipantJoined(joined) => self.participants.push(Participant {
                 name: joined.name.clone(),
                 sort: joined.sort,
                 role: joined.role,
@@ -190,79 +209,35 @@ impl Brief {
                 wave: joined.wave,
                 active: true,
             }),
-            Event::DispatchRequested(request) if request.kind == DispatchKind::Design => self.designed = true,
-            Event::DispatchRequested(_) => self.dispatched = true,
-            Event::DispatchClaimed(claimed) => {
+            BriefEvent::BriefCreated(_)
+            | BriefEvent::CommentAdded(_)
+            | BriefEvent::NoteAdded(_)
+            | BriefEvent::DependencyMet(_) => {}
+        }
+    }
+
+    /// Notes which work was requested, and who works on it.
+    fn follow_dispatch(&mut self, change: DispatchEvent<'_>) {
+        match change {
+            DispatchEvent::DispatchRequested(request) if request.kind == DispatchKind::Design => self.designed = true,
+            DispatchEvent::DispatchRequested(_) => self.dispatched = true,
+            DispatchEvent::DispatchClaimed(claimed) => {
                 for participant in self.participants.iter_mut().filter(|p| p.name == claimed.holder) {
                     participant.active = true;
                     participant.worktree.clone_from(&claimed.worktree);
                 }
             }
-            Event::DispatchExpired(DispatchExpired { holder, .. })
-            | Event::DispatchHandedBack(DispatchHandedBack { holder, .. })
-            | Event::DispatchFailed(DispatchFailed { holder, .. }) => {
+            DispatchEvent::DispatchExpired(DispatchExpired { holder, .. })
+            | DispatchEvent::DispatchHandedBack(DispatchHandedBack { holder, .. })
+            | DispatchEvent::DispatchFailed(DispatchFailed { holder, .. }) => {
                 for participant in self.participants.iter_mut().filter(|p| p.name == *holder) {
                     participant.active = false;
                 }
             }
-            Event::BriefCreated(_)
-            | Event::CommentAdded(_)
-            | Event::NoteAdded(_)
-            | Event::ScratchpadCreated(_)
-            | Event::ScratchpadWritten(_)
-            | Event::ProjectRegistered(_)
-            | Event::ProjectRemoved(_)
-            | Event::TokenIssued(_)
-            | Event::TokenRevoked(_)
-            | Event::LossAccepted(_)
-            | Event::WorktreeRequested(_)
-            | Event::WorktreeCreated(_)
-            | Event::WorktreeFailed(_)
-            | Event::WorktreeDiverged(_)
-            | Event::WorktreeRemoving(_)
-            | Event::WorktreeRemoved(_)
-            | Event::WorktreeRestoring(_)
-            | Event::WorktreeRestored(_)
-            | Event::ArchiveDropped(_)
-            | Event::CommandsApproved(_)
-            | Event::LandingQueued(_)
-            | Event::LandingChecking(_)
-            | Event::LandingHeld(_)
-            | Event::LandingApproved(_)
-            | Event::LandingRequeued(_)
-            | Event::ChecksRan(_)
-            | Event::CheckFlaked(_)
-            | Event::Landed(_)
-            | Event::LandingRejected(_)
-            | Event::LandingCancelled(_)
-            | Event::RolledBack(_)
-            | Event::DependencyMet(_)
-            | Event::MainRecorded(_)
-            | Event::QueueFrozen(_)
-            | Event::QueueThawed(_)
-            | Event::MainAlarm(_)
-            | Event::MainSettled(_)
-            | Event::Pushed(_)
-            | Event::PushFailed(_)
-            | Event::WorktreeSynced(_)
-            | Event::DispatchExecuting(_)
-            | Event::DispatchLate(_)
-            | Event::DispatchCancelled(_)
-            | Event::DispatchLanded(_)
-            | Event::LeaseTaken(_)
-            | Event::LeaseReleased(_)
-            | Event::LeaseBreached(_)
-            | Event::MessageSent(_)
-            | Event::AgentStarted(_)
-            | Event::AgentAssigned(_)
-            | Event::AgentRestarted(_)
-            | Event::AgentRefreshed(_)
-            | Event::AgentSpent(_)
-            | Event::AgentStopped(_)
-            | Event::PermissionAsked(_)
-            | Event::PermissionDecided(_)
-            | Event::CallRefused(_)
-            | Event::Unknown { .. } => {}
+            DispatchEvent::DispatchExecuting(_)
+            | DispatchEvent::DispatchLate(_)
+            | DispatchEvent::DispatchCancelled(_)
+            | DispatchEvent::DispatchLanded(_) => {}
         }
     }
 }

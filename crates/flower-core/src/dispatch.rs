@@ -8,9 +8,11 @@ mod request;
 pub use request::Request;
 pub(crate) use request::{auto, request};
 
+use crate::aggregate::{Aggregate, Context, subject};
 use crate::boot_time::{BootTime, Heartbeat};
 use crate::event::{
-    DispatchCancelled, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
+    DispatchCancelled, DispatchEvent, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
+    TokenIssued,
 };
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
@@ -18,7 +20,7 @@ use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
 use crate::world::World;
-use crate::{Event, brief, event};
+use crate::{Event, brief};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -100,9 +102,11 @@ pub struct Outcome {
 /// Maximum claims of a dispatch that are stored, and maximum packets that can be unused at once.
 const MAX_RUNS: usize = 32;
 
-impl Dispatch {
-    pub fn requested(event: &Event, at: &str, by: &str) -> Option<Dispatch> {
-        let Event::DispatchRequested(new) = event else { return None };
+impl Aggregate for Dispatch {
+    subject!(Dispatch "dispatch", DispatchEvent, u64);
+
+    fn create(change: DispatchEvent<'_>, context: &Context<'_>) -> Option<Dispatch> {
+        let DispatchEvent::DispatchRequested(new) = change else { return None };
         Some(Dispatch {
             number: new.number,
             brief: new.brief,
@@ -121,16 +125,18 @@ impl Dispatch {
             runs: Vec::new(),
             base: None,
             result: None,
-            by: by.to_owned(),
-            requested_at: at.to_owned(),
+            by: context.by.to_owned(),
+            requested_at: context.at.to_owned(),
             ended_at: None,
         })
     }
 
-    pub fn evolve(&mut self, event: &Event, at: &str) {
-        match event {
-            Event::TokenIssued(token) if !token.member => keep_last(&mut self.packets, token.id.clone()),
-            Event::DispatchClaimed(claimed) => {
+    fn evolve(&mut self, change: DispatchEvent<'_>, context: &Context<'_>) {
+        let at = context.at;
+        match change {
+            // A late hand-back is stored without effect.
+            DispatchEvent::DispatchRequested(_) | DispatchEvent::DispatchLate(_) => {}
+            DispatchEvent::DispatchClaimed(claimed) => {
                 self.state = State::Claimed;
                 self.fence = claimed.fence;
                 let (holder, fence) = (claimed.holder.clone(), claimed.fence);
@@ -140,15 +146,15 @@ impl Dispatch {
                 self.packets.retain(|packet| claimed.packet.as_ref() != Some(packet));
                 keep_last(&mut self.runs, Run { fence, holder, token: claimed.token.clone() });
             }
-            Event::DispatchExecuting(executing) => {
+            DispatchEvent::DispatchExecuting(executing) => {
                 self.state = State::Executing;
                 self.base.clone_from(&executing.base);
             }
-            Event::DispatchExpired(_) => {
+            DispatchEvent::DispatchExpired(_) => {
                 self.state = State::Requested;
                 self.claim = None;
             }
-            Event::DispatchHandedBack(back) => {
+            DispatchEvent::DispatchHandedBack(back) => {
                 self.end(State::HandedBack, at);
                 self.result = Some(Outcome {
                     summary: back.summary.clone(),
@@ -157,14 +163,22 @@ impl Dispatch {
                     commits: back.commits.clone(),
                 });
             }
-            Event::DispatchFailed(failed) => {
+            DispatchEvent::DispatchFailed(failed) => {
                 self.end(State::Failed, at);
                 let (summary, not_done) = (failed.summary.clone(), failed.not_done.clone());
                 self.result = Some(Outcome { summary, not_done, tip: None, commits: Vec::new() });
             }
-            Event::DispatchCancelled(_) => self.end(State::Cancelled, at),
-            Event::DispatchLanded(_) => self.end(State::Landed, at),
-            _ => {}
+            DispatchEvent::DispatchCancelled(_) => self.end(State::Cancelled, at),
+            DispatchEvent::DispatchLanded(_) => self.end(State::Landed, at),
+        }
+    }
+}
+
+impl Dispatch {
+    /// Stores the token of a packet, which may claim the dispatch once.
+    pub fn add_packet(&mut self, token: &TokenIssued) {
+        if !token.member {
+            keep_last(&mut self.packets, token.id.clone());
         }
     }
 
@@ -200,23 +214,6 @@ fn keep_last<T>(list: &mut Vec<T>, new: T) {
         list.remove(0);
     }
     list.push(new);
-}
-
-/// The number of the dispatch that an event is about.
-pub fn number(event: &Event) -> Option<u64> {
-    match event {
-        Event::DispatchRequested(event::DispatchRequested { number, .. })
-        | Event::DispatchClaimed(event::DispatchClaimed { number, .. })
-        | Event::DispatchExecuting(event::DispatchExecuting { number, .. })
-        | Event::DispatchExpired(event::DispatchExpired { number, .. })
-        | Event::DispatchHandedBack(event::DispatchHandedBack { number, .. })
-        | Event::DispatchLate(event::DispatchLate { number, .. })
-        | Event::DispatchFailed(event::DispatchFailed { number, .. })
-        | Event::DispatchCancelled(event::DispatchCancelled { number, .. })
-        | Event::DispatchLanded(event::DispatchLanded { number, .. }) => Some(*number),
-        Event::TokenIssued(token) => token.dispatch,
-        _ => None,
-    }
 }
 
 /// A change of a dispatch's state.

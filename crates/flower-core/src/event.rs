@@ -3,6 +3,7 @@
 
 use crate::actor::{ActorType, Role};
 use crate::agent::{Author, Ending};
+use crate::aggregate::Context;
 use crate::brief::{BriefKind, Status};
 use crate::description::Description;
 use crate::landing::{Check, HoldReason, Priority, Source, Verdict};
@@ -17,10 +18,15 @@ use serde::{Deserialize, Serialize};
 /// The schema version that this program writes. Events of a newer version are kept and shown, but not interpreted.
 pub const SCHEMA: u64 = 1;
 
-/// Defines each event as a struct, and [`Event`] over all of them.
+/// Defines each event as a struct, [`Event`] over all of them, and for each noun an enum over the events that change it.
 macro_rules! events {
-    ($($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*) => {
-        $(
+    ($(
+        $(#[$noun_doc:meta])*
+        $noun:ident($change:ident $(by $key:ident: $id:ty)?) {
+            $($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$meta:meta])* $field:ident: $type:ty),* $(,)? })*
+        }
+    )*) => {
+        $($(
             $(#[$doc])*
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
             pub struct $name { $($(#[$meta])* pub $field: $type),* }
@@ -28,23 +34,40 @@ macro_rules! events {
             impl From<$name> for Event {
                 fn from(event: $name) -> Event { Event::$name(event) }
             }
-        )*
+        )*)*
+
+        $(changes! { $(#[$noun_doc])* $change { $($name)* } $(by $key: $id)? })*
 
         #[derive(Clone, Debug, PartialEq, Eq)]
         pub enum Event {
-            $($name($name),)*
+            $($($name($name),)*)*
             /// Written by another version of flower. It is kept and shown, and has no effect.
             Unknown { kind: String, body: String },
         }
 
+        /// The noun that an event changes, with the event.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Subject<'a> {
+            $($noun($change<'a>),)*
+            /// The event was written by another version of flower.
+            Unknown,
+        }
+
         /// Every kind that this program understands.
-        pub const KINDS: &[&str] = &[$($kind),*];
+        pub const KINDS: &[&str] = &[$($($kind),*),*];
 
         impl Event {
             pub fn kind(&self) -> &str {
                 match self {
-                    $(Event::$name(_) => $kind,)*
+                    $($(Event::$name(_) => $kind,)*)*
                     Event::Unknown { kind, .. } => kind,
+                }
+            }
+
+            pub fn subject(&self) -> Subject<'_> {
+                match self {
+                    $($(Event::$name(event) => Subject::$noun($change::$name(event)),)*)*
+                    Event::Unknown { .. } => Subject::Unknown,
                 }
             }
 
@@ -52,14 +75,14 @@ macro_rules! events {
             /// writes the same text again.
             pub fn encode(&self) -> String {
                 match self {
-                    $(Event::$name(event) => serde_json::to_string(event).expect("events are plain data"),)*
+                    $($(Event::$name(event) => serde_json::to_string(event).expect("events are plain data"),)*)*
                     Event::Unknown { body, .. } => body.clone(),
                 }
             }
 
             pub fn decode(kind: &str, schema: u64, body: &str) -> Result<Event, serde_json::Error> {
                 match kind {
-                    $($kind if schema == SCHEMA => serde_json::from_str(body).map(Event::$name),)*
+                    $($($kind if schema == SCHEMA => serde_json::from_str(body).map(Event::$name),)*)*
                     _ => Ok(Event::Unknown { kind: kind.to_owned(), body: body.to_owned() }),
                 }
             }
@@ -67,298 +90,355 @@ macro_rules! events {
     };
 }
 
+/// Defines the enum over the events that change one noun, with the id of the thing that each event changes.
+macro_rules! changes {
+    ($(#[$doc:meta])* $change:ident { $($name:ident)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $change<'a> { $($name(&'a $name),)* }
+    };
+    ($(#[$doc:meta])* $change:ident { $($name:ident)* } by $key:ident: $id:ty) => {
+        changes! { $(#[$doc])* $change { $($name)* } }
+
+        impl $change<'_> {
+            pub fn id(&self) -> $id {
+                match self { $($change::$name(event) => event.$key.clone(),)* }
+            }
+        }
+    };
+}
+
 events! {
-    BriefCreated = "brief_created" {
-        number: u64,
-        title: String,
-        kind: BriefKind,
-        /// The first one is the primary project.
-        projects: Vec<String>,
-        epic: Option<u64>,
-        depends_on: Vec<u64>,
-        auto_dispatch: bool,
-        design_loop: bool,
+    /// Changes of a brief.
+    Brief(BriefEvent) {
+        BriefCreated = "brief_created" {
+            number: u64,
+            title: String,
+            kind: BriefKind,
+            /// The first one is the primary project.
+            projects: Vec<String>,
+            epic: Option<u64>,
+            depends_on: Vec<u64>,
+            auto_dispatch: bool,
+            design_loop: bool,
+        }
+        PlanProposed = "plan_proposed" { version: u64, base: u64, markdown: String }
+        /// The spec of this version was accepted.
+        SpecSnapshot = "spec_snapshot" { version: u64 }
+        Refinement = "refinement" { version: u64, base: u64, why: Option<String>, markdown: String }
+        StatusChanged = "status_changed" { from: Status, to: Status, why: Option<String> }
+        BriefRenamed = "brief_renamed" { from: String, to: String }
+        KindChanged = "kind_changed" { from: BriefKind, to: BriefKind }
+        EpicChanged = "epic_changed" { from: Option<u64>, to: Option<u64> }
+        ProjectsChanged = "projects_changed" { projects: Vec<String> }
+        DispatchOptionsChanged = "dispatch_options_changed" { auto_dispatch: bool, design_loop: bool }
+        DependencyAdded = "dependency_added" { needs: u64 }
+        DependencyDropped = "dependency_dropped" { needs: u64 }
+        DependencyMet = "dependency_met" { needs: u64 }
+        CommentAdded = "comment_added" { text: String, images: Vec<Image> }
+        NoteAdded = "note_added" { text: String, images: Vec<Image> }
+        QuestionAsked = "question_asked" { question: u64, text: String }
+        DecisionMade = "decision_made" { question: u64, text: String }
+        LinkAdded = "link_added" { kind: LinkKind, target: String, label: String }
+        ParticipantJoined = "participant_joined" {
+            name: String,
+            #[serde(rename = "type")]
+            sort: ActorType,
+            role: Role,
+            worktree: Option<String>,
+            wave: Option<u64>,
+        }
     }
-    PlanProposed = "plan_proposed" { version: u64, base: u64, markdown: String }
-    /// The spec of this version was accepted.
-    SpecSnapshot = "spec_snapshot" { version: u64 }
-    Refinement = "refinement" { version: u64, base: u64, why: Option<String>, markdown: String }
-    StatusChanged = "status_changed" { from: Status, to: Status, why: Option<String> }
-    BriefRenamed = "brief_renamed" { from: String, to: String }
-    KindChanged = "kind_changed" { from: BriefKind, to: BriefKind }
-    EpicChanged = "epic_changed" { from: Option<u64>, to: Option<u64> }
-    ProjectsChanged = "projects_changed" { projects: Vec<String> }
-    DispatchOptionsChanged = "dispatch_options_changed" { auto_dispatch: bool, design_loop: bool }
-    DependencyAdded = "dependency_added" { needs: u64 }
-    DependencyDropped = "dependency_dropped" { needs: u64 }
-    CommentAdded = "comment_added" { text: String, images: Vec<Image> }
-    NoteAdded = "note_added" { text: String, images: Vec<Image> }
-    QuestionAsked = "question_asked" { question: u64, text: String }
-    DecisionMade = "decision_made" { question: u64, text: String }
-    LinkAdded = "link_added" { kind: LinkKind, target: String, label: String }
-    ParticipantJoined = "participant_joined" {
-        name: String,
-        #[serde(rename = "type")]
-        sort: ActorType,
-        role: Role,
-        worktree: Option<String>,
-        wave: Option<u64>,
+    /// Changes of a scratchpad.
+    Scratchpad(ScratchpadEvent by number: u64) {
+        ScratchpadCreated = "scratchpad_created" { number: u64, title: String, brief: Option<u64> }
+        /// The whole text, or with `append` the text that was added.
+        ScratchpadWritten = "scratchpad_written" { number: u64, version: u64, append: bool, text: String }
     }
-    ScratchpadCreated = "scratchpad_created" { number: u64, title: String, brief: Option<u64> }
-    /// The whole text, or with `append` the text that was added.
-    ScratchpadWritten = "scratchpad_written" { number: u64, version: u64, append: bool, text: String }
-    ProjectRegistered = "project_registered" { name: String, root: String }
-    ProjectRemoved = "project_removed" { name: String }
-    /// The token itself is never stored, only its SHA-256.
-    TokenIssued = "token_issued" {
-        id: String,
-        agent: String,
-        role: Role,
-        brief: Option<u64>,
-        worktree: Option<String>,
-        sha256: String,
-        /// For a packet: the dispatch that the token may claim, or with `member` assist.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        dispatch: Option<u64>,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        member: bool,
+    /// Changes of a project.
+    Project(ProjectEvent) {
+        ProjectRegistered = "project_registered" { name: String, root: String }
+        ProjectRemoved = "project_removed" { name: String }
+        /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
+        CommandsApproved = "commands_approved" { project: String, sha256: String }
+        /// Commits that change paths on which another agent holds a lease.
+        LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
     }
-    TokenRevoked = "token_revoked" { id: String }
-    /// The creation of a worktree starts. `worktree_created` or `worktree_failed` follows.
-    WorktreeRequested = "worktree_requested" {
-        number: u64,
-        project: String,
-        name: String,
-        #[serde(rename = "sort")]
-        kind: WorktreeKind,
-        seal: Seal,
-        base: String,
-        from: String,
-        brief: Option<u64>,
+    /// Changes of a token.
+    Token(TokenEvent) {
+        /// The token itself is never stored, only its SHA-256.
+        TokenIssued = "token_issued" {
+            id: String,
+            agent: String,
+            role: Role,
+            brief: Option<u64>,
+            worktree: Option<String>,
+            sha256: String,
+            /// For a packet: the dispatch that the token may claim, or with `member` assist.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            dispatch: Option<u64>,
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            member: bool,
+        }
+        TokenRevoked = "token_revoked" { id: String }
     }
-    WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
-    WorktreeFailed = "worktree_failed" { number: u64, why: String }
-    /// Commits were made on the branch both inside the worktree and by the operator. The branch has the commits from
-    /// inside; the operator's commit is kept under another ref.
-    WorktreeDiverged = "worktree_diverged" { number: u64, operators: String, inside: String, kept_at: String }
-    /// The removal of a worktree starts, and cannot be cancelled.
-    WorktreeRemoving = "worktree_removing" { number: u64 }
-    /// The archive of a removed worktree: what was kept, and until when.
-    WorktreeRemoved = "worktree_removed" {
-        number: u64,
-        tip: String,
-        branch_kept: bool,
-        files: u64,
-        bytes: u64,
-        left_out: Vec<String>,
-        until: String,
+    /// Changes of a worktree.
+    Worktree(WorktreeEvent by number: u64) {
+        /// The creation of a worktree starts. `worktree_created` or `worktree_failed` follows.
+        WorktreeRequested = "worktree_requested" {
+            number: u64,
+            project: String,
+            name: String,
+            #[serde(rename = "sort")]
+            kind: WorktreeKind,
+            seal: Seal,
+            base: String,
+            from: String,
+            brief: Option<u64>,
+        }
+        WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
+        WorktreeFailed = "worktree_failed" { number: u64, why: String }
+        /// Commits were made on the branch both inside the worktree and by the operator. The branch has the commits from
+        /// inside; the operator's commit is kept under another ref.
+        WorktreeDiverged = "worktree_diverged" { number: u64, operators: String, inside: String, kept_at: String }
+        /// MAIN's tip was merged into a worktree, or could not be merged.
+        WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
+        /// The removal of a worktree starts, and cannot be cancelled.
+        WorktreeRemoving = "worktree_removing" { number: u64 }
+        /// The archive of a removed worktree: what was kept, and until when.
+        WorktreeRemoved = "worktree_removed" {
+            number: u64,
+            tip: String,
+            branch_kept: bool,
+            files: u64,
+            bytes: u64,
+            left_out: Vec<String>,
+            until: String,
+        }
+        WorktreeRestoring = "worktree_restoring" { number: u64 }
+        WorktreeRestored = "worktree_restored" { number: u64, path: String }
+        ArchiveDropped = "archive_dropped" { number: u64 }
     }
-    WorktreeRestoring = "worktree_restoring" { number: u64 }
-    WorktreeRestored = "worktree_restored" { number: u64, path: String }
-    ArchiveDropped = "archive_dropped" { number: u64 }
-    /// The commands of the project's `flower.toml` that may run, by the SHA-256 of their list.
-    CommandsApproved = "commands_approved" { project: String, sha256: String }
-    /// The commit of a landing is fixed: later changes of the branch do not affect it.
-    LandingQueued = "landing_queued" {
-        number: u64,
-        project: String,
-        source: Source,
-        worktree: Option<String>,
-        worktree_number: Option<u64>,
-        commit: String,
-        title: String,
-        briefs: Vec<u64>,
-        priority: Priority,
-        of: Option<u64>,
-        /// For a revert: the reason that the operator gave.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-        /// For a revert: whether a `fix` is dispatched after it has landed. Otherwise the briefs are parked.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        fix: bool,
+    /// Changes of a landing.
+    Landing(LandingEvent by number: u64) {
+        /// The commit of a landing is fixed: later changes of the branch do not affect it.
+        LandingQueued = "landing_queued" {
+            number: u64,
+            project: String,
+            source: Source,
+            worktree: Option<String>,
+            worktree_number: Option<u64>,
+            commit: String,
+            title: String,
+            briefs: Vec<u64>,
+            priority: Priority,
+            of: Option<u64>,
+            /// For a revert: the reason that the operator gave.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            why: Option<String>,
+            /// For a revert: whether a `fix` is dispatched after it has landed. Otherwise the briefs are parked.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            fix: bool,
+        }
+        /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
+        LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
+        LandingHeld = "landing_held" {
+            number: u64,
+            /// In words.
+            why: Vec<String>,
+            paths: Vec<String>,
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            reasons: Vec<HoldReason>,
+        }
+        LandingApproved = "landing_approved" {
+            number: u64,
+            /// The checks that the landing removes or changes in `flower.toml` need not pass.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            waive: bool,
+        }
+        LandingRequeued = "landing_requeued" { number: u64, why: String }
+        ChecksRan = "checks_ran" { number: u64, attempt: u64, checks: Vec<Check> }
+        CheckFlaked = "check_flaked" { number: u64, check: String }
+        /// MAIN moved from `onto` to `merge_commit`.
+        Landed = "landed" {
+            number: u64,
+            project: String,
+            commit: String,
+            onto: String,
+            merge_commit: String,
+            note: Option<String>,
+        }
+        LandingRejected = "landing_rejected" {
+            number: u64,
+            verdict: Verdict,
+            why: String,
+            paths: Vec<String>,
+            /// For a conflict: the landings that changed the same paths.
+            landed_there: Vec<u64>,
+        }
+        LandingCancelled = "landing_cancelled" { number: u64, why: Option<String> }
+        RolledBack = "rolled_back" { number: u64, by: u64 }
     }
-    /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
-    LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
-    LandingHeld = "landing_held" {
-        number: u64,
-        /// In words.
-        why: Vec<String>,
-        paths: Vec<String>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        reasons: Vec<HoldReason>,
+    /// Changes of the MAIN of a project.
+    Main(MainEvent by project: String) {
+        /// The position of MAIN's branch when flower starts to manage it.
+        MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
+        QueueFrozen = "queue_frozen" { project: String, why: String }
+        QueueThawed = "queue_thawed" { project: String }
+        MainAlarm = "main_alarm" {
+            project: String,
+            what: Alarm,
+            found: Option<String>,
+            text: String,
+            files: Vec<String>,
+        }
+        MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
+        Pushed = "pushed" { project: String, remote: String, commit: String }
+        PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     }
-    LandingApproved = "landing_approved" {
-        number: u64,
-        /// The checks that the landing removes or changes in `flower.toml` need not pass.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        waive: bool,
+    /// Changes of a dispatch.
+    Dispatch(DispatchEvent by number: u64) {
+        DispatchRequested = "dispatch_requested" {
+            number: u64,
+            brief: u64,
+            kind: DispatchKind,
+            spec_version: u64,
+            project: Option<String>,
+            worktree: Option<String>,
+            profile: Option<String>,
+            agents: u64,
+            /// flower requested the dispatch automatically, because the brief was ready.
+            auto: bool,
+            of: Option<u64>,
+            evidence: Option<String>,
+        }
+        /// The lease lasts this many seconds after the last heartbeat, measured by the boot clock.
+        DispatchClaimed = "dispatch_claimed" {
+            number: u64,
+            holder: String,
+            fence: u64,
+            seconds: u64,
+            boot: String,
+            boot_ms: u64,
+            token: Option<String>,
+            packet: Option<String>,
+            worktree: Option<String>,
+        }
+        /// The worktree is ready at this commit, and the work starts.
+        DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
+        DispatchExpired = "dispatch_expired" {
+            number: u64,
+            fence: u64,
+            holder: String,
+            /// Absent if the lease ended because heartbeats stopped.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            why: Option<String>,
+        }
+        DispatchHandedBack = "dispatch_handed_back" {
+            number: u64,
+            fence: u64,
+            holder: String,
+            summary: String,
+            not_done: Option<String>,
+            tip: Option<String>,
+            commits: Vec<String>,
+        }
+        /// A hand-back that came after another agent had claimed the dispatch. It is stored without effect.
+        DispatchLate = "dispatch_late" { number: u64, fence: u64, holder: String, summary: String }
+        DispatchFailed = "dispatch_failed" {
+            number: u64,
+            fence: u64,
+            holder: String,
+            summary: String,
+            not_done: Option<String>,
+        }
+        DispatchCancelled = "dispatch_cancelled" { number: u64, why: Option<String> }
+        DispatchLanded = "dispatch_landed" { number: u64 }
     }
-    LandingRequeued = "landing_requeued" { number: u64, why: String }
-    ChecksRan = "checks_ran" { number: u64, attempt: u64, checks: Vec<Check> }
-    CheckFlaked = "check_flaked" { number: u64, check: String }
-    /// MAIN moved from `onto` to `merge_commit`.
-    Landed = "landed" {
-        number: u64,
-        project: String,
-        commit: String,
-        onto: String,
-        merge_commit: String,
-        note: Option<String>,
+    /// Changes of a lease.
+    Lease(LeaseEvent by number: u64) {
+        LeaseTaken = "lease_taken" {
+            number: u64,
+            project: String,
+            worktree: String,
+            holder: String,
+            patterns: Vec<String>,
+            seconds: u64,
+            boot: String,
+            boot_ms: u64,
+        }
+        LeaseReleased = "lease_released" { number: u64, why: String }
     }
-    LandingRejected = "landing_rejected" {
-        number: u64,
-        verdict: Verdict,
-        why: String,
-        paths: Vec<String>,
-        /// For a conflict: the landings that changed the same paths.
-        landed_there: Vec<u64>,
+    /// Messages between agents, and to and from the operator.
+    Message(MessageEvent) {
+        MessageSent = "message_sent" {
+            number: u64,
+            kind: Recipient,
+            to: String,
+            from_worktree: Option<String>,
+            text: String,
+            /// For a review comment: the line that it is about.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            about: Option<Remark>,
+        }
     }
-    LandingCancelled = "landing_cancelled" { number: u64, why: Option<String> }
-    RolledBack = "rolled_back" { number: u64, by: u64 }
-    DependencyMet = "dependency_met" { needs: u64 }
-    /// The position of MAIN's branch when flower starts to manage it.
-    MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
-    QueueFrozen = "queue_frozen" { project: String, why: String }
-    QueueThawed = "queue_thawed" { project: String }
-    MainAlarm = "main_alarm" {
-        project: String,
-        what: Alarm,
-        found: Option<String>,
-        text: String,
-        files: Vec<String>,
+    /// Changes of an agent.
+    Agent(AgentEvent by number: u64) {
+        /// An agent should run from now on; `member` 0 is the lead.
+        AgentStarted = "agent_started" {
+            number: u64,
+            name: String,
+            profile: String,
+            role: Role,
+            standing: bool,
+            project: String,
+            worktree: String,
+            dispatch: Option<u64>,
+            member: u64,
+        }
+        AgentAssigned = "agent_assigned" { number: u64, dispatch: u64 }
+        AgentRestarted = "agent_restarted" { number: u64, restarts: u64, why: String }
+        /// The agent continues from the note with a fresh context, under the same name.
+        AgentRefreshed = "agent_refreshed" {
+            number: u64,
+            note: String,
+            author: Author,
+            used: Option<u64>,
+            size: Option<u64>,
+        }
+        /// As far as the agent reports them; the cost is in millionths of the currency.
+        AgentSpent = "agent_spent" {
+            number: u64,
+            brief: Option<u64>,
+            dispatch: Option<u64>,
+            tokens: Option<u64>,
+            cost: Option<u64>,
+            currency: Option<String>,
+        }
+        AgentStopped = "agent_stopped" { number: u64, how: Ending, why: String, output: Option<String> }
     }
-    MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
-    Pushed = "pushed" { project: String, remote: String, commit: String }
-    PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
-    /// MAIN's tip was merged into a worktree, or could not be merged.
-    WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
-    DispatchRequested = "dispatch_requested" {
-        number: u64,
-        brief: u64,
-        kind: DispatchKind,
-        spec_version: u64,
-        project: Option<String>,
-        worktree: Option<String>,
-        profile: Option<String>,
-        agents: u64,
-        /// flower requested the dispatch automatically, because the brief was ready.
-        auto: bool,
-        of: Option<u64>,
-        evidence: Option<String>,
+    /// Requests for permission, and their decisions.
+    Permission(PermissionEvent by number: u64) {
+        PermissionAsked = "permission_asked" {
+            number: u64,
+            agent: u64,
+            name: String,
+            worktree: String,
+            title: String,
+            sort: String,
+            paths: Vec<String>,
+            seconds: u64,
+        }
+        PermissionDecided = "permission_decided" { number: u64, allow: bool, why: Option<String> }
     }
-    /// The lease lasts this many seconds after the last heartbeat, measured by the boot clock.
-    DispatchClaimed = "dispatch_claimed" {
-        number: u64,
-        holder: String,
-        fence: u64,
-        seconds: u64,
-        boot: String,
-        boot_ms: u64,
-        token: Option<String>,
-        packet: Option<String>,
-        worktree: Option<String>,
+    /// Events about the log itself.
+    Log(LogEvent) {
+        /// A caller tried an action that its token does not allow.
+        CallRefused = "call_refused" { what: String, why: String }
+        /// The operator continued although the log ended before the event that the head file proves. The event records what
+        /// was lost.
+        LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
     }
-    /// The worktree is ready at this commit, and the work starts.
-    DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
-    DispatchExpired = "dispatch_expired" {
-        number: u64,
-        fence: u64,
-        holder: String,
-        /// Absent if the lease ended because heartbeats stopped.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        why: Option<String>,
-    }
-    DispatchHandedBack = "dispatch_handed_back" {
-        number: u64,
-        fence: u64,
-        holder: String,
-        summary: String,
-        not_done: Option<String>,
-        tip: Option<String>,
-        commits: Vec<String>,
-    }
-    /// A hand-back that came after another agent had claimed the dispatch. It is stored without effect.
-    DispatchLate = "dispatch_late" { number: u64, fence: u64, holder: String, summary: String }
-    DispatchFailed = "dispatch_failed" {
-        number: u64,
-        fence: u64,
-        holder: String,
-        summary: String,
-        not_done: Option<String>,
-    }
-    DispatchCancelled = "dispatch_cancelled" { number: u64, why: Option<String> }
-    DispatchLanded = "dispatch_landed" { number: u64 }
-    LeaseTaken = "lease_taken" {
-        number: u64,
-        project: String,
-        worktree: String,
-        holder: String,
-        patterns: Vec<String>,
-        seconds: u64,
-        boot: String,
-        boot_ms: u64,
-    }
-    LeaseReleased = "lease_released" { number: u64, why: String }
-    /// Commits that change paths on which another agent holds a lease.
-    LeaseBreached = "lease_breached" { project: String, worktree: String, commit: String, by: Option<String>, holder: String, paths: Vec<String> }
-    MessageSent = "message_sent" {
-        number: u64,
-        kind: Recipient,
-        to: String,
-        from_worktree: Option<String>,
-        text: String,
-        /// For a review comment: the line that it is about.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        about: Option<Remark>,
-    }
-    /// An agent should run from now on; `member` 0 is the lead.
-    AgentStarted = "agent_started" {
-        number: u64,
-        name: String,
-        profile: String,
-        role: Role,
-        standing: bool,
-        project: String,
-        worktree: String,
-        dispatch: Option<u64>,
-        member: u64,
-    }
-    AgentAssigned = "agent_assigned" { number: u64, dispatch: u64 }
-    AgentRestarted = "agent_restarted" { number: u64, restarts: u64, why: String }
-    /// The agent continues from the note with a fresh context, under the same name.
-    AgentRefreshed = "agent_refreshed" {
-        number: u64,
-        note: String,
-        author: Author,
-        used: Option<u64>,
-        size: Option<u64>,
-    }
-    /// As far as the agent reports them; the cost is in millionths of the currency.
-    AgentSpent = "agent_spent" {
-        number: u64,
-        brief: Option<u64>,
-        dispatch: Option<u64>,
-        tokens: Option<u64>,
-        cost: Option<u64>,
-        currency: Option<String>,
-    }
-    AgentStopped = "agent_stopped" { number: u64, how: Ending, why: String, output: Option<String> }
-    PermissionAsked = "permission_asked" {
-        number: u64,
-        agent: u64,
-        name: String,
-        worktree: String,
-        title: String,
-        sort: String,
-        paths: Vec<String>,
-        seconds: u64,
-    }
-    PermissionDecided = "permission_decided" { number: u64, allow: bool, why: Option<String> }
-    /// A caller tried an action that its token does not allow.
-    CallRefused = "call_refused" { what: String, why: String }
-    /// The operator continued although the log ended before the event that the head file proves. The event records what
-    /// was lost.
-    LossAccepted = "loss_accepted" { proved_seq: u64, proved_hash: String, found_seq: u64, found_hash: String }
 }
 
 /// A picture in the blob store, named by the SHA-256 of its content.
@@ -446,6 +526,10 @@ pub struct Recorded {
 impl Recorded {
     pub fn event(&self) -> Result<Event, serde_json::Error> {
         Event::decode(&self.kind, self.schema, &self.body)
+    }
+
+    pub fn context(&self) -> Context<'_> {
+        Context { brief: self.brief, at: &self.at, by: &self.actor_name }
     }
 
     /// The description of the event for its readers.

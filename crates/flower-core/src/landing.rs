@@ -1,12 +1,15 @@
 //! Landings: how work reaches MAIN. The findings of git and of the checks come in as steps; this module decides what
 //! follows from them.
 
+use crate::Event;
+use crate::aggregate::{Aggregate, Context, subject};
 use crate::brief::link::once;
 use crate::brief::status::follow;
 use crate::brief::{Brief, Status};
 use crate::event::{
     CheckFlaked, ChecksRan, DependencyMet, Draft, Landed, LandingApproved, LandingCancelled, LandingChecking,
-    LandingHeld, LandingQueued, LandingRejected, LandingRequeued, MainSettled, RolledBack, StatusChanged, Stream,
+    LandingEvent, LandingHeld, LandingQueued, LandingRejected, LandingRequeued, MainSettled, RolledBack, StatusChanged,
+    Stream,
 };
 use crate::link::LinkKind;
 use crate::main_branch::Settlement;
@@ -15,7 +18,6 @@ use crate::text;
 use crate::word::words;
 use crate::worktree;
 use crate::world::World;
-use crate::{Event, event};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -155,9 +157,11 @@ pub struct Landing {
     pub ended_at: Option<String>,
 }
 
-impl Landing {
-    pub fn queued(event: &Event, at: &str, by: &str) -> Option<Landing> {
-        let Event::LandingQueued(new) = event else { return None };
+impl Aggregate for Landing {
+    subject!(Landing "landing", LandingEvent, u64);
+
+    fn create(change: LandingEvent<'_>, context: &Context<'_>) -> Option<Landing> {
+        let LandingEvent::LandingQueued(new) = change else { return None };
         Some(Landing {
             number: new.number,
             project: new.project.clone(),
@@ -182,59 +186,62 @@ impl Landing {
             checks: Vec::new(),
             flaky: Vec::new(),
             paths: Vec::new(),
-            by: by.to_owned(),
-            queued_at: at.to_owned(),
+            by: context.by.to_owned(),
+            queued_at: context.at.to_owned(),
             ended_at: None,
         })
     }
 
-    pub fn evolve(&mut self, event: &Event, at: &str) {
-        match event {
-            Event::LandingChecking(begun) => {
+    fn evolve(&mut self, change: LandingEvent<'_>, context: &Context<'_>) {
+        let at = context.at;
+        match change {
+            LandingEvent::LandingQueued(_) => {}
+            LandingEvent::LandingChecking(begun) => {
                 self.state = State::Checking;
                 self.reason = None;
                 self.onto = Some(begun.onto.clone());
                 self.merge_commit = Some(begun.merge_commit.clone());
                 self.checks.clear();
             }
-            Event::LandingHeld(held) => {
+            LandingEvent::LandingHeld(held) => {
                 self.state = State::Approval;
                 self.reason = Some(held.why.join("; "));
                 self.held.clone_from(&held.reasons);
                 self.paths.clone_from(&held.paths);
             }
-            Event::LandingApproved(approved) => {
+            LandingEvent::LandingApproved(approved) => {
                 self.approved = true;
                 self.waived |= approved.waive;
                 self.state = State::Queued;
                 self.held.clear();
                 self.reason = None;
             }
-            Event::LandingRequeued(requeued) => {
+            LandingEvent::LandingRequeued(requeued) => {
                 self.state = State::Queued;
                 self.reason = Some(requeued.why.clone());
             }
-            Event::ChecksRan(ran) => self.checks.clone_from(&ran.checks),
-            Event::CheckFlaked(flaked) => self.flaky.push(flaked.check.clone()),
-            Event::Landed(landed) => {
+            LandingEvent::ChecksRan(ran) => self.checks.clone_from(&ran.checks),
+            LandingEvent::CheckFlaked(flaked) => self.flaky.push(flaked.check.clone()),
+            LandingEvent::Landed(landed) => {
                 self.end(State::Landed, landed.note.clone(), at);
                 self.onto = Some(landed.onto.clone());
                 self.merge_commit = Some(landed.merge_commit.clone());
                 self.paths.clear();
             }
-            Event::LandingRejected(rejected) => {
+            LandingEvent::LandingRejected(rejected) => {
                 self.end(State::Rejected, Some(rejected.why.clone()), at);
                 self.verdict = Some(rejected.verdict);
                 self.paths.clone_from(&rejected.paths);
             }
-            Event::LandingCancelled(cancelled) => self.end(State::Cancelled, cancelled.why.clone(), at),
-            Event::RolledBack(back) => {
+            LandingEvent::LandingCancelled(cancelled) => self.end(State::Cancelled, cancelled.why.clone(), at),
+            LandingEvent::RolledBack(back) => {
                 self.end(State::RolledBack, Some(format!("taken back by landing {}", back.by)), at);
             }
-            _ => {}
         }
     }
+}
 
+impl Landing {
     fn end(&mut self, state: State, reason: Option<String>, at: &str) {
         self.state = state;
         self.reason = reason;
@@ -244,24 +251,6 @@ impl Landing {
     /// Whether the landing has not ended yet.
     pub fn is_open(&self) -> bool {
         matches!(self.state, State::Queued | State::Checking | State::Approval)
-    }
-}
-
-/// The number of the landing that an event is about.
-pub fn number(event: &Event) -> Option<u64> {
-    match event {
-        Event::LandingQueued(event::LandingQueued { number, .. })
-        | Event::LandingChecking(event::LandingChecking { number, .. })
-        | Event::LandingHeld(event::LandingHeld { number, .. })
-        | Event::LandingApproved(event::LandingApproved { number, .. })
-        | Event::LandingRequeued(event::LandingRequeued { number, .. })
-        | Event::ChecksRan(event::ChecksRan { number, .. })
-        | Event::CheckFlaked(event::CheckFlaked { number, .. })
-        | Event::Landed(event::Landed { number, .. })
-        | Event::LandingRejected(event::LandingRejected { number, .. })
-        | Event::LandingCancelled(event::LandingCancelled { number, .. })
-        | Event::RolledBack(event::RolledBack { number, .. }) => Some(*number),
-        _ => None,
     }
 }
 

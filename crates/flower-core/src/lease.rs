@@ -2,8 +2,9 @@
 //! is refused with the name of its holder.
 
 use crate::actor::Caller;
+use crate::aggregate::{Aggregate, Context, subject};
 use crate::boot_time::{BootTime, Heartbeat, in_words};
-use crate::event::{Draft, LeaseReleased, LeaseTaken, Stream};
+use crate::event::{Draft, LeaseEvent, LeaseReleased, LeaseTaken, Stream};
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -39,23 +40,34 @@ const MAX_PATTERNS: usize = 64;
 const MAX_LIVE: usize = 256;
 const MAX_SECONDS: u64 = 86_400;
 
-impl Lease {
-    pub fn taken(event: &Event, brief: Option<u64>, at: &str) -> Option<Lease> {
-        let Event::LeaseTaken(new) = event else { return None };
+impl Aggregate for Lease {
+    subject!(Lease "lease", LeaseEvent, u64);
+
+    fn create(change: LeaseEvent<'_>, context: &Context<'_>) -> Option<Lease> {
+        let LeaseEvent::LeaseTaken(new) = change else { return None };
         Some(Lease {
             number: new.number,
             project: new.project.clone(),
             worktree: new.worktree.clone(),
             holder: new.holder.clone(),
-            brief,
+            brief: context.brief,
             patterns: new.patterns.clone(),
             seconds: new.seconds,
             beat: Heartbeat { boot: new.boot.clone(), at: new.boot_ms },
-            at: at.to_owned(),
+            at: context.at.to_owned(),
             live: true,
         })
     }
 
+    fn evolve(&mut self, change: LeaseEvent<'_>, _: &Context<'_>) {
+        match change {
+            LeaseEvent::LeaseTaken(_) => {}
+            LeaseEvent::LeaseReleased(_) => self.live = false,
+        }
+    }
+}
+
+impl Lease {
     pub fn is_over(&self, moment: &BootTime) -> bool {
         moment.is_over(&self.beat, self.seconds)
     }
@@ -70,14 +82,6 @@ impl Lease {
 
     pub(crate) fn draft(&self, event: impl Into<Event>) -> Draft {
         Draft { stream: Stream::Lease(self.number), brief: self.brief, event: event.into() }
-    }
-}
-
-pub fn number(event: &Event) -> Option<u64> {
-    match event {
-        Event::LeaseTaken(lease) => Some(lease.number),
-        Event::LeaseReleased(lease) => Some(lease.number),
-        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@
 
 pub mod actor;
 pub mod agent;
+pub mod aggregate;
 pub mod attention;
 pub mod boot_time;
 pub mod brief;
@@ -39,6 +40,7 @@ pub mod world;
 
 pub use actor::{Actor, ActorType, Binding, Caller, Door, Role};
 pub use agent::Agent;
+pub use aggregate::{Aggregate, Context};
 pub use boot_time::{BootTime, Heartbeat};
 pub use brief::{Brief, BriefKind, Participant, Status};
 pub use command::Command;

@@ -2,7 +2,11 @@
 //! flower were found.
 
 use crate::Event;
-use crate::event::{Draft, MainAlarm, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen, QueueThawed, Stream};
+use crate::aggregate::{Aggregate, Context, subject};
+use crate::event::{
+    Draft, Landed, MainAlarm, MainEvent, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen, QueueThawed,
+    Stream,
+};
 use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
@@ -160,64 +164,56 @@ fn require<'a>(world: &'a World, project: &str) -> Result<&'a Main, Refusal> {
     world.mains.get(project).ok_or_else(|| Refusal::NoMain { project: project.to_owned() })
 }
 
-/// The project whose MAIN an event is about.
-pub fn project(event: &Event) -> Option<&str> {
-    match event {
-        Event::MainRecorded(e) => Some(&e.project),
-        Event::QueueFrozen(e) => Some(&e.project),
-        Event::QueueThawed(e) => Some(&e.project),
-        Event::MainAlarm(e) => Some(&e.project),
-        Event::MainSettled(e) => Some(&e.project),
-        Event::Pushed(e) => Some(&e.project),
-        Event::PushFailed(e) => Some(&e.project),
-        Event::Landed(e) => Some(&e.project),
-        _ => None,
-    }
-}
-
 impl Main {
     /// MAIN before its first record in the log.
     pub fn unrecorded(branch: String, tip: String, since: String) -> Main {
         Main { branch, began: tip.clone(), tip, frozen: None, alarm: None, push: None, since }
     }
 
-    /// The state that the first `main_recorded` event creates.
-    pub fn recorded(event: &Event, at: &str) -> Option<Main> {
-        let Event::MainRecorded(new) = event else { return None };
-        let (branch, tip, began) = (new.branch.clone(), new.tip.clone(), new.tip.clone());
-        Some(Main { branch, tip, began, frozen: None, alarm: None, push: None, since: at.to_owned() })
+    /// A landing has moved the branch.
+    pub fn land(&mut self, landed: &Landed, at: &str) {
+        self.tip.clone_from(&landed.merge_commit);
+        at.clone_into(&mut self.since);
+    }
+}
+
+impl Aggregate for Main {
+    subject!(Main "MAIN", MainEvent, String);
+
+    fn create(change: MainEvent<'_>, context: &Context<'_>) -> Option<Main> {
+        let MainEvent::MainRecorded(new) = change else { return None };
+        Some(Main::unrecorded(new.branch.clone(), new.tip.clone(), context.at.to_owned()))
     }
 
-    pub fn evolve(&mut self, event: &Event, at: &str) {
+    fn evolve(&mut self, change: MainEvent<'_>, context: &Context<'_>) {
+        let at = context.at;
         let push = |remote: &str, commit: &str, failure: Option<&str>| {
             let failure = failure.map(str::to_owned);
             Some(Push { remote: remote.to_owned(), commit: commit.to_owned(), failure, at: at.to_owned() })
         };
-        match event {
-            Event::MainRecorded(e) => {
+        match change {
+            MainEvent::MainRecorded(e) => {
                 self.branch.clone_from(&e.branch);
                 self.tip.clone_from(&e.tip);
             }
-            Event::Landed(e) => self.tip.clone_from(&e.merge_commit),
-            Event::QueueFrozen(e) => self.frozen = Some(e.why.clone()),
-            Event::QueueThawed(_) => self.frozen = None,
-            Event::MainAlarm(e) => {
+            MainEvent::QueueFrozen(e) => self.frozen = Some(e.why.clone()),
+            MainEvent::QueueThawed(_) => self.frozen = None,
+            MainEvent::MainAlarm(e) => {
                 let (found, text, files) = (e.found.clone(), e.text.clone(), e.files.clone());
                 self.alarm = Some(Raised { what: e.what, found, text, files, at: at.to_owned() });
             }
-            Event::MainSettled(e) => {
+            MainEvent::MainSettled(e) => {
                 self.alarm = None;
                 self.tip.clone_from(&e.tip);
             }
-            Event::Pushed(e) => {
+            MainEvent::Pushed(e) => {
                 self.push = push(&e.remote, &e.commit, None);
                 return;
             }
-            Event::PushFailed(e) => {
+            MainEvent::PushFailed(e) => {
                 self.push = push(&e.remote, &e.commit, Some(&e.why));
                 return;
             }
-            _ => return,
         }
         at.clone_into(&mut self.since);
     }

@@ -1,9 +1,10 @@
 //! Permissions that agents request from a person. A request without a decision in time is denied.
 
-use crate::event::{Draft, PermissionAsked, PermissionDecided, Stream};
+use crate::aggregate::{Aggregate, Context, subject};
+use crate::event::{Draft, PermissionAsked, PermissionDecided, PermissionEvent, Stream};
 use crate::refusal::Refusal;
+use crate::text;
 use crate::world::World;
-use crate::{Event, text};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,22 +36,31 @@ pub struct Request {
 const TITLE_CHARS: usize = 1_000;
 const MAX_PATHS: usize = 20;
 
-impl Permission {
-    pub fn asked(event: &Event, brief: Option<u64>, at: &str) -> Option<Permission> {
-        let Event::PermissionAsked(asked) = event else { return None };
+impl Aggregate for Permission {
+    subject!(Permission "permission", PermissionEvent, u64);
+
+    fn create(change: PermissionEvent<'_>, context: &Context<'_>) -> Option<Permission> {
+        let PermissionEvent::PermissionAsked(asked) = change else { return None };
         Some(Permission {
             number: asked.number,
             agent: asked.agent,
             name: asked.name.clone(),
             worktree: asked.worktree.clone(),
-            brief,
+            brief: context.brief,
             title: asked.title.clone(),
             sort: asked.sort.clone(),
             paths: asked.paths.clone(),
             seconds: asked.seconds,
-            at: at.to_owned(),
+            at: context.at.to_owned(),
             allowed: None,
         })
+    }
+
+    fn evolve(&mut self, change: PermissionEvent<'_>, _: &Context<'_>) {
+        match change {
+            PermissionEvent::PermissionAsked(_) => {}
+            PermissionEvent::PermissionDecided(decided) => self.allowed = Some(decided.allow),
+        }
     }
 }
 

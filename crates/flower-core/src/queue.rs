@@ -156,13 +156,15 @@ fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Land
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Event;
-    use crate::event::{BriefCreated, LandingHeld, LandingQueued};
+    use crate::aggregate::{Aggregate, Context};
+    use crate::event::{BriefCreated, Event, LandingEvent, LandingHeld, LandingQueued};
     use crate::landing::{Priority, Source};
     use crate::main_branch::{Alarm, Raised};
 
+    const NOW: Context<'_> = Context { brief: None, at: "now", by: "me" };
+
     fn landing(number: u64, brief: Option<u64>, priority: Priority) -> Landing {
-        let queued = Event::from(LandingQueued {
+        let queued = LandingQueued {
             number,
             project: "web".into(),
             source: Source::Worktree,
@@ -175,8 +177,8 @@ mod tests {
             of: None,
             why: None,
             fix: false,
-        });
-        Landing::queued(&queued, "now", "me").unwrap()
+        };
+        Landing::create(LandingEvent::LandingQueued(&queued), &NOW).unwrap()
     }
 
     fn brief(number: u64, needs: &[u64]) -> (u64, Brief) {
@@ -226,10 +228,8 @@ mod tests {
     fn a_blocked_landing_lets_the_others_pass() {
         let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
         let mut held = landing(2, None, Priority::High);
-        held.evolve(
-            &LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![], reasons: vec![] }.into(),
-            "now",
-        );
+        let why = LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![], reasons: vec![] };
+        held.evolve(LandingEvent::LandingHeld(&why), &NOW);
         let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
         let plan = plan(Some(&main()), &open, &briefs, 1);
         assert_eq!(plan.start, [3]);

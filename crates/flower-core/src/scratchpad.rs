@@ -1,6 +1,7 @@
 //! Scratchpads: numbered working documents, linked to their brief as its execution.
 
-use crate::event::{Draft, LinkAdded, ScratchpadCreated, ScratchpadWritten, Stream};
+use crate::aggregate::{Aggregate, Context, subject};
+use crate::event::{Draft, LinkAdded, ScratchpadCreated, ScratchpadEvent, ScratchpadWritten, Stream};
 use crate::link::LinkKind;
 use crate::refusal::Refusal;
 use crate::text;
@@ -15,11 +16,23 @@ pub struct Scratchpad {
     pub bytes: u64,
 }
 
-impl Scratchpad {
-    pub fn evolve(&mut self, written: &ScratchpadWritten) {
-        self.version = written.version;
-        let kept = if written.append { self.bytes } else { 0 };
-        self.bytes = kept + written.text.len() as u64;
+impl Aggregate for Scratchpad {
+    subject!(Scratchpad "scratchpad", ScratchpadEvent, u64);
+
+    fn create(change: ScratchpadEvent<'_>, _: &Context<'_>) -> Option<Scratchpad> {
+        let ScratchpadEvent::ScratchpadCreated(new) = change else { return None };
+        Some(Scratchpad { number: new.number, brief: new.brief, version: 0, bytes: 0 })
+    }
+
+    fn evolve(&mut self, change: ScratchpadEvent<'_>, _: &Context<'_>) {
+        match change {
+            ScratchpadEvent::ScratchpadCreated(_) => {}
+            ScratchpadEvent::ScratchpadWritten(written) => {
+                self.version = written.version;
+                let kept = if written.append { self.bytes } else { 0 };
+                self.bytes = kept + written.text.len() as u64;
+            }
+        }
     }
 }
 

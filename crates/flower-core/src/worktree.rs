@@ -4,15 +4,16 @@
 //! Creation and removal take several steps on disk, so each is recorded before its first step and after its last: after
 //! a crash the log shows which operation was in progress.
 
+use crate::Event;
+use crate::aggregate::{Aggregate, Context, subject};
 use crate::event::{
-    ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeFailed,
+    ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeEvent, WorktreeFailed,
     WorktreeRemoved, WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
 };
 use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
 use crate::world::World;
-use crate::{Event, event};
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -77,9 +78,11 @@ pub struct Archive {
     pub until: String,
 }
 
-impl Worktree {
-    pub fn requested(event: &Event, at: &str) -> Option<Worktree> {
-        let Event::WorktreeRequested(new) = event else { return None };
+impl Aggregate for Worktree {
+    subject!(Worktree "worktree", WorktreeEvent, u64);
+
+    fn create(change: WorktreeEvent<'_>, context: &Context<'_>) -> Option<Worktree> {
+        let WorktreeEvent::WorktreeRequested(new) = change else { return None };
         Some(Worktree {
             number: new.number,
             project: new.project.clone(),
@@ -91,24 +94,25 @@ impl Worktree {
             from: new.from.clone(),
             brief: new.brief,
             stage: Stage::Creating,
-            created_at: at.to_owned(),
+            created_at: context.at.to_owned(),
             archive: None,
             displaced: Vec::new(),
         })
     }
 
-    pub fn evolve(&mut self, event: &Event, at: &str) {
-        match event {
-            Event::WorktreeCreated(_) => self.stage = Stage::Ready,
-            Event::WorktreeRestored(_) => {
+    fn evolve(&mut self, change: WorktreeEvent<'_>, context: &Context<'_>) {
+        match change {
+            WorktreeEvent::WorktreeRequested(_) | WorktreeEvent::WorktreeSynced(_) => {}
+            WorktreeEvent::WorktreeCreated(_) => self.stage = Stage::Ready,
+            WorktreeEvent::WorktreeRestored(_) => {
                 self.stage = Stage::Ready;
                 self.archive = None;
             }
-            Event::WorktreeFailed(_) => self.stage = Stage::Failed,
-            Event::WorktreeDiverged(diverged) => self.displaced.push(diverged.operators.clone()),
-            Event::WorktreeRemoving(_) => self.stage = Stage::Removing,
-            Event::WorktreeRestoring(_) => self.stage = Stage::Restoring,
-            Event::WorktreeRemoved(removed) => {
+            WorktreeEvent::WorktreeFailed(_) => self.stage = Stage::Failed,
+            WorktreeEvent::WorktreeDiverged(diverged) => self.displaced.push(diverged.operators.clone()),
+            WorktreeEvent::WorktreeRemoving(_) => self.stage = Stage::Removing,
+            WorktreeEvent::WorktreeRestoring(_) => self.stage = Stage::Restoring,
+            WorktreeEvent::WorktreeRemoved(removed) => {
                 self.stage = Stage::Removed;
                 self.archive = Some(Archive {
                     tip: removed.tip.clone(),
@@ -116,34 +120,19 @@ impl Worktree {
                     files: removed.files,
                     bytes: removed.bytes,
                     left_out: removed.left_out.clone(),
-                    removed_at: at.to_owned(),
+                    removed_at: context.at.to_owned(),
                     until: removed.until.clone(),
                 });
             }
-            Event::ArchiveDropped(_) => self.archive = None,
-            _ => {}
+            WorktreeEvent::ArchiveDropped(_) => self.archive = None,
         }
-    }
-
-    /// Whether the worktree still uses its name.
-    pub fn is_live(&self) -> bool {
-        !matches!(self.stage, Stage::Removed | Stage::Failed)
     }
 }
 
-/// The number of the worktree that an event is about.
-pub fn number(event: &Event) -> Option<u64> {
-    match event {
-        Event::WorktreeRequested(event::WorktreeRequested { number, .. })
-        | Event::WorktreeCreated(event::WorktreeCreated { number, .. })
-        | Event::WorktreeFailed(event::WorktreeFailed { number, .. })
-        | Event::WorktreeDiverged(event::WorktreeDiverged { number, .. })
-        | Event::WorktreeRemoving(event::WorktreeRemoving { number, .. })
-        | Event::WorktreeRemoved(event::WorktreeRemoved { number, .. })
-        | Event::WorktreeRestoring(event::WorktreeRestoring { number, .. })
-        | Event::WorktreeRestored(event::WorktreeRestored { number, .. })
-        | Event::ArchiveDropped(event::ArchiveDropped { number, .. }) => Some(*number),
-        _ => None,
+impl Worktree {
+    /// Whether the worktree still uses its name.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.stage, Stage::Removed | Stage::Failed)
     }
 }
 

@@ -5,11 +5,15 @@
 
 use crate::actor::Caller;
 use crate::agent::{self, Agent};
+use crate::aggregate::{Aggregate, Context};
 use crate::boot_time::Heartbeat;
 use crate::brief::{self, Brief};
 use crate::command::Command;
 use crate::dispatch::{self, Dispatch};
-use crate::event::{CallRefused, Draft, Event, ParticipantJoined, Recorded, Stream};
+use crate::event::{
+    BriefEvent, CallRefused, Draft, Event, LandingEvent, MessageEvent, ParticipantJoined, ProjectEvent, Recorded,
+    Stream, Subject, TokenEvent,
+};
 use crate::landing::{self, Landing};
 use crate::lease::{self, Lease};
 use crate::link::LinkKind;
@@ -243,95 +247,89 @@ impl World {
     /// Applies one recorded event to the world.
     pub fn apply(&mut self, recorded: &Recorded) -> Result<(), serde_json::Error> {
         let event = recorded.event()?;
-        self.apply_event(&event, recorded.brief, &recorded.at, &recorded.actor_name);
+        self.apply_event(&event, &recorded.context());
         Ok(())
     }
 
-    pub fn apply_event(&mut self, event: &Event, brief: Option<u64>, at: &str, by: &str) {
-        if let Some(new) = Brief::created(event, at) {
+    pub fn apply_event(&mut self, event: &Event, context: &Context<'_>) {
+        if let Some(new) = Brief::created(event, context.at) {
             self.last_brief = new.number;
             self.briefs.insert(new.number, new);
-        } else if let Some(brief) = brief.and_then(|number| self.briefs.get_mut(&number)) {
-            brief.evolve(event, at);
+        } else if let Some(brief) = context.brief.and_then(|number| self.briefs.get_mut(&number)) {
+            brief.evolve(event, context.at);
         }
-        if let Some(new) = Worktree::requested(event, at) {
-            self.last_worktree = new.number;
-            self.worktrees.insert(new.number, new);
-        } else if let Some(worktree) = worktree::number(event).and_then(|number| self.worktrees.get_mut(&number)) {
-            worktree.evolve(event, at);
-        }
-        if let Some(new) = Landing::queued(event, at, by) {
-            self.last_landing = new.number;
-            self.landings.insert(new.number, new);
-        } else if let Some(landing) = landing::number(event).and_then(|number| self.landings.get_mut(&number)) {
-            landing.evolve(event, at);
-        }
-        if let Some(new) = Dispatch::requested(event, at, by) {
-            self.last_dispatch = new.number;
-            self.dispatches.insert(new.number, new);
-        } else if let Some(dispatch) = dispatch::number(event).and_then(|number| self.dispatches.get_mut(&number)) {
-            dispatch.evolve(event, at);
-        }
-        if let Some(new) = Lease::taken(event, brief, at) {
-            self.last_lease = new.number;
-            self.leases.insert(new.number, new);
-        } else if let Some(lease) = lease::number(event).and_then(|number| self.leases.get_mut(&number)) {
-            lease.live = false;
-        }
-        if let Some(new) = Agent::started(event, brief, at, by) {
-            self.last_agent = new.number;
-            self.agents.insert(new.number, new);
-        } else if let Some(agent) = agent::number(event).and_then(|number| self.agents.get_mut(&number)) {
-            agent.evolve(event, brief, at);
-        }
-        if let Some(new) = Permission::asked(event, brief, at) {
-            self.last_permission = new.number;
-            self.permissions.insert(new.number, new);
-        }
-        if let Some(project) = main_branch::project(event) {
-            match self.mains.get_mut(project) {
-                Some(main) => main.evolve(event, at),
-                None => self.mains.extend(Main::recorded(event, at).map(|new| (project.to_owned(), new))),
+        match event.subject() {
+            Subject::Brief(BriefEvent::LinkAdded(link)) => {
+                self.links.extend(context.brief.map(|number| (number, link.kind, link.target.clone())));
             }
-        }
-        match event {
-            Event::LinkAdded(link) => {
-                self.links.extend(brief.map(|number| (number, link.kind, link.target.clone())));
+            Subject::Brief(_) | Subject::Log(_) | Subject::Unknown => {}
+            Subject::Scratchpad(change) => {
+                self.last_scratchpad = self.last_scratchpad.max(apply(&mut self.scratchpads, change, context));
             }
-            Event::ScratchpadCreated(new) => {
-                self.last_scratchpad = new.number;
-                self.scratchpads
-                    .insert(new.number, Scratchpad { number: new.number, brief: new.brief, version: 0, bytes: 0 });
-            }
-            Event::ScratchpadWritten(written) => {
-                if let Some(pad) = self.scratchpads.get_mut(&written.number) {
-                    pad.evolve(written);
+            Subject::Project(change) => self.apply_project(change),
+            Subject::Token(TokenEvent::TokenIssued(token)) => {
+                self.tokens.insert(token.id.clone(), token.agent.clone());
+                if let Some(dispatch) = token.dispatch.and_then(|number| self.dispatches.get_mut(&number)) {
+                    dispatch.add_packet(token);
                 }
             }
-            Event::ProjectRegistered(project) => {
+            Subject::Token(TokenEvent::TokenRevoked(token)) => {
+                self.tokens.remove(&token.id);
+            }
+            Subject::Worktree(change) => {
+                self.last_worktree = self.last_worktree.max(apply(&mut self.worktrees, change, context));
+            }
+            Subject::Landing(change) => {
+                self.last_landing = self.last_landing.max(apply(&mut self.landings, change, context));
+                if let LandingEvent::Landed(landed) = change
+                    && let Some(main) = self.mains.get_mut(&landed.project)
+                {
+                    main.land(landed, context.at);
+                }
+            }
+            Subject::Main(change) => {
+                apply(&mut self.mains, change, context);
+            }
+            Subject::Dispatch(change) => {
+                self.last_dispatch = self.last_dispatch.max(apply(&mut self.dispatches, change, context));
+            }
+            Subject::Lease(change) => {
+                self.last_lease = self.last_lease.max(apply(&mut self.leases, change, context));
+            }
+            Subject::Message(MessageEvent::MessageSent(sent)) => self.last_message = sent.number,
+            Subject::Agent(change) => {
+                self.last_agent = self.last_agent.max(apply(&mut self.agents, change, context));
+            }
+            Subject::Permission(change) => {
+                self.last_permission = self.last_permission.max(apply(&mut self.permissions, change, context));
+            }
+        }
+    }
+
+    fn apply_project(&mut self, change: ProjectEvent<'_>) {
+        match change {
+            ProjectEvent::ProjectRegistered(project) => {
                 self.projects.insert(project.name.clone(), project.root.clone());
             }
-            Event::ProjectRemoved(project) => {
+            ProjectEvent::ProjectRemoved(project) => {
                 self.projects.remove(&project.name);
                 self.approved.remove(&project.name);
                 self.mains.remove(&project.name);
             }
-            Event::CommandsApproved(approved) => {
+            ProjectEvent::CommandsApproved(approved) => {
                 self.approved.insert(approved.project.clone(), approved.sha256.clone());
             }
-            Event::TokenIssued(token) => {
-                self.tokens.insert(token.id.clone(), token.agent.clone());
-            }
-            Event::PermissionDecided(decided) => {
-                if let Some(permission) = self.permissions.get_mut(&decided.number) {
-                    permission.allowed = Some(decided.allow);
-                }
-            }
-            Event::MessageSent(sent) => self.last_message = sent.number,
-            Event::TokenRevoked(token) => {
-                self.tokens.remove(&token.id);
-            }
-            _ => {}
+            ProjectEvent::LeaseBreached(_) => {}
         }
     }
+}
+
+/// Applies a change to the thing that it is about, and returns the id of that thing.
+fn apply<A: Aggregate>(all: &mut BTreeMap<A::Id, A>, change: A::Change<'_>, context: &Context<'_>) -> A::Id {
+    let id = A::id(change);
+    match all.get_mut(&id) {
+        Some(known) => known.evolve(change, context),
+        None => all.extend(A::create(change, context).map(|new| (id.clone(), new))),
+    }
+    id
 }

@@ -87,10 +87,7 @@ impl Leases {
             seconds: time.unwrap_or(LEASE).as_secs(),
             moment: self.clock.moment(),
         };
-        let events = self.store.execute(caller, Command::TakeLease(request)).await?;
-        let taken =
-            events.iter().find_map(|recorded| Lease::taken(&recorded.event().ok()?, recorded.brief, &recorded.at));
-        let lease = taken.ok_or_else(|| Problem::bug("a lease was taken and no event says so"))?;
+        let lease: Lease = self.store.create(caller, Command::TakeLease(request)).await?;
         Ok(self.view_lease(lease))
     }
 

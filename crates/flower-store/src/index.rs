@@ -7,7 +7,8 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::search::words;
-use flower_core::{Event, Recorded};
+use flower_core::Recorded;
+use flower_core::event::ScratchpadWritten;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -29,28 +30,14 @@ pub struct Index {
 }
 
 impl Index {
-    /// Stores the text of `event`, if it has one.
-    pub fn take(&mut self, conn: &mut Conn, recorded: &Recorded, event: &Event) -> Result<(), StoreError> {
-        match event {
-            Event::BriefCreated(new) => self.add(conn, recorded, "brief", new.number, (&new.title, "")),
-            Event::BriefRenamed(rename) => self.set(conn, "title", "brief", recorded.brief, &rename.to),
-            Event::PlanProposed(plan) => self.set(conn, "body", "brief", recorded.brief, &plan.markdown),
-            Event::Refinement(refinement) => self.set(conn, "body", "brief", recorded.brief, &refinement.markdown),
-            Event::CommentAdded(comment) => self.add_trace(conn, recorded, &comment.text),
-            Event::NoteAdded(note) => self.add_trace(conn, recorded, &note.text),
-            Event::QuestionAsked(asked) => self.add_trace(conn, recorded, &asked.text),
-            Event::DecisionMade(decision) => self.add_trace(conn, recorded, &decision.text),
-            Event::ScratchpadCreated(pad) => self.add(conn, recorded, "scratchpad", pad.number, (&pad.title, "")),
-            Event::ScratchpadWritten(written) => {
-                let mut body = String::new();
-                if written.append {
-                    let sql = "SELECT body FROM search_docs WHERE place = 'scratchpad' AND ref = $1";
-                    body = conn.row(sql, params![written.number])?.map_or(Ok(body), |row| row.text(0))?;
-                }
-                self.set(conn, "body", "scratchpad", Some(written.number), &(body + &written.text))
-            }
-            _ => Ok(()),
+    /// Replaces the text of a scratchpad, or appends to it.
+    pub fn write_scratchpad(&mut self, conn: &mut Conn, written: &ScratchpadWritten) -> Result<(), StoreError> {
+        let mut body = String::new();
+        if written.append {
+            let sql = "SELECT body FROM search_docs WHERE place = 'scratchpad' AND ref = $1";
+            body = conn.row(sql, params![written.number])?.map_or(Ok(body), |row| row.text(0))?;
         }
+        self.set(conn, "body", "scratchpad", Some(written.number), &(body + &written.text))
     }
 
     /// Indexes the stored texts, inside the same transaction.
@@ -73,11 +60,13 @@ impl Index {
         learn(conn, &std::mem::take(&mut self.words))
     }
 
-    fn add_trace(&mut self, conn: &mut Conn, recorded: &Recorded, text: &str) -> Result<(), StoreError> {
+    /// Stores a text of the trace.
+    pub fn add_trace(&mut self, conn: &mut Conn, recorded: &Recorded, text: &str) -> Result<(), StoreError> {
         self.add(conn, recorded, "trace", recorded.seq, ("", text))
     }
 
-    fn add(
+    /// Stores a new text.
+    pub fn add(
         &mut self,
         conn: &mut Conn,
         recorded: &Recorded,
@@ -98,7 +87,7 @@ impl Index {
     }
 
     /// Replaces the title or the body of a text.
-    fn set(
+    pub fn set(
         &mut self,
         conn: &mut Conn,
         column: &str,

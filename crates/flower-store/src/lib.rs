@@ -20,6 +20,7 @@ pub mod log;
 pub mod migrate;
 pub mod projection;
 pub mod rebuild;
+mod rows;
 pub mod search;
 pub mod tables;
 pub mod verify;
@@ -36,7 +37,7 @@ pub use writer::Now;
 
 use blobs::Blobs;
 use flower_contract::error::Problem;
-use flower_core::{Caller, Command, Recorded, Topic};
+use flower_core::{Aggregate, Caller, Command, Recorded, Topic};
 use head::{HeadFile, Proof};
 use log::Tail;
 use rebuild::Rebuilt;
@@ -142,6 +143,11 @@ impl Store {
     /// Decides and records one command. A refusal or failure is a problem for the door that sent the command.
     pub async fn execute(&self, caller: &Caller, command: Command) -> Result<Vec<Recorded>, Problem> {
         Ok(self.submit(caller.clone(), command).await?)
+    }
+
+    /// Executes a command that creates a thing, and returns the state of that thing.
+    pub async fn create<A: Aggregate>(&self, caller: &Caller, command: Command) -> Result<A, Problem> {
+        created(&self.execute(caller, command).await?)
     }
 
     /// Stores a value outside the log; `None` deletes it.
@@ -279,4 +285,10 @@ fn log_change(event: &Recorded) {
         // Debug format, because text by other authors could contain line breaks or imitate a log line.
         tracing::info!(stream = %event.stream, seq = event.seq, "{}: {:?}", event.kind, event.description().summary);
     }
+}
+
+/// The thing that a command created, by the events of that command.
+pub fn created<A: Aggregate>(events: &[Recorded]) -> Result<A, Problem> {
+    let created = events.iter().find_map(|recorded| A::created_by(&recorded.event().ok()?, &recorded.context()));
+    created.ok_or_else(|| Problem::bug(format!("the command created no {}", A::NOUN)))
 }

@@ -1,8 +1,8 @@
 //! Requesting work on a brief.
 
-use super::{Dispatch, draft};
+use super::Dispatch;
 use crate::brief::Brief;
-use crate::event::{DispatchRequested, Draft};
+use crate::event::{DispatchRequested, Draft, Stream};
 use crate::readiness::{DispatchKind, ReasonCode, readiness};
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -92,8 +92,7 @@ fn new(world: &World, brief: &Brief, kind: DispatchKind, request: &Request, auto
         of: request.of,
         evidence,
     };
-    let dispatch = Dispatch::requested(&requested.clone().into(), "", "").expect("it is a request");
-    Ok(draft(&dispatch, requested))
+    Ok(Draft { stream: Stream::Dispatch(requested.number), brief: Some(brief.number), event: requested.into() })
 }
 
 /// The name of a worktree for a brief: its number, and the ASCII letters and digits of its title.

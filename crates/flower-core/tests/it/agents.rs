@@ -4,8 +4,8 @@
 use flower_core::agent::{Author, Ending, Request, Step};
 use flower_core::dispatch::{self, DispatchState};
 use flower_core::{
-    Actor, ActorType, Agent, BootTime, Caller, Command, Door, Event, Refusal, RefusalKind, Role, World, decide, lease,
-    main_branch, permission, worktree,
+    Actor, ActorType, Agent, BootTime, Caller, Command, Context, Door, Event, Refusal, RefusalKind, Role, World,
+    decide, lease, main_branch, permission, worktree,
 };
 
 fn caller(role: Role) -> Caller {
@@ -16,7 +16,10 @@ fn caller(role: Role) -> Caller {
 fn act(world: &mut World, caller: &Caller, command: &Command) -> Result<Vec<Event>, Refusal> {
     let drafts = decide(world, caller, command)?;
     let apply = |draft: flower_core::Draft| {
-        world.apply_event(&draft.event, draft.brief, "2026-11-16T10:00:00Z", &caller.actor.name);
+        world.apply_event(
+            &draft.event,
+            &Context { brief: draft.brief, at: "2026-11-16T10:00:00Z", by: &caller.actor.name },
+        );
         draft.event
     };
     Ok(drafts.into_iter().map(apply).collect())

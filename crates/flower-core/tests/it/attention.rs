@@ -7,7 +7,7 @@ use flower_core::attention::{
 use flower_core::event::LandingQueued;
 use flower_core::landing::{Landing, Priority, Source, State};
 use flower_core::main_branch::{Alarm, Main, Raised};
-use flower_core::{Actor, ActorType, Event, Permission, Role, Status};
+use flower_core::{Actor, ActorType, Aggregate as _, Context, Event, Permission, Role, Status};
 
 fn ada() -> Actor {
     Actor { sort: ActorType::Agent, name: "ada".into() }
@@ -38,7 +38,10 @@ fn landing(state: State) -> Landing {
         why: None,
         fix: false,
     };
-    let mut landing = Landing::queued(&Event::LandingQueued(queued), &at(2), "operator").expect("a landing");
+    let mut landing = {
+        let context = Context { brief: None, at: &at(2), by: "operator" };
+        Landing::created_by(&Event::LandingQueued(queued), &context).expect("a landing")
+    };
     landing.state = state;
     landing.reason = Some("it changes the checks".into());
     landing

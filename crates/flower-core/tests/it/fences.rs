@@ -2,8 +2,8 @@
 
 use flower_core::dispatch::{DispatchState, HandBack, Request, Step};
 use flower_core::{
-    Actor, ActorType, BootTime, Caller, Command, Door, Event, Heartbeat, Refusal, RefusalKind, Role, World, decide,
-    lease, main_branch, worktree,
+    Actor, ActorType, BootTime, Caller, Command, Context, Door, Event, Heartbeat, Refusal, RefusalKind, Role, World,
+    decide, lease, main_branch, worktree,
 };
 
 const SECONDS: u64 = 900;
@@ -28,7 +28,10 @@ fn act(world: &mut World, command: &Command) -> Result<Vec<Event>, Refusal> {
     Ok(drafts
         .into_iter()
         .map(|draft| {
-            world.apply_event(&draft.event, draft.brief, "2026-11-16T10:00:00Z", &caller.actor.name);
+            world.apply_event(
+                &draft.event,
+                &Context { brief: draft.brief, at: "2026-11-16T10:00:00Z", by: &caller.actor.name },
+            );
             draft.event
         })
         .collect())

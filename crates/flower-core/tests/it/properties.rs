@@ -6,8 +6,8 @@ use flower_core::event::{KINDS, SCHEMA};
 use flower_core::landing::State;
 use flower_core::worktree::Stage;
 use flower_core::{
-    Agent, Brief, BriefKind, Caller, Command, Draft, Event, Landing, Lease, LinkKind, Pattern, Refusal, Role, Status,
-    World, agent, decide,
+    Agent, Brief, BriefKind, Caller, Command, Context, Draft, Event, Landing, Lease, LinkKind, Pattern, Refusal, Role,
+    Status, World, agent, decide,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -35,7 +35,7 @@ proptest! {
                         check_stored_form(&draft);
                         check_link_is_new(&world, &draft);
                         check_spec_version(world.briefs.get(&draft.brief.unwrap_or(0)), &draft.event);
-                        world.apply_event(&draft.event, draft.brief, &at, &caller.actor.name);
+                        world.apply_event(&draft.event, &Context { brief: draft.brief, at: &at, by: &caller.actor.name });
                         check_actor_takes_part(&world, caller, &draft);
                         replayed.push((at.clone(), caller.actor.name.clone(), draft));
                     }
@@ -49,7 +49,7 @@ proptest! {
         }
         let mut again = World { beats: world.beats.clone(), ..World::default() };
         for (at, by, draft) in &replayed {
-            again.apply_event(&draft.event, draft.brief, at, by);
+            again.apply_event(&draft.event, &Context { brief: draft.brief, at: at, by: by });
         }
         prop_assert_eq!(again, world, "replaying the events gives the same world");
     }
@@ -87,7 +87,7 @@ fn random_commands_reach_every_event_and_status() {
                             *agents.entry(what).or_default() += 1;
                         }
                         kinds.insert(draft.event.kind().to_owned());
-                        world.apply_event(&draft.event, draft.brief, "now", "me");
+                        world.apply_event(&draft.event, &Context { brief: draft.brief, at: "now", by: "me" });
                     }
                 }
                 Err(refusal) => {

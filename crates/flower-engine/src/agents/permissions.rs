@@ -105,9 +105,8 @@ impl Agents {
             paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
             seconds,
         };
-        let events = self.store.execute(&Caller::system(), Command::AskPermission(asked)).await?;
-        let number = events.iter().find_map(|event| Some(Permission::asked(&event.event().ok()?, None, "")?.number));
-        number.ok_or_else(|| Problem::bug("a permission was asked for and no event says so"))
+        let permission: Permission = self.store.create(&Caller::system(), Command::AskPermission(asked)).await?;
+        Ok(permission.number)
     }
 
     /// What somebody has decided, if anybody has.

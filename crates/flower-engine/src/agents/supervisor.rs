@@ -113,9 +113,7 @@ impl Agents {
 
     /// Records that there is to be such an agent, and lets it live.
     pub(super) async fn start_agent(self: &Arc<Self>, caller: &Caller, request: Request) -> Result<Agent, Problem> {
-        let events = self.store.execute(caller, Command::StartAgent(request)).await?;
-        let started = events.iter().find_map(|e| Agent::started(&e.event().ok()?, e.brief, &e.at, &e.actor_name));
-        let started = started.ok_or_else(|| Problem::bug("an agent was started and no event says so"))?;
+        let started = self.store.create::<Agent>(caller, Command::StartAgent(request)).await?;
         self.begin_agent(&started)?;
         Ok(started)
     }

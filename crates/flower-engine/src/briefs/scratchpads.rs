@@ -4,6 +4,7 @@ use crate::{Briefs, PAGE};
 use flower_contract::error::Problem;
 use flower_contract::view::ScratchpadView;
 use flower_core::policy::Read;
+use flower_core::scratchpad::Scratchpad;
 use flower_core::{Caller, Command, Refusal};
 use flower_store::StoreError;
 use flower_store::tables::{self, Pad};
@@ -32,9 +33,8 @@ impl Briefs {
         brief: Option<u64>,
         text: Option<String>,
     ) -> Result<ScratchpadView, Problem> {
-        let events = self.store.execute(caller, Command::CreateScratchpad { title, brief, text }).await?;
-        let number = events.iter().find_map(|event| event.stream.strip_prefix("scratchpad/")?.parse().ok());
-        self.scratchpad(number.ok_or_else(|| Problem::bug("a scratchpad without a number"))?).await
+        let created: Scratchpad = self.store.create(caller, Command::CreateScratchpad { title, brief, text }).await?;
+        self.scratchpad(created.number).await
     }
 
     /// Replaces the text of version `base`, or appends to the newest.

@@ -104,9 +104,8 @@ impl Dispatcher {
 
     pub async fn request(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
         self.profiles.require_model(request.profile.as_deref())?;
-        let events = self.store.execute(caller, Command::RequestDispatch(request)).await?;
-        let number = events.iter().find_map(|event| Some(Dispatch::requested(&event.event().ok()?, "", "")?.number));
-        self.show(number.ok_or_else(|| Problem::bug("a dispatch was requested and no event says so"))?).await
+        let dispatch: Dispatch = self.store.create(caller, Command::RequestDispatch(request)).await?;
+        self.show(dispatch.number).await
     }
 
     pub(crate) async fn get(&self, number: u64) -> Result<Dispatch, Problem> {

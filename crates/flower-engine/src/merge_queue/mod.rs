@@ -242,10 +242,7 @@ impl MergeQueue {
         let repository = self.worktrees.repository(&request.project).await?;
         let commit = CommitId::parse(&request.commit)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
-        let number = queued
-            .iter()
-            .find_map(|recorded| Some(Landing::queued(&recorded.event().ok()?, "", "")?.number))
-            .ok_or_else(|| Problem::bug("a landing was queued and no event says so"))?;
+        let number = flower_store::created::<Landing>(&queued)?.number;
         // Whatever becomes of its branch. Until here nothing could have deleted it: git keeps what nothing leads to for weeks.
         Repo::main(&repository).set_ref(&pin(number), &commit).await?;
         // One that this one replaces may be running.

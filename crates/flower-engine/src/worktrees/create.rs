@@ -53,8 +53,7 @@ impl Worktrees {
             from: facts.from.clone(),
             brief: new.brief,
         };
-        let events = self.store.execute(caller, Command::RequestWorktree(request)).await?;
-        let worktree = requested(&events)?;
+        let worktree: Worktree = self.store.create(caller, Command::RequestWorktree(request)).await?;
         let place = self.place(&worktree).await?;
         let made = self.make(&place, &worktree, &facts, new.lfs_pointers).await;
         if let Err(problem) = made {
@@ -214,11 +213,6 @@ impl Worktrees {
             tracing::warn!("worktree {} failed, which cannot be recorded: {}", worktree.name, problem.message);
         }
     }
-}
-
-fn requested(events: &[flower_core::Recorded]) -> Result<Worktree, Problem> {
-    let made = events.iter().find_map(|recorded| Worktree::requested(&recorded.event().ok()?, &recorded.at));
-    made.ok_or_else(|| Problem::bug("a worktree was requested and no event says so"))
 }
 
 /// How attributes name its filter.

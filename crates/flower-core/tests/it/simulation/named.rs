@@ -2,8 +2,8 @@
 
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::{
-    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Dispatch, Door, Event, Refusal, Role, Status,
-    World, decide, dispatch, token,
+    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Context, Dispatch, Door, Event, Refusal, Role,
+    Status, World, decide, dispatch, token,
 };
 
 const LEASE: u64 = 60;
@@ -35,7 +35,8 @@ impl Stage {
             self.world.record_heartbeat(*dispatch, *fence, moment.heartbeat());
         }
         for draft in &drafts {
-            self.world.apply_event(&draft.event, draft.brief, self.wall, &caller.actor.name);
+            self.world
+                .apply_event(&draft.event, &Context { brief: draft.brief, at: self.wall, by: &caller.actor.name });
         }
         Ok(drafts.into_iter().map(|draft| draft.event).collect())
     }

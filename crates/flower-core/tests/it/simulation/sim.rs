@@ -8,7 +8,9 @@ use crate::simulation::daemon::Daemon;
 use crate::simulation::fault::Fault;
 use crate::simulation::watch::Watch;
 use flower_core::event::SCHEMA;
-use flower_core::{Actor, ActorType, Caller, Command, Door, Draft, Event, Refusal, Role, World, chain, decide};
+use flower_core::{
+    Actor, ActorType, Caller, Command, Context, Door, Draft, Event, Refusal, Role, World, chain, decide,
+};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
@@ -209,7 +211,7 @@ impl Sim {
     fn record(&mut self, caller: &Caller, draft: &Draft) {
         let at = format!("{}-11-15T12:00:00.000000Z", 1971 + self.wall.below(60));
         let by = caller.actor.name.clone();
-        self.world.apply_event(&draft.event, draft.brief, &at, &by);
+        self.world.apply_event(&draft.event, &Context { brief: draft.brief, at: &at, by: &by });
         let (kind, body) = (draft.event.kind().to_owned(), draft.event.encode());
         self.log.push(Entry { at, by, brief: draft.brief, kind, body });
     }
@@ -243,7 +245,7 @@ impl Sim {
         let mut again = World { beats: self.world.beats.clone(), ..World::default() };
         for entry in &self.log {
             let event = Event::decode(&entry.kind, SCHEMA, &entry.body).expect("what was stored can be read");
-            again.apply_event(&event, entry.brief, &entry.at, &entry.by);
+            again.apply_event(&event, &Context { brief: entry.brief, at: &entry.at, by: &entry.by });
         }
         if again != self.world {
             self.report(Err("replaying the events gives another world".into()));
