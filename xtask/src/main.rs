@@ -21,6 +21,7 @@ mod stage;
 mod steps;
 mod test;
 mod user;
+mod words;
 
 use std::io::Write as _;
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use crate::pictures;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
 use crate::steps::Steps;
+use crate::words;
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
         format.run().map_err(hint)
     })?;
+    steps.step("replaced words (warnings only)", words::warn)?;
     steps.step("page", bloom::build)?;
     // Neither keeps two cores busy for long.
     steps.step("clippy, and the page's own checks", || {

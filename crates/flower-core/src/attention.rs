@@ -26,7 +26,7 @@ words! {
         MainChanged = "main_changed",
         /// MAIN's `flower.toml` is not valid, so an older version is in force.
         SettingsInvalid = "settings_invalid",
-        /// An agent did not finish its work, and no dispatch follows by itself.
+        /// An agent did not finish its work, and flower requests no further dispatch.
         AgentFailed = "agent_failed",
         /// An agent waits until it may do something.
         PermissionAsked = "permission_asked",
@@ -149,7 +149,7 @@ pub struct Item {
 }
 
 impl Item {
-    /// An item of flower's own, about nothing in particular yet.
+    /// An item by flower itself; the other fields are empty.
     fn new(cause: Cause, at: &str) -> Item {
         Item {
             cause,
@@ -227,7 +227,7 @@ fn acceptance(waiting: &Unaccepted) -> Option<Item> {
 fn landing(landing: &Landing) -> Option<Item> {
     match landing.state {
         State::Approval => {}
-        // The queue goes on by itself, or the landing has ended; a rejected one is followed by a `fix`.
+        // The queue continues without a person, or the landing has ended; flower requests a `fix` of a rejected one.
         State::Queued | State::Checking | State::Landed | State::Rejected | State::RolledBack | State::Cancelled => {
             return None;
         }
@@ -287,7 +287,7 @@ fn agent(agent: &Agent) -> Option<Item> {
     let (end, at) = (agent.ended.as_ref()?, agent.ended_at.as_ref()?);
     match end.how {
         Ending::Failed => {}
-        // It was stopped by a person, its work is done, or its work goes on after the halt.
+        // A person stopped the agent, its work is done, or its work continues after the halt.
         Ending::Retired | Ending::Stopped | Ending::Halted => return None,
     }
     let again = agent.brief.map(|brief| format!("; flower dispatch {brief} --kind fix")).unwrap_or_default();
