@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use crate::bloom;
 use crate::demo;
+use crate::edit_loop;
 use crate::install;
 use crate::run::{Program, minutes, repository_root};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask bench [NAME…]
 
-Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19), or only those named, in a release build, and
+Measures the figures of docs/benchmarks.md (P1 to P10, P15 to P19, P26), or only those named, in a release build, and
 writes them into that file. P9 also measures PostgreSQL if it runs beside one: `cargo xtask postgres -- cargo xtask bench P9`.
 P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
 noisy: look at the ratios, which come from the same run, not at the milliseconds.";
@@ -28,12 +29,17 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
     if let Some(option) = names.iter().find(|name| name.starts_with('-')) {
         return Err(format!("`{option}` is not understood\n\n{HELP}"));
     }
-    let (page, others): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| *name == PAGE);
+    let is_wanted = |id: &str| names.is_empty() || names.iter().any(|name| name == id);
+    if is_wanted(edit_loop::ID) {
+        let figures = edit_loop::figures()?;
+        keep(names, &figures.iter().map(|figure| format!("{figure}\n")).collect::<String>())?;
+    }
+    let others: Vec<&String> = names.iter().filter(|name| ![PAGE, edit_loop::ID].contains(&name.as_str())).collect();
     if names.is_empty() || !others.is_empty() {
         let bench = ["bench", "--locked", "--package", "flower", "--bench", "figures", "--"];
         keep(names, &Program::cargo(minutes(60)).args(bench).args(others).answer()?)?;
     }
-    if names.is_empty() || !page.is_empty() {
+    if is_wanted(PAGE) {
         install::require_tools()?;
         let flower = demo::build()?;
         keep(names, &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).answer()?)?;

@@ -4,6 +4,7 @@ mod agents;
 mod bench;
 mod bloom;
 mod demo;
+mod edit_loop;
 mod guard;
 mod install;
 mod licences;
