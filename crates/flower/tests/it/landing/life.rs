@@ -76,7 +76,7 @@ fn nothing_lands_while_it_is_frozen() {
     let main = flower.json(&["freeze", "the release"]);
     assert_eq!((&main["state"], &main["reason"]), (&json!("frozen"), &json!("the release")), "{main:#}");
     let queued = queue(&flower, "one", &[]);
-    std::thread::sleep(Duration::from_millis(500));
+    flower.wait_for_pass("merge_queue");
     says(&landing(&flower, queued)["reason"], "the queue is frozen: the release; `flower thaw`");
     assert_main_is(&flower, &before, "frozen");
     assert_eq!(flower.json(&["thaw"])["state"], "stable");
@@ -108,7 +108,7 @@ fn halt_stops_a_running_check_and_nothing_lands() {
     assert_ended(mark);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     becomes(&flower, first, "queued");
-    std::thread::sleep(Duration::from_millis(500));
+    flower.wait_for_pass("merge_queue");
     for number in [first, second] {
         let landing = landing(&flower, number);
         assert_eq!(landing["state"], "queued", "{landing:#}");
