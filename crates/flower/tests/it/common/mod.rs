@@ -240,7 +240,7 @@ impl Flower {
         self.wait_for_passes(name, newest);
     }
 
-    /// Waits until a background loop has completed every pass that it began.
+    /// Waits until a background loop has completed every pass that it began, and at least one.
     pub fn wait_until_idle(&self, name: &str) {
         self.wait_for_passes(name, 0);
     }

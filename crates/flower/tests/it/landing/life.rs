@@ -505,3 +505,15 @@ fn a_landing_is_followed_in_the_log_by_its_number() {
     let queued = lines.iter().find(|line| line.contains("landing_queued: ")).expect("a line");
     assert!(queued.contains("request{id="), "the span of the request: {queued}");
 }
+
+/// Other tests rely on it to prove that nothing happens.
+#[test]
+fn every_background_loop_reports_its_passes() {
+    let flower = serving(&[GREEN]);
+    new(&flower, "one", &[]);
+    inside_ok(&flower, "one", "echo x > x; git add x; git commit --quiet --message x");
+    lands(&flower, "one");
+    for name in flower_engine::passes::LOOPS {
+        flower.wait_until_idle(name);
+    }
+}
