@@ -22,6 +22,7 @@ pub mod messages;
 pub mod notify;
 pub mod overview;
 mod own_refs;
+pub mod passes;
 mod path_policy;
 pub mod profiles;
 pub mod projects;

@@ -4,6 +4,7 @@
 use super::agent_handle::{AgentHandle, Order};
 use super::transcript::Transcript;
 use crate::Agents;
+use crate::passes;
 use crate::profiles::config::Config;
 use crate::profiles::{Standing, idle_in, wanted};
 use crate::worktrees::disk;
@@ -56,9 +57,11 @@ impl Agents {
     pub async fn run(self: Arc<Self>) {
         let mut changes = self.store.follow(TOPICS, SETTLE);
         loop {
+            let pass = passes::begin("agents", &self.store);
             if let Err(problem) = self.supervise().await {
                 tracing::warn!("agents: {}", problem.message);
             }
+            drop(pass);
             tokio::select! {
                 () = changes.changed() => {}
                 () = self.bell.notified() => {}

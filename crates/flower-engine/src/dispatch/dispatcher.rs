@@ -3,6 +3,7 @@
 
 use super::is_claimed;
 use crate::Dispatcher;
+use crate::passes;
 use flower_contract::error::Problem;
 use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
@@ -34,7 +35,9 @@ impl Dispatcher {
             tracing::warn!("dispatcher, handed back: {}", problem.message);
         }
         loop {
+            let pass = passes::begin("dispatcher", &self.store);
             self.look_around().await;
+            drop(pass);
             // Whatever happens while it looks is reported by the next call.
             let _ = tokio::time::timeout(EVERY, changes.changed()).await;
         }

@@ -2,6 +2,7 @@
 //! hears of it. All of it can be repeated, so after a crash it simply is.
 
 use crate::MergeQueue;
+use crate::passes;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_core::landing::State;
@@ -46,7 +47,9 @@ impl MergeQueue {
     /// let wait for long, and no worktree waits for it.
     pub(super) fn follow_up(self: &Arc<Self>, project: &str) {
         let (app, pushed) = (self.clone(), project.to_owned());
+        let pass = passes::begin("post_landing", &self.store);
         tokio::spawn(async move {
+            let _pass = pass;
             let lock = app.push_locks.of(pushed.as_str());
             let _one_at_a_time = lock.lock().await;
             if let Err(problem) = app.push_landed(&pushed).await {
@@ -54,8 +57,10 @@ impl MergeQueue {
             }
         });
         let (app, project) = (self.clone(), project.to_owned());
+        let mut pass = Some(passes::begin("post_landing", &self.store));
         tokio::spawn(async move {
             while app.follow(&project).await {
+                pass.take();
                 tokio::time::sleep(AGAIN).await;
             }
         });

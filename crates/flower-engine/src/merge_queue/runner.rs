@@ -7,6 +7,7 @@ use super::{candidate_pin, pins};
 use crate::MergeQueue;
 use crate::failpoint;
 use crate::merge_queue::main_branch::{MainLock, Moved, Since, Target, checkout};
+use crate::passes;
 use crate::settings::Settings;
 use crate::worktrees::facts::{self, Facts};
 use flower_contract::error::{Problem, ProblemKind};
@@ -43,6 +44,7 @@ impl MergeQueue {
     pub async fn run(self: Arc<Self>) {
         self.recover_landings().await;
         loop {
+            let pass = passes::begin("merge_queue", &self.store);
             match self.projects.list().await {
                 Ok(projects) => {
                     for project in projects {
@@ -51,6 +53,7 @@ impl MergeQueue {
                 }
                 Err(problem) => tracing::warn!("the queue cannot be read: {}", problem.message),
             }
+            drop(pass);
             let _ = tokio::time::timeout(EVERY, self.wake.notified()).await;
         }
     }
@@ -68,7 +71,9 @@ impl MergeQueue {
             return;
         }
         let project = project.to_owned();
+        let pass = passes::begin("merge_queue", &self.store);
         tokio::spawn(async move {
+            let _pass = pass;
             // Ends also when something panics, and others take over.
             let _busy = Busy { app: self.clone(), project: project.clone() };
             self.work_queue(&project).await;

@@ -1,6 +1,7 @@
 //! What a run has committed, as flower sees it in the mirror. What agents write into their commits proves nothing.
 
 use crate::Worktrees;
+use crate::passes;
 use crate::worktrees::paths::WorktreePaths;
 use flower_contract::error::Problem;
 use flower_core::dispatch::{MAX_COMMITS, Step};
@@ -21,6 +22,7 @@ impl Worktrees {
     /// The branch of a worktree has moved from `old` to `new`: commits are linked to whatever is worked on there, and held
     /// against what others have reserved.
     pub(crate) async fn note_commits(&self, place: &WorktreePaths, old: Option<&CommitId>, new: &CommitId) {
+        let _pass = passes::begin("commits", &self.store);
         if let Err(problem) = self.link_commits(place, new).await {
             tracing::warn!("{}: its commits are not linked: {}", place.name, problem.message);
         }

@@ -1,7 +1,8 @@
 //! Repositories become projects, and are given back as they were.
 
-use crate::harness::{Engine, operator, shop};
+use crate::harness::{Engine, eventually, git, operator, shop};
 use flower_contract::error::ProblemKind;
+use flower_core::worktree::WorktreeKind;
 use flower_engine::projects::ProjectChoice;
 
 #[tokio::test]
@@ -44,4 +45,23 @@ async fn a_directory_without_a_repository_is_refused_with_the_next_step() {
     let refused = engine.app.registration.register(&operator(), engine.path(), None).await.expect_err("refused");
     assert_eq!(refused.kind, ProblemKind::Refused);
     assert!(refused.hints[0].contains("git init"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_removed_project_keeps_branches_with_work_and_loses_the_others() {
+    let engine = Engine::with_project().await;
+    engine.work("kept", "cart.txt", "2\n").await;
+    engine.worktree("empty", WorktreeKind::Ephemeral).await;
+    let refused = engine.app.registration.remove(&operator(), "shop").await.expect_err("it has worktrees");
+    assert!(!refused.hints.is_empty(), "{refused:?}");
+    let worktrees = &engine.app.worktrees;
+    for name in ["kept", "empty"] {
+        worktrees.remove(&operator(), &shop(), name).await.expect("removed");
+    }
+    eventually(async || (worktrees.archives(&shop()).await.expect("archives").len() == 2).then_some(())).await;
+    let preview = engine.app.registration.preview_removal(&operator(), "shop").await.expect("a preview");
+    let removed = engine.app.registration.remove(&operator(), "shop").await.expect("removed");
+    assert_eq!(removed.branches_left, preview.branches_left);
+    assert_eq!(git(&engine.repo, &["branch", "--list", "--format=%(refname:short)", "flower/*"]), "flower/kept");
+    assert_eq!(git(&engine.repo, &["status", "--porcelain"]), "");
 }

@@ -3,6 +3,7 @@
 
 use crate::MergeQueue;
 use crate::dir_watcher::DirWatcher;
+use crate::passes;
 use flower_git::repository::Repository;
 use rustix::fs::inotify::WatchFlags;
 use std::collections::{BTreeSet, HashMap};
@@ -86,6 +87,7 @@ impl MergeQueue {
 
     /// How long it took, without the wait for the lock of MAIN.
     async fn look_at_main(&self, project: &str, root: &Path) -> Duration {
+        let _pass = passes::begin("main_watch", &self.store);
         let mut began = Instant::now();
         // A repository without commits, or one that is gone, is not watched until it is there.
         if Repository::discover(root).is_none_or(|found| found.root != root) {

@@ -6,7 +6,6 @@ use crate::common::{Flower, eventually, finish};
 use serde_json::json;
 use std::fs;
 use std::io::BufRead;
-use std::time::Duration;
 
 /// Every canary begins with it. It is put together where it is needed, so that no script has it.
 const CANARY: &str = "cAnary-7f3a91";
@@ -248,11 +247,11 @@ fn a_terminal_shows_no_lent_secret() {
     assert_clean("what is sent", &seen);
     // As a person types it, it comes back, and is masked too.
     stage.ok(&["agent", "tell", name, &format!("is it {key}?")]);
-    eventually("it is typed", || {
-        String::from_utf8_lossy(&fs::read(&file).unwrap_or_default()).contains("is it").then_some(())
+    let text = eventually("the terminal has echoed it, and `cat` has repeated it", || {
+        let text = String::from_utf8_lossy(&fs::read(&file).unwrap_or_default()).into_owned();
+        (text.matches("is it").count() == 2 && text.ends_with('\n')).then_some(text)
     });
-    std::thread::sleep(Duration::from_millis(200));
-    assert_clean("the file", &String::from_utf8_lossy(&fs::read(&file).expect("a file")));
+    assert_clean("the file", &text);
     assert_eq!(in_arguments(), None, "a secret stands in the arguments of a process");
     assert!(stage.ok(&["agent", "show", name]).contains(name));
 }

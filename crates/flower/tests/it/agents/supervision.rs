@@ -242,7 +242,8 @@ fn whoever_is_stopped_early_never_begins() {
         assert_eq!((stage.agents(), stage.processes("scripted-agent")), (vec![], vec![]));
         left += 1;
     }
-    // Nothing that was under way has come after it.
+    // Nothing that was under way has come after it, and the supervisor starts none of them again.
+    stage.flower.wait_for_pass("agents");
     let waiting = stage.until("a look at all", || {
         let all = list(&stage.get("/api/dispatches?project=repo&all=true"));
         Some(all.iter().filter(|dispatch| dispatch["state"] == "requested" && dispatch["claim"].is_null()).count())

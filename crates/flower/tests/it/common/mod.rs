@@ -129,6 +129,7 @@ impl Flower {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env("FLOWER_HOME", &self.home)
+            .env("FLOWER_TEST_PASSES", self.dir().join("passes"))
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
     }
 
@@ -230,6 +231,39 @@ impl Flower {
         let answer = self.api("GET", "/api/status").send();
         assert_eq!(answer.status, 200, "{answer:?}");
         answer.json()["last_event"].as_u64().expect("a number")
+    }
+
+    /// Waits until a background loop of the daemon, one of `flower_engine::passes::LOOPS`, has completed a pass that began
+    /// after the newest event. What the loop does about anything that was done before this call has happened then.
+    pub fn wait_for_pass(&self, name: &str) {
+        let newest = self.events();
+        self.wait_for_passes(name, newest);
+    }
+
+    /// Waits until a background loop has completed every pass that it began, and at least one.
+    pub fn wait_until_idle(&self, name: &str) {
+        self.wait_for_passes(name, 0);
+    }
+
+    fn wait_for_passes(&self, name: &str, newest: u64) {
+        assert!(flower_engine::passes::LOOPS.contains(&name), "there is no loop `{name}`");
+        // Another daemon may have been killed during a pass.
+        let pid = self.pid().to_string();
+        eventually(&format!("{name} has seen event {newest} and is idle"), || {
+            let passes = fs::read_to_string(self.dir().join("passes")).unwrap_or_default();
+            let (mut under_way, mut seen) = (0_i32, None);
+            for line in passes.lines() {
+                match line.split(' ').collect::<Vec<_>>()[..] {
+                    [by, "began", of, newest] if by == pid && of == name => {
+                        under_way += 1;
+                        seen = newest.parse::<u64>().ok().max(seen);
+                    }
+                    [by, "ended", of, _] if by == pid && of == name => under_way -= 1,
+                    _ => {}
+                }
+            }
+            (under_way == 0 && seen >= Some(newest)).then_some(())
+        });
     }
 
     /// A number out of `/proc/PID/status` of the daemon, in kB.

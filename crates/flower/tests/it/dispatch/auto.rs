@@ -17,17 +17,12 @@ fn finish_research(flower: &Flower, brief: u64) {
     assert_eq!(show_brief(flower, brief)["status"], "done");
 }
 
-/// Long enough for the dispatcher to have looked.
-fn a_moment() {
-    std::thread::sleep(Duration::from_millis(400));
-}
-
 #[test]
 fn whatever_comes_last_sets_it_off() {
     let flower = serving(&[]);
     // The plan.
     let plan = auto(&flower, "Plan last", &json!({}));
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, plan), [json!(null); 0]);
     accept(&flower, plan);
     let asked = nth_dispatch(&flower, plan, 0);
@@ -42,7 +37,7 @@ fn whatever_comes_last_sets_it_off() {
     accept(&flower, research);
     let after = auto(&flower, "After research", &json!({ "needs": [research] }));
     accept(&flower, after);
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, after), [json!(null); 0]);
     finish_research(&flower, research);
     nth_dispatch(&flower, after, 0);
@@ -50,13 +45,13 @@ fn whatever_comes_last_sets_it_off() {
     let open = planned(&flower, "Never done");
     let free = auto(&flower, "Free", &json!({ "needs": [open] }));
     accept(&flower, free);
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, free), [json!(null); 0]);
     flower.ok(&["brief", "needs", &free.to_string(), &open.to_string(), "--drop"]);
     nth_dispatch(&flower, free, 0);
     // The wish itself.
     let wish = planned(&flower, "Wish last");
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, wish), [json!(null); 0]);
     flower.ok(&["brief", "edit", &wish.to_string(), "--auto-dispatch", "on"]);
     nth_dispatch(&flower, wish, 0);
@@ -65,7 +60,7 @@ fn whatever_comes_last_sets_it_off() {
     flower.ok(&["brief", "status", &parked.to_string(), "parked"]);
     let epic = auto(&flower, "Epic", &json!({ "kind": "epic" }));
     accept(&flower, epic);
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!((dispatches_of(&flower, parked).len(), dispatches_of(&flower, epic).len()), (0, 0));
 }
 
@@ -97,7 +92,7 @@ fn it_is_asked_for_once_whatever_happens_to_the_daemon() {
     flower.restart();
     flower.ok(&["brief", "edit", &brief.to_string(), "--auto-dispatch", "off"]);
     flower.ok(&["brief", "edit", &brief.to_string(), "--auto-dispatch", "on"]);
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(events(&flower, "dispatch_requested").len(), 1, "what was taken back is not asked for again");
     assert_eq!(flower.json(&["log", "verify"])["ok"], true);
     // By hand it goes on.
@@ -122,7 +117,7 @@ fn a_design_comes_first_and_its_acceptance_sets_off_the_build() {
     assert_eq!(work.hand_back(&flower, &[]).code, 0);
     assert_eq!(show_dispatch(&flower, work.dispatch)["state"], "handed_back");
     assert_eq!(show_brief(&flower, brief)["status"], "draft");
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, brief).len(), 1, "not before it is accepted");
     says(&flower.json(&["inbox"]), "a plan was proposed and waits to be accepted");
     accept(&flower, brief);
@@ -133,6 +128,6 @@ fn a_design_comes_first_and_its_acceptance_sets_off_the_build() {
         "{build}"
     );
     flower.restart();
-    a_moment();
+    flower.wait_for_pass("dispatcher");
     assert_eq!(dispatches_of(&flower, brief).len(), 2);
 }

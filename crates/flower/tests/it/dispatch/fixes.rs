@@ -8,10 +8,16 @@ const SETTINGS: (&str, &str) = (
     "[checks]\ntest = { run = \"echo looking; if test -e bad; then echo it is broken: $(cat bad); exit 3; fi\" }\n[land]\nretries = 0\n",
 );
 
-/// Whoever looks has looked by then, at the start of a daemon and now and then.
+/// The dispatcher of the next daemon has looked at everything.
 fn look_again(flower: &Flower) {
     flower.restart();
-    std::thread::sleep(Duration::from_millis(400));
+    flower.wait_for_pass("dispatcher");
+}
+
+/// The same after the daemon was killed.
+fn look_again_after_a_kill(flower: &Flower) {
+    kill_and_start(flower);
+    flower.wait_for_pass("dispatcher");
 }
 
 #[test]
@@ -37,7 +43,7 @@ fn what_fails_its_checks_is_to_be_mended_with_their_output() {
     }
     assert_eq!(show_brief(&flower, work.brief)["status"], "in_progress");
     look_again(&flower);
-    kill_and_start(&flower);
+    look_again_after_a_kill(&flower);
     assert_eq!(dispatches_of(&flower, work.brief).len(), 2, "one for one landing");
     // Whoever mends it reads it as something quoted.
     let recalled = flower.ok(&["brief", "show", &work.brief.to_string(), "--as-agent"]);
@@ -104,7 +110,7 @@ fn a_revert_parks_the_brief_and_starts_nothing() {
     // Taken up again, it is still nobody's to mend unless it is dispatched.
     flower.ok(&["brief", "status", &work.brief.to_string(), "in_progress"]);
     look_again(&flower);
-    kill_and_start(&flower);
+    look_again_after_a_kill(&flower);
     assert_eq!(dispatches_of(&flower, work.brief).len(), 1, "no agent was asked for");
 }
 
@@ -170,7 +176,7 @@ fn after_five_attempts_a_person_is_asked() {
     says(&question["text"], &format!("Landing {landing} went wrong after 5 attempts to mend this brief"));
     says(&question["text"], &format!("flower dispatch {brief} --kind fix"));
     look_again(&flower);
-    kill_and_start(&flower);
+    look_again_after_a_kill(&flower);
     assert_eq!(asked(&flower.json(&["inbox"])).len(), 1, "once");
     assert_eq!(dispatches_of(&flower, brief).len(), 6, "and no sixth attempt");
     // Answered, it waits for what the operator does about it.

@@ -104,7 +104,8 @@ fn the_operator_may_want_to_queue_by_hand() {
     let said: Value = serde_json::from_str(&back.stdout).unwrap_or_else(|_| panic!("{back:?}"));
     assert_eq!((&said["landing"], &said["result"]["tip"]), (&json!(null), &json!(commit)), "{said}");
     says(&said["notes"], "it waits for the operator, who lands it: `flower land`");
-    std::thread::sleep(Duration::from_millis(300));
+    flower.wait_for_pass("dispatcher");
+    flower.wait_for_pass("merge_queue");
     assert_eq!(flower.json(&["queue", "--all"]), json!([]));
     flower.ok(&["land", &work.worktree, "--wait"]);
     becomes(&flower, work.dispatch, "landed");

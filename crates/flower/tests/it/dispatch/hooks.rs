@@ -24,7 +24,7 @@ fn the_second_may_not_commit_what_the_first_has_reserved() {
         (show_brief(&flower, lead.brief)["links"].to_string().contains(&lead_commit)).then_some(())
     });
     assert!(show_brief(&flower, lead.brief)["links"].to_string().contains(&own));
-    std::thread::sleep(Duration::from_millis(1_500));
+    flower.wait_until_idle("commits");
     assert_eq!(events(&flower, "lease_breached").len(), 0, "{agent}: each has kept to their own");
     landing_becomes(&flower, lead.lands(&flower), "landed");
 }

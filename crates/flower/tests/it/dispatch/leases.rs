@@ -93,8 +93,7 @@ fn a_lease_ends_by_time_by_hand_and_with_its_run() {
     let work = at_work(&flower, "Ends");
     let (other, agent) = packet(&flower, work.dispatch, true);
     assert_eq!(take(&flower, &work, &["src/"], 1).status, 200);
-    std::thread::sleep(Duration::from_millis(1_100));
-    assert_eq!(flower.json(&["lease"]), json!([]));
+    eventually("its time is over", || (flower.json(&["lease"]) == json!([])).then_some(()));
     assert_eq!(as_agent(&flower, &other, &["lease", "take", "src/main.rs"]).code, 0);
     released("its time was over");
     // By hand: one's own only.

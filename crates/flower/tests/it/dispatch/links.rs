@@ -81,14 +81,13 @@ fn commits_are_linked_by_the_next_daemon_too() {
     let running = Running::start(
         &flower,
         &work.worktree,
-        "echo ready; while ! test -e go; do sleep 0.05; done; rm go; echo 1 > one; git add one; git commit --quiet --message one; echo made",
+        "echo ready; while ! test -e go; do sleep 0.05; done; echo 1 > one; git add one; git commit --quiet --message one; rm go; exec sleep 300",
         "ready\n",
     );
     let process = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
     put(&flower, &tree(&flower, &work.worktree).join("go"), "");
     eventually("it has committed", || (!tree(&flower, &work.worktree).join("go").exists()).then_some(()));
-    std::thread::sleep(Duration::from_millis(300));
     drop(running);
     flower.start();
     eventually("it is linked", || (links(&flower, work.brief, "commit").len() == 1).then_some(()));

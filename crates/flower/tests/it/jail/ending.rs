@@ -104,9 +104,9 @@ as_both!(the_lifeline_ends_everything, |world| {
     // The descriptor is passed by number; the test's end of it is what closes.
     command.args(["-c", "exec 9<&0 < /dev/null; exec \"$@\"", "sh"]).args(&prefix[..prefix.len() - 1]);
     command.args(["--lifeline", "9", "--"]).stdin(Stdio::piped());
-    let mut child = start(command, &marker, &format!("exec sleep {marker}"));
-    std::thread::sleep(Duration::from_millis(300));
-    assert_eq!(child.try_wait().expect("asked"), None, "it runs as long as the line holds");
+    let mut child = start(command, &marker, "until rm asked 2>/dev/null; do sleep 0.01; done; exec sleep $0");
+    fs::write(world.path("worktree/asked"), "").expect("asked");
+    eventually("it runs as long as the line holds", || (!world.path("worktree/asked").exists()).then_some(()));
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("ended").code(), Some(143));
     gone_within(Duration::from_secs(5), &marker);

@@ -226,7 +226,7 @@ fn what_is_untracked_in_main_is_waited_for() {
     change(&flower, "one", "x", "landed\n");
     put(&flower, &flower.repo.join("x"), "precious\n");
     let queued = queue(&flower, "one", &[]);
-    std::thread::sleep(Duration::from_millis(700));
+    flower.wait_for_pass("merge_queue");
     let waiting = landing(&flower, queued);
     assert_eq!(waiting["state"], "queued", "{waiting:#}");
     says(&waiting["reason"], "`x` was changed in MAIN by hand");

@@ -142,7 +142,7 @@ fn nothing_lands_until_the_alarm_is_settled() {
             commit_by_hand(flower, &format!("hand-{name}"), "by hand\n");
             let moved = tip(flower);
             let waiting = queue(flower, name, &[]);
-            std::thread::sleep(Duration::from_millis(700));
+            flower.wait_for_pass("merge_queue");
             let queued = landing(flower, waiting);
             assert_eq!(queued["state"], "queued", "{name}: {queued:#}");
             says(&queued["reason"], "landings wait, because somebody moved MAIN's branch");
@@ -388,7 +388,7 @@ fn edits_that_are_undone_by_hand_need_nobody() {
     assert_eq!(alarm["body"]["what"], "dirty", "{alarm}");
     eprintln!("an edit was found after {took:?}");
     let waiting = queue(&flower, "one", &[]);
-    std::thread::sleep(Duration::from_millis(500));
+    flower.wait_for_pass("merge_queue");
     says(&landing(&flower, waiting)["reason"], "`README.md` was changed in MAIN by hand");
     flower.git(&flower.repo, &["checkout", "--quiet", "README.md"]);
     becomes(&flower, waiting, "landed");
@@ -528,7 +528,7 @@ fn a_checkout_of_something_else_is_put_back() {
         assert_eq!(main["state"], "moved", "{what}: {main:#}");
         says(&main["alarm"]["next"], "flower main restore");
         let waiting = queue(&flower, "one", &[]);
-        std::thread::sleep(Duration::from_millis(200));
+        flower.wait_for_pass("merge_queue");
         assert_eq!(landing(&flower, waiting)["state"], "queued", "{what}");
         flower.ok(&["queue", "cancel", &waiting.to_string()]);
         let restored = flower.json(&["main", "restore"]);

@@ -76,7 +76,7 @@ fn nothing_lands_while_it_is_frozen() {
     let main = flower.json(&["freeze", "the release"]);
     assert_eq!((&main["state"], &main["reason"]), (&json!("frozen"), &json!("the release")), "{main:#}");
     let queued = queue(&flower, "one", &[]);
-    std::thread::sleep(Duration::from_millis(500));
+    flower.wait_for_pass("merge_queue");
     says(&landing(&flower, queued)["reason"], "the queue is frozen: the release; `flower thaw`");
     assert_main_is(&flower, &before, "frozen");
     assert_eq!(flower.json(&["thaw"])["state"], "stable");
@@ -108,7 +108,7 @@ fn halt_stops_a_running_check_and_nothing_lands() {
     assert_ended(mark);
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
     becomes(&flower, first, "queued");
-    std::thread::sleep(Duration::from_millis(500));
+    flower.wait_for_pass("merge_queue");
     for number in [first, second] {
         let landing = landing(&flower, number);
         assert_eq!(landing["state"], "queued", "{landing:#}");
@@ -504,4 +504,16 @@ fn a_landing_is_followed_in_the_log_by_its_number() {
     assert!(checking.contains("landing{number=1}"), "the span of the landing: {checking}");
     let queued = lines.iter().find(|line| line.contains("landing_queued: ")).expect("a line");
     assert!(queued.contains("request{id="), "the span of the request: {queued}");
+}
+
+/// Other tests rely on it to prove that nothing happens.
+#[test]
+fn every_background_loop_reports_its_passes() {
+    let flower = serving(&[GREEN]);
+    new(&flower, "one", &[]);
+    inside_ok(&flower, "one", "echo x > x; git add x; git commit --quiet --message x");
+    lands(&flower, "one");
+    for name in flower_engine::passes::LOOPS {
+        flower.wait_until_idle(name);
+    }
 }

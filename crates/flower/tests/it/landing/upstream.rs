@@ -216,7 +216,8 @@ fn whoever_pushed_something_red_first_is_not_let_in_and_it_is_said() {
     assert!(!flower.repo.join("bad").exists());
     // It is not tried again and again.
     let before = flower.events();
-    std::thread::sleep(Duration::from_millis(1_500));
+    flower.wait_for_pass("merge_queue");
+    flower.wait_until_idle("post_landing");
     assert_eq!(flower.events(), before);
     // They mend it, and all of it comes together.
     fs::remove_file(remote.other.join("bad")).unwrap();

@@ -276,9 +276,14 @@ fn whoever_hangs_hard_hears_nothing_but_a_kill() {
     let mut agent = place.agent(&[]);
     agent.begin("```play\nsay now\nhang-hard\n```");
     agent.hears("now");
-    std::thread::sleep(Duration::from_millis(200));
-    agent.cancel();
     let pid = rustix::process::Pid::from_child(&agent.child);
+    eventually("it catches the signal", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it is there");
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).expect("the field");
+        let caught = u64::from_str_radix(caught.trim(), 16).expect("a set of signals");
+        (caught & (1 << (rustix::process::Signal::TERM.as_raw() - 1)) != 0).then_some(())
+    });
+    agent.cancel();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("it is there");
     agent.input = None;
     assert!(agent.lines.recv_timeout(Duration::from_millis(700)).is_err());

@@ -160,11 +160,14 @@ fn a_shell_hands_on_words_input_and_how_it_ended() {
 #[test]
 fn what_runs_inside_ends_with_its_shell() {
     let flower = with_one(&[]);
-    let marker = tree(&flower, "one").join("alive");
-    inside_ok(&flower, "one", "(while :; do date +%N > alive; sleep 0.05; done) >/dev/null 2>&1 & sleep 0.2");
-    let seen = std::fs::read(&marker).unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    assert_eq!(std::fs::read(&marker).unwrap(), seen, "something inside outlives its shell");
+    // A length of sleep by which it is found among all processes.
+    let mark = format!("8700.{}", std::process::id());
+    let begin = format!("setsid sh -c 'echo > begun; exec sleep {mark}' >/dev/null 2>&1 &");
+    inside_ok(&flower, "one", &format!("{begin} until test -e begun; do sleep 0.01; done"));
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let commands = processes.filter_map(|process| std::fs::read_to_string(process.path().join("cmdline")).ok());
+    let left: Vec<String> = commands.filter(|command| command.contains(&mark)).collect();
+    assert_eq!(left, [""; 0], "something inside outlives its shell");
     remove(&flower, "one");
 }
 

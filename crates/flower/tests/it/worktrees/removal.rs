@@ -337,7 +337,7 @@ fn a_second_removal_never_takes_the_next_worktree_of_that_name() {
         // Late ones find it gone, or going.
         assert!(codes.contains(&0) && codes.iter().all(|code| [0, 1, 3].contains(code)), "{codes:?}");
         eventually("the name is free", || (flower.run(&["worktree", "new", "one"]).code == 0).then_some(()));
-        std::thread::sleep(std::time::Duration::from_millis(20));
+        settled(&flower);
         let one = show(&flower, "one");
         assert_eq!((&one["state"], &one["notes"]), (&json!("ready"), &json!([])), "round {round}");
     }
