@@ -1,4 +1,4 @@
-//! Seccomp: the system calls that no build needs, and through which others have got out of jails.
+//! Seccomp filters: deny system calls that builds do not need and that have been used to escape from sandboxes.
 
 use super::failure::{Failure, Step};
 use libc::c_long;
@@ -8,108 +8,64 @@ use seccompiler::{
 };
 use std::collections::BTreeMap;
 
-/// A refused system call; with rules it is refused only if one of them fits.
-type Refused = (c_long, Vec<SeccompRule>);
+/// A denied system call. With rules it is denied only if one of them matches.
+type DeniedCall = (c_long, Vec<SeccompRule>);
 
 pub(super) fn apply() -> Step<()> {
     install().map_err(|error| Failure::new("seccomp", error))
 }
 
 fn install() -> Result<(), Box<dyn std::error::Error>> {
-    let forbidden: BTreeMap<c_long, Vec<SeccompRule>> = forbidden()?.into_iter().collect();
-    let listed: Vec<c_long> = forbidden.keys().copied().collect();
-    let mut program = sieve(ABSENT, &listed)?;
-    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    let filter: BpfProgram = SeccompFilter::new(forbidden, SeccompAction::Allow, refusal, arch)?.try_into()?;
-    program.extend(filter);
-    Ok(apply_filter(&program)?)
+    for program in programs()? {
+        apply_filter(&program)?;
+    }
+    Ok(())
 }
 
-/// As if the kernel did not have them: programs know what to use instead.
+/// The filters, all of which apply. There are several because a filter of seccompiler has one action.
+fn programs() -> Result<Vec<BpfProgram>, Box<dyn std::error::Error>> {
+    let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    let denied = denied_calls()?.into_iter().collect();
+    let mut programs = vec![compile(absent, libc::ENOSYS)?, compile(denied, libc::EPERM)?];
+    if cfg!(target_arch = "x86_64") {
+        programs.push(reject_x32());
+    }
+    Ok(programs)
+}
+
+/// A filter in which these calls fail with `errno`. It kills a process that uses the call numbers of another architecture.
+fn compile(calls: BTreeMap<c_long, Vec<SeccompRule>>, errno: i32) -> Result<BpfProgram, Box<dyn std::error::Error>> {
+    let action = SeccompAction::Errno(errno.unsigned_abs());
+    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
+    Ok(SeccompFilter::new(calls, SeccompAction::Allow, action, arch)?.try_into()?)
+}
+
+/// These calls fail with `ENOSYS`, as on a kernel without them: programs then use older calls.
 const ABSENT: &[c_long] = &[
-    // Its flags lie in memory, where no filter sees them: `clone` says the same in a register.
+    // Its flags are in memory, which a filter cannot read; `clone` has them in a register.
     libc::SYS_clone3,
-    // Does in the kernel what filters never see.
+    // Executes operations that pass no filter.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
 ];
 
-/// What stands before the long filter, so that few calls get there: the kernel tries each number there is when it takes a
-/// filter, and a search by halves spares most of them the way through the whole list. Calls that are absent are answered
-/// here, those of `listed` pass on to what follows, all others are allowed.
-fn sieve(absent: &[c_long], listed: &[c_long]) -> Result<BpfProgram, Box<dyn std::error::Error>> {
-    const ARCHITECTURE: u32 = std::mem::offset_of!(libc::seccomp_data, arch) as u32;
-    const NUMBER: u32 = std::mem::offset_of!(libc::seccomp_data, nr) as u32;
-    /// On x86-64 every call has a second number, for programs with short pointers, which no list would name.
-    const X32: u32 = 0x4000_0000;
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => AUDIT_ARCH_X86_64,
-        "aarch64" => AUDIT_ARCH_AARCH64,
-        other => return Err(format!("no filter is known for {other}").into()),
-    };
-    let mut program = vec![
-        instruction(LOAD, ARCHITECTURE),
-        // The numbers of another one mean other calls.
-        branch(IF_EQUAL, architecture, 1, 0),
-        instruction(RETURN, libc::SECCOMP_RET_KILL_PROCESS),
-        instruction(LOAD, NUMBER),
-    ];
-    let refused = instruction(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs());
-    for call in absent {
-        program.extend([branch(IF_EQUAL, u32::try_from(*call)?, 0, 1), refused.clone()]);
-    }
-    if cfg!(target_arch = "x86_64") {
-        program.extend([branch(IF_AT_LEAST, X32, 0, 1), refused]);
-    }
-    let mut numbers = listed.iter().map(|call| u32::try_from(*call)).collect::<Result<Vec<_>, _>>()?;
-    numbers.sort_unstable();
-    program.extend(search(&numbers)?);
-    // What was found goes on behind the end.
-    let end = program.len();
-    for (at, instruction) in program.iter_mut().enumerate().filter(|(_, instruction)| instruction.code == GO_ON) {
-        instruction.k = u32::try_from(end - at - 1)?;
-    }
-    Ok(program)
+/// On x86-64 each call has a second number for programs of the x32 ABI, which would pass the other filters. All of them fail
+/// with `ENOSYS`. Written out because seccompiler compares call numbers for equality only.
+fn reject_x32() -> BpfProgram {
+    const CALL_NUMBER: u32 = std::mem::offset_of!(libc::seccomp_data, nr) as u32;
+    const X32_BIT: u32 = 0x4000_0000;
+    let instruction = |code: u32, k, jt, jf| sock_filter { code: code as u16, jt, jf, k };
+    vec![
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, CALL_NUMBER, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, X32_BIT, 0, 1),
+        instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs(), 0, 0),
+        instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ]
 }
 
-/// By halves, each half behind the other.
-fn search(numbers: &[u32]) -> Result<BpfProgram, std::num::TryFromIntError> {
-    let allowed = instruction(RETURN, libc::SECCOMP_RET_ALLOW);
-    match numbers {
-        [] => Ok(vec![allowed]),
-        [number] => Ok(vec![branch(IF_EQUAL, *number, 1, 0), allowed, instruction(GO_ON, 0)]),
-        _ => {
-            let (lower, upper) = numbers.split_at(numbers.len() / 2);
-            let below = search(lower)?;
-            let mut program = vec![branch(IF_AT_LEAST, upper[0], u8::try_from(below.len())?, 0)];
-            program.extend(below);
-            program.extend(search(upper)?);
-            Ok(program)
-        }
-    }
-}
-
-const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const GO_ON: u16 = (libc::BPF_JMP | libc::BPF_JA) as u16;
-const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-const AUDIT_ARCH_X86_64: u32 = 0xc000_003e;
-const AUDIT_ARCH_AARCH64: u32 = 0xc000_00b7;
-
-fn instruction(code: u16, k: u32) -> sock_filter {
-    branch(code, k, 0, 0)
-}
-
-/// How many instructions are passed over if it is so, and if it is not.
-fn branch(code: u16, k: u32, so: u8, not: u8) -> sock_filter {
-    sock_filter { code, jt: so, jf: not, k }
-}
-
-fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
-    /// Newer than the names of the library; the same number everywhere.
+fn denied_calls() -> Result<Vec<DeniedCall>, seccompiler::BackendError> {
+    /// Not in `libc` yet; the number is the same on all architectures.
     const OPEN_TREE_ATTR: c_long = 467;
     let calls = [
         // Mounts
@@ -129,7 +85,7 @@ fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
         libc::SYS_swapoff,
         libc::SYS_quotactl,
         libc::SYS_quotactl_fd,
-        // Files without a path
+        // Access to files without a path
         libc::SYS_open_by_handle_at,
         libc::SYS_fanotify_init,
         // Other namespaces and other processes
@@ -151,19 +107,19 @@ fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
         libc::SYS_userfaultfd,
         libc::SYS_syslog,
         libc::SYS_acct,
-        // Keys belong to the user, not to a namespace
+        // Kernel keyrings belong to the user, not to a namespace
         libc::SYS_add_key,
         libc::SYS_request_key,
         libc::SYS_keyctl,
-        // The clock is one for all
+        // The clock is shared with the host
         libc::SYS_settimeofday,
         libc::SYS_clock_settime,
         libc::SYS_clock_adjtime,
         libc::SYS_adjtimex,
     ];
-    let mut refused: Vec<Refused> = calls.into_iter().map(|call| (call, Vec::new())).collect();
+    let mut denied: Vec<DeniedCall> = calls.into_iter().map(|call| (call, Vec::new())).collect();
     #[cfg(target_arch = "x86_64")]
-    refused.extend([libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt].map(|call| (call, Vec::new())));
+    denied.extend([libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt].map(|call| (call, Vec::new())));
 
     let namespaces = [
         libc::CLONE_NEWNS,
@@ -176,41 +132,42 @@ fn forbidden() -> Result<Vec<Refused>, seccompiler::BackendError> {
     ];
     let new_namespace = namespaces.iter().map(|flag| rule([has(0, flag.unsigned_abs().into())?]));
     let new_namespace = new_namespace.collect::<Result<Vec<_>, _>>()?;
-    refused.push((libc::SYS_clone, new_namespace.clone()));
-    refused.push((libc::SYS_unshare, new_namespace));
-    // Types into the terminal, as if the operator had.
-    let typing = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule([is(1, low_half(request))?]));
-    refused.push((libc::SYS_ioctl, typing.into_iter().collect::<Result<_, _>>()?));
-    // Connects as it sends, and Landlock does not look there.
+    denied.push((libc::SYS_clone, new_namespace.clone()));
+    denied.push((libc::SYS_unshare, new_namespace));
+    // Inject input into the terminal as if the operator had typed it.
+    let inject_input = [libc::TIOCSTI, libc::TIOCLINUX].map(|request| rule([is(1, low_half(request))?]));
+    denied.push((libc::SYS_ioctl, inject_input.into_iter().collect::<Result<_, _>>()?));
+    // TCP Fast Open connects while sending, which Landlock does not check.
     let fast_open: u64 = libc::MSG_FASTOPEN.unsigned_abs().into();
-    refused.push((libc::SYS_sendto, vec![rule([has(3, fast_open)?])?]));
-    refused.push((libc::SYS_sendmsg, vec![rule([has(2, fast_open)?])?]));
-    refused.push((libc::SYS_sendmmsg, vec![rule([has(3, fast_open)?])?]));
-    refused.push((libc::SYS_socket, odd_sockets()?));
-    Ok(refused)
+    denied.push((libc::SYS_sendto, vec![rule([has(3, fast_open)?])?]));
+    denied.push((libc::SYS_sendmsg, vec![rule([has(2, fast_open)?])?]));
+    denied.push((libc::SYS_sendmmsg, vec![rule([has(3, fast_open)?])?]));
+    denied.push((libc::SYS_socket, denied_sockets()?));
+    Ok(denied)
 }
 
-/// Landlock knows the ports of TCP only: no other protocol that connects may take its place.
-fn odd_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    /// What of the second argument is the type; the rest are flags.
-    const TYPE: u64 = 0xf;
-    let usual = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
+/// Sockets other than unix, TCP, UDP, ICMP and netlink routing. Landlock restricts the ports of TCP only, so other protocols that
+/// connect would bypass it.
+fn denied_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    /// The bits of the second argument that hold the type; the others are flags.
+    const TYPE_MASK: u64 = 0xf;
+    let allowed_protocols = [0, libc::IPPROTO_TCP, libc::IPPROTO_UDP, libc::IPPROTO_ICMP, libc::IPPROTO_ICMPV6];
     let families = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
     let families = families.map(|family| is_not(0, family)).into_iter().collect::<Result<Vec<_>, _>>()?;
     let mut rules = vec![SeccompRule::new(families)?];
     for family in [libc::AF_INET, libc::AF_INET6] {
-        let mut odd = vec![is(0, low_half(family))?];
-        for protocol in usual {
-            odd.push(is_not(2, protocol)?);
+        let mut other_protocol = vec![is(0, low_half(family))?];
+        for protocol in allowed_protocols {
+            other_protocol.push(is_not(2, protocol)?);
         }
-        rules.push(SeccompRule::new(odd)?);
-        // With these, no protocol means one of the odd ones.
+        rules.push(SeccompRule::new(other_protocol)?);
+        // With these types protocol 0 selects a protocol that is not allowed.
         for kind in [libc::SOCK_RDM, libc::SOCK_SEQPACKET, libc::SOCK_DCCP] {
-            let is_kind = condition(1, SeccompCmpOp::MaskedEq(TYPE), low_half(kind))?;
+            let is_kind = condition(1, SeccompCmpOp::MaskedEq(TYPE_MASK), low_half(kind))?;
             rules.push(rule([is(0, low_half(family))?, is_kind])?);
         }
     }
-    // Routes and addresses; the others tell about sockets and packets of everybody.
+    // Other netlink families expose sockets and packets of other processes.
     rules.push(rule([is(0, low_half(libc::AF_NETLINK))?, is_not(2, libc::NETLINK_ROUTE)?])?);
     Ok(rules)
 }
@@ -233,7 +190,7 @@ fn has(argument: u8, flag: u64) -> Condition {
     condition(argument, SeccompCmpOp::MaskedEq(flag), flag)
 }
 
-/// The kernel looks at the lower half of these arguments, and so must the filter: the upper half is free to lie.
+/// Compares the lower 32 bits only, as the kernel does for these arguments: a program can set the upper bits to anything.
 fn condition(argument: u8, comparison: SeccompCmpOp, value: u64) -> Condition {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)
 }
@@ -246,45 +203,100 @@ fn low_half(value: impl Into<i128>) -> u64 {
 mod tests {
     use super::*;
 
-    /// What the sieve says to a call: the answer, or none if it is passed on.
-    fn sifted(program: &[sock_filter], architecture: u32, number: u32) -> Option<u32> {
+    const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
+    const DENIED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+    const MISSING: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs();
+    const X86_64: u32 = 0xc000_003e;
+    const AARCH64: u32 = 0xc000_00b7;
+
+    /// Runs a program as the kernel does, with the instructions that the filters use.
+    fn run(program: &[sock_filter], arch: u32, call: u32, args: [u64; 6]) -> u32 {
+        let low_and_high = |value: u64| [value as u32, (value >> 32) as u32];
+        let mut data = vec![call, arch, 0, 0];
+        data.extend(args.into_iter().flat_map(low_and_high));
         let (mut at, mut loaded) = (0, 0);
-        while let Some(next) = program.get(at) {
+        loop {
+            let next = &program[at];
             let jump = |holds: bool| usize::from(if holds { next.jt } else { next.jf });
             at += 1;
             match next.code {
-                LOAD => loaded = if next.k == 0 { number } else { architecture },
-                IF_EQUAL => at += jump(loaded == next.k),
-                IF_AT_LEAST => at += jump(loaded >= next.k),
-                GO_ON => at += next.k as usize,
-                RETURN => return Some(next.k),
-                other => panic!("{other} is no instruction of the sieve"),
+                0x20 => loaded = data[next.k as usize / 4],
+                0x54 => loaded &= next.k,
+                0x05 => at += next.k as usize,
+                0x15 => at += jump(loaded == next.k),
+                0x25 => at += jump(loaded > next.k),
+                0x35 => at += jump(loaded >= next.k),
+                0x06 => return next.k,
+                other => panic!("instruction {other:#x} is not known"),
             }
         }
-        assert_eq!(at, program.len(), "it goes on with the first instruction behind the end");
-        None
+    }
+
+    /// The result of all filters, of which the kernel takes the most severe.
+    fn verdict(arch: u32, call: u32, args: [u64; 6]) -> u32 {
+        let results = programs().unwrap().into_iter().map(|program| run(&program, arch, call, args));
+        results.min_by_key(|result| result.cast_signed()).unwrap()
+    }
+
+    fn this_arch() -> u32 {
+        if cfg!(target_arch = "x86_64") { X86_64 } else { AARCH64 }
     }
 
     #[test]
-    fn exactly_the_listed_calls_pass_on_and_the_absent_are_answered() {
-        let listed: Vec<c_long> = forbidden().unwrap().into_iter().map(|(call, _)| call).collect();
-        let program = sieve(ABSENT, &listed).unwrap();
-        let (ours, other) = match std::env::consts::ARCH {
-            "x86_64" => (AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64),
-            _ => (AUDIT_ARCH_AARCH64, AUDIT_ARCH_X86_64),
-        };
-        let absent = Some(libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs());
+    fn exactly_the_listed_calls_fail_and_other_architectures_are_killed() {
+        let denied = denied_calls().unwrap();
+        let other_arch = if this_arch() == X86_64 { AARCH64 } else { X86_64 };
         for number in 0..2000 {
-            let expected = match c_long::from(number) {
-                call if ABSENT.contains(&call) => absent,
-                call if listed.contains(&call) => None,
-                _ => Some(libc::SECCOMP_RET_ALLOW),
+            let call = c_long::from(number);
+            let rules = denied.iter().find(|(denied, _)| *denied == call).map(|(_, rules)| rules);
+            let expected = match rules {
+                _ if ABSENT.contains(&call) => Some(MISSING),
+                Some(rules) if rules.is_empty() => Some(DENIED),
+                // Depends on the arguments: see the next test.
+                Some(_) => None,
+                None => Some(ALLOWED),
             };
-            assert_eq!(sifted(&program, ours, number), expected, "{number}");
-            assert_eq!(sifted(&program, other, number), Some(libc::SECCOMP_RET_KILL_PROCESS), "{number}");
-            if cfg!(target_arch = "x86_64") {
-                assert_eq!(sifted(&program, ours, 0x4000_0000 + number), absent, "{number}");
+            if let Some(expected) = expected {
+                assert_eq!(verdict(this_arch(), number, [0; 6]), expected, "{number}");
             }
+            assert_eq!(verdict(other_arch, number, [0; 6]), libc::SECCOMP_RET_KILL_PROCESS, "{number}");
+            if cfg!(target_arch = "x86_64") {
+                assert_eq!(verdict(this_arch(), 0x4000_0000 + number, [0; 6]), MISSING, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_decide_where_a_call_has_rules() {
+        let int = |value: i32| u64::from(value.cast_unsigned());
+        // The kernel ignores the upper half of these arguments.
+        let upper_half = 7 << 32;
+        let (inet, stream, udp) = (int(libc::AF_INET), int(libc::SOCK_STREAM), int(libc::IPPROTO_UDP));
+        let fast_open = int(libc::MSG_FASTOPEN);
+        for (call, args, expected) in [
+            (libc::SYS_clone, [int(libc::SIGCHLD | libc::CLONE_VM), 0, 0, 0], ALLOWED),
+            (libc::SYS_clone, [int(libc::SIGCHLD | libc::CLONE_NEWUSER), 0, 0, 0], DENIED),
+            (libc::SYS_unshare, [int(libc::CLONE_FILES), 0, 0, 0], ALLOWED),
+            (libc::SYS_unshare, [int(libc::CLONE_FILES | libc::CLONE_NEWNS), 0, 0, 0], DENIED),
+            (libc::SYS_ioctl, [0, low_half(libc::TCGETS), 0, 0], ALLOWED),
+            (libc::SYS_ioctl, [0, low_half(libc::TIOCSTI) | upper_half, 0, 0], DENIED),
+            (libc::SYS_ioctl, [0, low_half(libc::TIOCLINUX), 0, 0], DENIED),
+            (libc::SYS_sendto, [0, 0, 0, int(libc::MSG_NOSIGNAL)], ALLOWED),
+            (libc::SYS_sendto, [0, 0, 0, fast_open | upper_half], DENIED),
+            (libc::SYS_sendmsg, [0, 0, fast_open, 0], DENIED),
+            (libc::SYS_sendmmsg, [0, 0, 0, fast_open], DENIED),
+            (libc::SYS_socket, [inet, stream | int(libc::SOCK_CLOEXEC), 0, 0], ALLOWED),
+            (libc::SYS_socket, [inet, int(libc::SOCK_DGRAM), udp, 0], ALLOWED),
+            (libc::SYS_socket, [inet | upper_half, stream, int(libc::IPPROTO_MPTCP), 0], DENIED),
+            (libc::SYS_socket, [inet, int(libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC), 0, 0], DENIED),
+            (libc::SYS_socket, [int(libc::AF_UNIX), int(libc::SOCK_SEQPACKET), 0, 0], ALLOWED),
+            (libc::SYS_socket, [int(libc::AF_VSOCK), stream, 0, 0], DENIED),
+            (libc::SYS_socket, [int(libc::AF_NETLINK), 0, int(libc::NETLINK_ROUTE), 0], ALLOWED),
+            (libc::SYS_socket, [int(libc::AF_NETLINK), 0, int(libc::NETLINK_NETFILTER), 0], DENIED),
+        ] {
+            let [a, b, c, d] = args;
+            let number = u32::try_from(call).unwrap();
+            assert_eq!(verdict(this_arch(), number, [a, b, c, d, 0, 0]), expected, "{number} {args:x?}");
         }
     }
 }
