@@ -1,6 +1,6 @@
 //! Seccomp filters: deny system calls that builds do not need and that have been used to escape from sandboxes.
 
-use super::failure::{Failure, Step};
+use super::error::{SetupError, SetupResult};
 use libc::c_long;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 /// A denied system call. With rules it is denied only if one of them matches.
 type DeniedCall = (c_long, Vec<SeccompRule>);
 
-pub(super) fn apply() -> Step<()> {
-    install().map_err(|error| Failure::new("seccomp", error))
+pub(super) fn apply() -> SetupResult<()> {
+    install().map_err(|error| SetupError::new("seccomp", error))
 }
 
 fn install() -> Result<(), Box<dyn std::error::Error>> {
