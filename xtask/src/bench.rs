@@ -19,7 +19,7 @@ writes them into that file. P9 also measures PostgreSQL if it runs beside one: `
 P2-PEERS builds worktrunk and workmux, and P10-PEERS installs mergetrain, when they are named. Machines are
 noisy: look at the ratios, which come from the same run, not at the milliseconds.";
 
-/// Measured in a browser.
+/// The figure that is measured in a browser.
 const PAGE: &str = "P19";
 
 const BEGIN: &str = "<!-- figures: written by `cargo xtask bench` -->";
@@ -37,18 +37,18 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
     let others: Vec<&String> = names.iter().filter(|name| ![PAGE, edit_loop::ID].contains(&name.as_str())).collect();
     if names.is_empty() || !others.is_empty() {
         let bench = ["bench", "--locked", "--package", "flower", "--bench", "figures", "--"];
-        keep(names, &Program::cargo(minutes(60)).args(bench).args(others).answer()?)?;
+        store(names, &Program::cargo(minutes(60)).args(bench).args(others).capture_stdout()?)?;
     }
     if is_wanted(PAGE) {
         install::require_tools()?;
         let flower = demo::build()?;
-        keep(names, &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).answer()?)?;
+        store(names, &bloom::npm(&["run", "--silent", "bench"]).env("FLOWER_BIN", flower).capture_stdout()?)?;
     }
     Ok(())
 }
 
-/// Shows and writes what was measured; each line of JSON is a figure.
-fn keep(names: &[String], printed: &str) -> Result<(), String> {
+/// Prints and stores the measured figures, one per line of JSON.
+fn store(names: &[String], printed: &str) -> Result<(), String> {
     let rows: Vec<(String, String)> =
         printed.lines().filter_map(|line| row(&serde_json::from_str(line).ok()?)).collect();
     if rows.is_empty() {
@@ -60,13 +60,13 @@ fn keep(names: &[String], printed: &str) -> Result<(), String> {
     write(&rows)
 }
 
-/// `P2-PEERS` stands behind `P2`.
+/// The sort key: `P2-PEERS` comes after `P2`.
 fn number(id: &str) -> u32 {
     let digits: String = id.chars().skip(1).take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(u32::MAX)
 }
 
-/// The figure's name, and its line of the table.
+/// The figure's id and its row of the table.
 fn row(figure: &Value) -> Option<(String, String)> {
     let text = |name: &str| figure[name].as_str().unwrap_or_default().to_owned();
     let id = figure["id"].as_str()?.to_owned();
@@ -80,8 +80,9 @@ fn row(figure: &Value) -> Option<(String, String)> {
 fn write(rows: &[(String, String)]) -> Result<(), String> {
     let path = repository_root().join("docs/benchmarks.md");
     let page = fs::read_to_string(&path).map_err(|error| format!("could not read docs/benchmarks.md: {error}"))?;
-    let (before, rest) = page.split_once(BEGIN).ok_or("docs/benchmarks.md has lost the place for its figures")?;
-    let (table, after) = rest.split_once(END).ok_or("docs/benchmarks.md has lost the end of its figures")?;
+    let (before, rest) =
+        page.split_once(BEGIN).ok_or("docs/benchmarks.md has no marker for the start of the figures")?;
+    let (table, after) = rest.split_once(END).ok_or("docs/benchmarks.md has no marker for the end of the figures")?;
     let measured: BTreeSet<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
     let kept = table.lines().filter_map(|line| {
         let id = line.split('|').nth(1)?.trim();

@@ -1,4 +1,4 @@
-//! `cargo xtask bloom`: builds flower's page, which the program then carries with it.
+//! `cargo xtask bloom`: builds flower's page, which is embedded in the program.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) fn folder() -> PathBuf {
     repository_root().join("bloom")
 }
 
-/// The page as its sources have it. Nothing is done if it is there already, so that flower is not built again either.
+/// Builds the page, unless it is newer than its sources; then flower need not be built again either.
 pub(crate) fn build() -> Result<(), String> {
     install_packages()?;
     let built = changed(&folder().join("build/shell.html"));
@@ -39,7 +39,7 @@ pub(crate) fn build() -> Result<(), String> {
     npm(&["run", "build", "--", "--logLevel", "warn"]).run()
 }
 
-/// Exactly what the lock file names. No script of a package runs.
+/// Installs exactly the packages of the lock file, without running their scripts.
 fn install_packages() -> Result<(), String> {
     let installed = changed(&folder().join("node_modules/.package-lock.json"));
     if installed.is_some() && installed > changed(&folder().join("package-lock.json")) {

@@ -1,4 +1,4 @@
-//! Ends a process group when this program ends before it, however that happens.
+//! Ends a process group if this program ends first, even by SIGKILL.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 /// The script waits for a line on its standard input. A line means that all went well. The end of input
-/// means that the holder of the pipe gave up or died, even of SIGKILL, so the group has to go.
+/// means that the holder of the pipe gave up or died, even by SIGKILL; then the script ends the group.
 const SCRIPT: &str = r#"
 group=$1 signal=$2 leftover=$3
 read -r _ && exit 0
@@ -30,12 +30,12 @@ pub(crate) struct Guard {
 pub(crate) struct Ending<'a> {
     /// Sent first; SIGKILL follows 15 seconds later.
     pub(crate) signal: &'static str,
-    /// A directory that is of no use once the group is gone.
+    /// A directory to remove once the group is gone.
     pub(crate) leftover: Option<&'a Path>,
 }
 
 impl Guard {
-    pub(crate) fn over(group: u32, ending: Ending<'_>) -> std::io::Result<Self> {
+    pub(crate) fn start(group: u32, ending: Ending<'_>) -> std::io::Result<Self> {
         let mut shell = Command::new("sh")
             .args(["-c", SCRIPT, "guard", &group.to_string(), ending.signal])
             .arg(ending.leftover.unwrap_or(Path::new("")))
@@ -50,7 +50,7 @@ impl Guard {
         Ok(Self { shell, pipe })
     }
 
-    /// The group ended by itself: leave it alone.
+    /// The group has ended by itself: ends the guard.
     pub(crate) fn dismiss(&mut self) {
         if let Some(mut pipe) = self.pipe.take() {
             let _ = pipe.write_all(b"done\n");
@@ -58,7 +58,7 @@ impl Guard {
         let _ = self.shell.wait();
     }
 
-    /// Begins to end the group. The caller reaps its child, then calls [`Guard::join`].
+    /// Starts to end the group. The caller reaps its child, then calls [`Guard::join`].
     pub(crate) fn end_group(&mut self) {
         self.pipe = None;
     }

@@ -1,12 +1,12 @@
-//! The programs that the tests need, and getting those that are missing.
+//! Finds the programs that the tests need, and installs missing ones.
 
 use std::path::Path;
 
 use crate::postgres_binaries::Binaries;
 use crate::run::{Program, minutes, seconds};
-use crate::user::we_are_root;
+use crate::user::is_root;
 
-/// Which of the programs that tests can do without are here.
+/// Which optional programs are installed.
 pub(crate) struct Tools {
     pub(crate) postgres: Option<Binaries>,
     pub(crate) python: bool,
@@ -17,104 +17,104 @@ pub(crate) struct Tools {
 
 struct Tool {
     name: &'static str,
-    is_here: fn() -> bool,
+    is_installed: fn() -> bool,
     debian_packages: &'static [&'static str],
-    how_to_get_it: &'static str,
-    /// What is left out when it is missing; `None` when nothing works without it.
+    install_hint: &'static str,
+    /// What is skipped if it is missing; `None` if it is required.
     skipped_without: Option<&'static str>,
 }
 
 const GIT: Tool = Tool {
     name: "git",
-    is_here: || answers("git"),
+    is_installed: || answers("git"),
     debian_packages: &["git"],
-    how_to_get_it: "install git with your package manager",
+    install_hint: "install git with your package manager",
     skipped_without: None,
 };
 
 const C_COMPILER: Tool = Tool {
     name: "a C compiler",
-    is_here: || answers("cc"),
+    is_installed: || answers("cc"),
     debian_packages: &["gcc", "libc6-dev"],
-    how_to_get_it: "install gcc or clang, so that `cc` runs",
+    install_hint: "install gcc or clang, so that `cc` runs",
     skipped_without: None,
 };
 
 const PYTHON: Tool = Tool {
     name: "python3",
-    is_here: || answers("python3"),
+    is_installed: || answers("python3"),
     debian_packages: &["python3"],
-    how_to_get_it: "install Python 3, so that `python3` runs",
+    install_hint: "install Python 3, so that `python3` runs",
     skipped_without: Some("tests that need Python"),
 };
 
 const POSTGRES: Tool = Tool {
     name: "PostgreSQL server, 14 or newer",
-    is_here: || Binaries::find().is_some(),
+    is_installed: || Binaries::find().is_some(),
     debian_packages: &["postgresql"],
-    how_to_get_it: "install the server of PostgreSQL and put `postgres` and `initdb` on PATH",
+    install_hint: "install the server of PostgreSQL and put `postgres` and `initdb` on PATH",
     skipped_without: Some("tests that need PostgreSQL"),
 };
 
 const NEXTEST: Tool = Tool {
     name: "cargo-nextest",
-    is_here: || {
+    is_installed: || {
         let version = Program::cargo(seconds(30)).args(["nextest", "--version"]);
         version.output().is_ok()
     },
     debian_packages: &[],
-    how_to_get_it: "run `cargo install cargo-nextest --locked`",
+    install_hint: "run `cargo install cargo-nextest --locked`",
     skipped_without: Some("nextest (`cargo test` runs the tests instead)"),
 };
 
 const NODE: Tool = Tool {
     name: "Node.js 20.19 or newer, with npm",
-    is_here: || answers("npm") && node_is_new_enough(),
+    is_installed: || answers("npm") && node_is_new_enough(),
     debian_packages: &["nodejs", "npm"],
-    how_to_get_it: "install Node.js with your package manager, so that `node` and `npm` run",
+    install_hint: "install Node.js with your package manager, so that `node` and `npm` run",
     skipped_without: None,
 };
 
 const CHROMIUM: Tool = Tool {
     name: "Chromium",
-    is_here: || answers("chromium-headless-shell") || answers("chromium"),
+    is_installed: || answers("chromium-headless-shell") || answers("chromium"),
     debian_packages: &["chromium-headless-shell"],
-    how_to_get_it: "install Chromium, so that `chromium` runs",
+    install_hint: "install Chromium, so that `chromium` runs",
     skipped_without: Some("tests of the page in a browser"),
 };
 
 const TOOLS: [&Tool; 7] = [&GIT, &C_COMPILER, &PYTHON, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
 
-/// Installs what is missing where that is possible. What stays missing is an error in CI and skipped
-/// elsewhere, so that a laptop without PostgreSQL can still test the rest.
+/// Installs missing programs where that is possible. A program that is still missing is an error in CI; elsewhere its
+/// tests are skipped, so that a laptop without PostgreSQL can run the others.
 pub(crate) fn require_tools() -> Result<Tools, String> {
     let missing = missing_tools();
-    // A failed installation is told, then judged by what is still missing.
+    // A failed installation is only a warning; what is still missing is checked below.
     if let Err(message) = install(&missing) {
         eprintln!("warning: could not install everything: {message}");
     }
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let still_missing = if missing.is_empty() { missing } else { missing_tools() };
-    let skipped = judge(&still_missing, in_ci)?;
-    let is_here = |name| still_missing.iter().all(|tool| tool.name != name);
+    let skipped = check_missing(&still_missing, in_ci)?;
+    let is_installed = |name| still_missing.iter().all(|tool| tool.name != name);
     Ok(Tools {
         postgres: Binaries::find(),
-        python: is_here(PYTHON.name),
-        nextest: is_here(NEXTEST.name),
-        chromium: is_here(CHROMIUM.name),
+        python: is_installed(PYTHON.name),
+        nextest: is_installed(NEXTEST.name),
+        chromium: is_installed(CHROMIUM.name),
         skipped,
     })
 }
 
-/// What the page is built with, for those who build nothing else.
+/// Requires Node.js only, to build the page.
 pub(crate) fn require_node() -> Result<(), String> {
-    if (NODE.is_here)() {
+    if (NODE.is_installed)() {
         return Ok(());
     }
     if let Err(message) = install(&[&NODE]) {
         eprintln!("warning: could not install it: {message}");
     }
-    judge(if (NODE.is_here)() { &[] } else { &[&NODE] }, true).map(|_| ())
+    check_missing(if (NODE.is_installed)() { &[] } else { &[&NODE] }, true).map(|_| ())
 }
 
 /// `v20.19.2` or newer.
@@ -125,7 +125,7 @@ fn node_is_new_enough() -> bool {
 }
 
 fn missing_tools() -> Vec<&'static Tool> {
-    TOOLS.into_iter().filter(|tool| !(tool.is_here)()).collect()
+    TOOLS.into_iter().filter(|tool| !(tool.is_installed)()).collect()
 }
 
 fn answers(program: &str) -> bool {
@@ -133,14 +133,14 @@ fn answers(program: &str) -> bool {
     version.output().is_ok()
 }
 
-fn judge(missing: &[&Tool], in_ci: bool) -> Result<Vec<&'static str>, String> {
+fn check_missing(missing: &[&Tool], in_ci: bool) -> Result<Vec<&'static str>, String> {
     for tool in missing {
-        eprintln!("missing: {}; to get it, {}", tool.name, tool.how_to_get_it);
+        eprintln!("missing: {}; to get it, {}", tool.name, tool.install_hint);
     }
     let fatal: Vec<String> = missing
         .iter()
         .filter(|tool| in_ci || tool.skipped_without.is_none())
-        .map(|tool| format!("{}: {}", tool.name, tool.how_to_get_it))
+        .map(|tool| format!("{}: {}", tool.name, tool.install_hint))
         .collect();
     if !fatal.is_empty() {
         return Err(format!("these programs are missing:\n  {}", fatal.join("\n  ")));
@@ -166,7 +166,7 @@ fn install(missing: &[&Tool]) -> Result<(), String> {
 }
 
 fn apt_is_usable() -> Result<bool, String> {
-    Ok(Path::new("/etc/debian_version").exists() && answers("apt-get") && we_are_root()?)
+    Ok(Path::new("/etc/debian_version").exists() && answers("apt-get") && is_root()?)
 }
 
 fn install_debian_packages(packages: &[&str]) -> Result<(), String> {
@@ -185,8 +185,8 @@ fn install_debian_packages(packages: &[&str]) -> Result<(), String> {
     apt_get(&[&["install", "-y", "--no-install-recommends"], packages].concat())
 }
 
-/// Debian starts a server when its package is installed. We bring our own, so it would only be in the
-/// way. Where the file exists, somebody has already decided.
+/// Keeps Debian from starting a server when its package is installed; the tests start their own. An existing file is not
+/// changed.
 fn prevent_main_cluster() -> Result<(), String> {
     let directory = Path::new("/etc/postgresql-common");
     let file = directory.join("createcluster.conf");
@@ -204,23 +204,23 @@ mod tests {
 
     #[test]
     fn ci_skips_nothing() {
-        let message = judge(&[&POSTGRES, &NEXTEST], true).unwrap_err();
+        let message = check_missing(&[&POSTGRES, &NEXTEST], true).unwrap_err();
         for tool in [POSTGRES, NEXTEST] {
             assert!(message.contains(tool.name), "{message}");
-            assert!(message.contains(tool.how_to_get_it), "{message}");
+            assert!(message.contains(tool.install_hint), "{message}");
         }
     }
 
     #[test]
-    fn elsewhere_what_is_missing_is_skipped() {
-        let skipped = judge(&[&PYTHON, &POSTGRES], false);
+    fn outside_ci_tests_of_missing_programs_are_skipped() {
+        let skipped = check_missing(&[&PYTHON, &POSTGRES], false);
         let expected = vec!["tests that need Python", "tests that need PostgreSQL"];
         assert_eq!(skipped, Ok(expected));
     }
 
     #[test]
-    fn nothing_goes_on_without_git() {
-        let message = judge(&[&GIT, &POSTGRES], false).unwrap_err();
+    fn git_is_required() {
+        let message = check_missing(&[&GIT, &POSTGRES], false).unwrap_err();
         assert!(message.contains("git: install git"), "{message}");
         assert!(!message.contains("PostgreSQL"), "{message}");
     }

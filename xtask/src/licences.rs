@@ -1,4 +1,4 @@
-//! `cargo xtask licences`: every dependency must be usable under a permissive licence.
+//! `cargo xtask licences`: checks that all dependencies have a permissive licence.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ Fails when a package in Cargo.lock or in bloom/package-lock.json cannot be used 
 permissive licences listed in xtask/src/licences.rs, and names it.
 ";
 
-/// Licences that ask for no more than to keep a notice. Add one only after reading it.
+/// Licences that require no more than a notice. Add one only after reading it.
 const ALLOWED: &[&str] = &[
     "0BSD",
     "Apache-2.0",
@@ -34,7 +34,7 @@ const ALLOWED: &[&str] = &[
     "Zlib",
 ];
 
-/// What the page is built and tested with, and does not become a part of it; and the fonts, which may be passed on with it.
+/// Additional licences of packages that build and test the page without becoming a part of it, and of fonts.
 const ALLOWED_FOR_THE_PAGE: &[&str] = &["BlueOak-1.0.0", "MPL-2.0", "OFL-1.1", "Python-2.0"];
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
@@ -64,7 +64,7 @@ pub(crate) fn check() -> Result<(), String> {
     Ok(())
 }
 
-/// With their names in the field where cargo has them.
+/// The packages of the page in the form of `cargo metadata`: with the name in `name`.
 fn packages_of_the_page() -> Result<Vec<Value>, String> {
     let path = bloom::folder().join("package-lock.json");
     let lock = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
@@ -112,7 +112,7 @@ mod tests {
             complaint_about(json!("MIT OR")).as_deref(),
             Some(
                 "`pkg` 1.2.3 has the licence `MIT OR`, which cannot be read: \
-                 it ends where a licence should stand"
+                 a licence is missing at the end"
             )
         );
     }

@@ -1,36 +1,36 @@
-//! `cargo xtask`: the chores around flower, one file per subcommand.
+//! `cargo xtask`: development tasks of flower, one file per subcommand.
 
 mod agents;
 mod bench;
 mod bloom;
 mod demo;
+mod demo_env;
+mod demo_repository;
 mod edit_loop;
 mod guard;
 mod install;
 mod licences;
-mod memory;
-mod news;
+mod narration;
+mod page_probe;
 mod pictures;
 mod postgres;
 mod postgres_binaries;
-mod probe;
 mod run;
 mod scratch;
-mod shop;
 mod spdx;
-mod stage;
 mod steps;
 mod test;
+mod tmpfs;
 mod user;
 mod words;
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-/// One line here and one file beside this one are all a new subcommand needs.
+/// A new subcommand needs an entry here and a file.
 const SUBCOMMANDS: &[Subcommand] = &[
     Subcommand { name: "test", about: "Check everything that CI checks", help: test::HELP, run: test::run },
-    Subcommand { name: "demo", about: "Build flower and play its main job", help: demo::HELP, run: demo::run },
+    Subcommand { name: "demo", about: "Build flower and demonstrate it", help: demo::HELP, run: demo::run },
     Subcommand {
         name: "bench",
         about: "Measure the figures of docs/benchmarks.md",
@@ -101,7 +101,7 @@ fn overview() -> String {
     text
 }
 
-/// What was asked for goes to standard output; narration goes to standard error.
+/// Prints requested text to standard output; progress messages go to standard error.
 fn answer(text: &str) -> Result<(), String> {
     writeln!(std::io::stdout(), "{}", text.trim_end())
         .map_err(|error| format!("could not write the help to standard output: {error}"))

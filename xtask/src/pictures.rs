@@ -1,21 +1,21 @@
-//! `cargo xtask pictures`: what the README shows, taken from the real program with the demo's story in it.
+//! `cargo xtask pictures`: takes the README's pictures from the real program with the data of the demo.
 
 use std::fs;
 
 use crate::bloom;
 use crate::demo;
+use crate::demo_env::DemoEnv;
 use crate::install;
 use crate::run::{Program, repository_root, seconds};
 use crate::scratch::Scratch;
-use crate::stage::Stage;
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask pictures
 
-Plays the demo's story, leaves some agents at work, and takes the pictures in `docs/pictures` from the page and the terminal.
-Make them anew when the page has changed.";
+Runs the demo, leaves some agents at work, and takes the pictures in `docs/pictures` from the page and the terminal.
+Run it again when the page has changed.";
 
-/// Work that is under way in the pictures, each with what its agent does.
+/// Titles of briefs that are in progress in the pictures, and the scripts of their agents.
 const UNDER_WAY: [(&str, &str); 4] = [
     (
         "Gift cards",
@@ -33,23 +33,23 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     install::require_tools()?;
     let flower = demo::build()?;
     let scratch = Scratch::new("flower-pictures")?;
-    let mut stage = Stage::new(&flower, scratch.path())?;
-    demo::story(&mut stage)?;
-    leave_work_under_way(&stage)?;
+    let mut env = DemoEnv::new(&flower, scratch.path())?;
+    demo::demonstrate(&mut env)?;
+    leave_work_under_way(&env)?;
 
     let pictures = repository_root().join("docs/pictures");
     fs::create_dir_all(&pictures).map_err(|error| error.to_string())?;
-    let said = stage.in_a_terminal(&[&["status"], &["agent"], &["queue", "--all", "--limit", "5"]])?;
+    let said = env.in_a_terminal(&[&["status"], &["agent"], &["queue", "--all", "--limit", "5"]])?;
     let terminal = scratch.path().join("terminal.txt");
     fs::write(&terminal, said).map_err(|error| error.to_string())?;
-    let links = (0..2).map(|_| stage.link()).collect::<Result<Vec<_>, _>>()?.join(" ");
+    let links = (0..2).map(|_| env.link()).collect::<Result<Vec<_>, _>>()?.join(" ");
     bloom::npm(&["run", "pictures"])
         .env("FLOWER_LINKS", links)
-        .env("FLOWER_BRIEF", crate::shop::SALE.to_string())
+        .env("FLOWER_BRIEF", crate::demo_repository::SALE.to_string())
         .env("FLOWER_TERMINAL", terminal)
         .env("FLOWER_PICTURES", &pictures)
         .run()?;
-    stage.close()?;
+    env.close()?;
     for entry in fs::read_dir(&pictures).map_err(|error| error.to_string())?.flatten() {
         let size = entry.metadata().map_or(0, |found| found.len());
         eprintln!("{} KB  {}", size / 1024, entry.path().display());
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// How often the page was changed since its pictures were taken, as far as git knows.
+/// Number of commits to the page since the pictures were taken.
 pub(crate) fn changes_since() -> usize {
     let git = |args: &[&str]| {
         let git = Program::new("git", seconds(20)).directory(repository_root()).args(args);
@@ -70,19 +70,19 @@ pub(crate) fn changes_since() -> usize {
     }
 }
 
-fn leave_work_under_way(stage: &Stage) -> Result<(), String> {
+fn leave_work_under_way(env: &DemoEnv) -> Result<(), String> {
     for (title, play) in UNDER_WAY {
         let spec = format!("# {title}\n\n```play\n{play}\nhand-back done\n```\n");
-        let file = stage.file(&format!("{}.md", title.replace(' ', "-")), &spec)?;
-        let brief = stage.json(&["brief", "new", title, "--spec", &file, "--json"])?;
+        let file = env.file(&format!("{}.md", title.replace(' ', "-")), &spec)?;
+        let brief = env.json(&["brief", "new", title, "--spec", &file, "--json"])?;
         let number = brief["number"].to_string();
-        stage.quiet(&["brief", "accept", &number])?;
-        stage.quiet(&["dispatch", &number, "--agent", "play"])?;
+        env.quiet(&["brief", "accept", &number])?;
+        env.quiet(&["dispatch", &number, "--agent", "play"])?;
     }
-    stage.until("somebody asks", || {
-        let waiting = stage.json(&["inbox", "--json"])?;
+    env.until("an agent asks a question", || {
+        let waiting = env.json(&["inbox", "--json"])?;
         Ok(waiting.as_array().is_some_and(|items| !items.is_empty()))
     })?;
-    // The others have committed by then.
+    // Gives the other agents time to commit.
     Program::new("sleep", seconds(10)).args(["3"]).run()
 }

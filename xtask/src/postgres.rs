@@ -5,7 +5,7 @@ use std::os::unix::fs::{DirBuilderExt as _, chown};
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use crate::postgres_binaries::{Binaries, OLDEST_VERSION};
+use crate::postgres_binaries::{Binaries, MIN_VERSION};
 use crate::run::{Program, Running, minutes, seconds};
 use crate::user::{User, unprivileged_user};
 
@@ -19,7 +19,7 @@ FLOWER_TEST_POSTGRES set to the URL of a database, then stops the cluster and
 removes it. COMMAND gets no standard input and is stopped after twelve hours.
 ";
 
-/// The environment variable through which tests learn of the database.
+/// The environment variable with the URL of the database, for tests.
 pub(crate) const URL_VARIABLE: &str = "FLOWER_TEST_POSTGRES";
 
 const ROLE: &str = "flower";
@@ -31,14 +31,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         _ => return Err(format!("no command given\n\n{HELP}")),
     };
     let binaries = Binaries::find().ok_or(format!(
-        "no PostgreSQL {OLDEST_VERSION} or newer here; install its server, for instance with \
+        "no PostgreSQL {MIN_VERSION} or newer here; install its server, for instance with \
          `apt-get install postgresql`"
     ))?;
     let cluster = Cluster::start(&binaries)?;
     Program::new(program, minutes(12 * 60)).args(rest).env(URL_VARIABLE, &cluster.url).run()
 }
 
-/// A running cluster. Dropping it stops the server and removes every file; so does our own death.
+/// A running cluster. Stopped and removed when dropped or when this program dies.
 pub(crate) struct Cluster {
     pub(crate) url: String,
     // Fields are dropped in this order: the server must be gone before its files.
@@ -48,7 +48,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn start(binaries: &Binaries) -> Result<Self, String> {
-        // PostgreSQL refuses to run as root; anybody else runs it as themselves.
+        // PostgreSQL refuses to run as root; other users run it as themselves.
         let user = unprivileged_user()?;
         let scratch = Scratch::create(user)?;
         let program = |name: &str, deadline| {
@@ -69,11 +69,11 @@ impl Cluster {
 
         let port = free_port()?;
         let socket = scratch.path.display().to_string();
-        // The deadline of a server is the end of its value.
+        // A server has no deadline; it ends when its value is dropped.
         let server = program("postgres", Duration::MAX)
             .args(["-D", "data", "-k", &socket, "-p", &port.to_string()])
             .args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
-            // Nothing here outlives a crash, so nothing needs to be safe from one.
+            // The data need not survive a crash.
             .args(["-c", "fsync=off", "-c", "synchronous_commit=off"])
             .args(["-c", "full_page_writes=off"])
             // SIGQUIT is what `pg_ctl -m immediate` sends.
@@ -81,7 +81,7 @@ impl Cluster {
         let url = format!("postgres://{ROLE}@127.0.0.1:{port}/{DATABASE}");
         let mut cluster = Self { url, server, scratch };
 
-        // Asking through our own socket cannot reach somebody else's server by mistake.
+        // The own socket cannot lead to another server by mistake.
         let address = ["-h", &socket, "-p", &port.to_string(), "-U", ROLE].map(str::to_owned);
         let client = |name: &str| binaries.program(name, seconds(60)).args(&address);
         cluster.wait_until(|| client("pg_isready").output().is_ok())?;

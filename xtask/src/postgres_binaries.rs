@@ -1,11 +1,11 @@
-//! Where the programs of PostgreSQL are.
+//! Finds the programs of PostgreSQL.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::run::{Program, seconds};
 
-pub(crate) const OLDEST_VERSION: u32 = 14;
+pub(crate) const MIN_VERSION: u32 = 14;
 
 /// The directory that holds `initdb`, `postgres` and their companions.
 pub(crate) struct Binaries {
@@ -13,7 +13,7 @@ pub(crate) struct Binaries {
 }
 
 impl Binaries {
-    /// The newest that Debian keeps out of PATH, else what PATH has.
+    /// The newest version in Debian's folder, which is not in PATH, or else the one in PATH.
     pub(crate) fn find() -> Option<Self> {
         let debian = std::fs::read_dir("/usr/lib/postgresql").ok();
         let mut versions: Vec<PathBuf> =
@@ -21,16 +21,15 @@ impl Binaries {
         versions.sort_by_key(|directory| std::cmp::Reverse(version(directory)));
         let path = std::env::var_os("PATH").unwrap_or_default();
         let candidates = versions.into_iter().chain(std::env::split_paths(&path));
-        candidates
-            .filter(|directory| version(directory) >= Some(OLDEST_VERSION))
-            .map(|directory| Self { directory })
-            .find(|found| {
+        candidates.filter(|directory| version(directory) >= Some(MIN_VERSION)).map(|directory| Self { directory }).find(
+            |found| {
                 let needed = ["initdb", "createdb", "pg_isready"];
                 needed.iter().all(|name| found.directory.join(name).exists())
-            })
+            },
+        )
     }
 
-    /// One of the programs, to be run where neither a developer's PGHOST nor their language matters.
+    /// One of the programs, without environment variables that would change its behaviour (PGHOST, locale).
     pub(crate) fn program(&self, name: &str, deadline: Duration) -> Program {
         Program::new(self.directory.join(name), deadline)
             .without_any_env()

@@ -1,4 +1,4 @@
-//! Running programs: each has a deadline, sees no terminal input, and does not outlive us.
+//! Runs programs: each has a deadline, no standard input, and does not outlive this program.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::guard::{Ending, Guard};
 use crate::user::User;
 
-/// A program begins only once its guard stands: were we killed in between, it would outlive us.
+/// A program starts only once its guard runs: if this program were killed in between, the other would outlive it.
 const WAIT_FOR_GUARD: &str = r#"read -r _ && exec "$@" </dev/null"#;
 
 pub(crate) const fn seconds(count: u64) -> Duration {
@@ -26,17 +26,16 @@ pub(crate) const fn minutes(count: u64) -> Duration {
 
 pub(crate) fn repository_root() -> &'static Path {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
-    xtask.parent().expect("xtask lies in the repository")
+    xtask.parent().expect("xtask is in the repository")
 }
 
-/// Where cargo puts what it builds.
+/// The folder of cargo's build results.
 pub(crate) fn target_folder() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository_root().join("target"), PathBuf::from)
 }
 
-/// Whether somebody builds here again and again. Where nobody does, as in CI, what prepares for the next build is a fifth of the
-/// time of this one.
-fn is_developed_here() -> bool {
+/// Whether incremental builds are in use here. Elsewhere, as in CI, preparing for the next build would take a fifth of the time.
+fn has_incremental_builds() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| {
         let entries = std::fs::read_dir(target_folder().join("debug/incremental"));
@@ -58,7 +57,7 @@ impl Program {
         command.args(["-c", WAIT_FOR_GUARD, "start"]).arg(program);
         command.current_dir(repository_root());
         command.stdin(Stdio::piped()).process_group(0);
-        // `cargo run` describes xtask in these; a nested cargo would take them for news and rebuild.
+        // `cargo run` sets these for xtask; a nested cargo would see changed variables and rebuild.
         for (key, _) in std::env::vars_os() {
             let key = key.to_string_lossy();
             if key.starts_with("CARGO_PKG_") || key.starts_with("CARGO_MANIFEST_") {
@@ -69,11 +68,11 @@ impl Program {
         Self { name: file_name.to_string_lossy().into_owned(), command, deadline, leftover: None }
     }
 
-    /// The cargo that runs us, so that one toolchain does everything.
+    /// The cargo that runs this program, so that all steps use one toolchain.
     pub(crate) fn cargo(deadline: Duration) -> Self {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let program = Self::new(cargo, deadline);
-        if is_developed_here() { program } else { program.env("CARGO_INCREMENTAL", "0") }
+        if has_incremental_builds() { program } else { program.env("CARGO_INCREMENTAL", "0") }
     }
 
     pub(crate) fn args<A: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
@@ -109,13 +108,13 @@ impl Program {
         self
     }
 
-    /// Removes `directory` if the program has to be ended early or we die while it runs.
+    /// Removes `directory` if the program is ended early or this program dies.
     pub(crate) fn leftover(mut self, directory: &Path) -> Self {
         self.leftover = Some(directory.to_owned());
         self
     }
 
-    /// Runs to the end with its output shown; anything but success is an error.
+    /// Runs to the end with its output shown. Fails if the program fails.
     pub(crate) fn run(self) -> Result<(), String> {
         let line = self.line();
         eprintln!("$ {line}");
@@ -124,26 +123,26 @@ impl Program {
         require_success(&line, status, "")
     }
 
-    /// Runs to the end without showing anything and gives what it wrote to standard output.
+    /// Runs to the end without showing output, and returns its standard output.
     pub(crate) fn output(mut self) -> Result<String, String> {
         self.command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let (line, deadline) = (self.line(), self.deadline);
         let mut running = self.start("TERM")?;
-        let stdout = read_aside(running.child.stdout.take());
-        let stderr = read_aside(running.child.stderr.take());
+        let stdout = read_in_thread(running.child.stdout.take());
+        let stderr = read_in_thread(running.child.stderr.take());
         let status = running.wait(deadline)?;
         let stderr = stderr.join().unwrap_or_default();
         require_success(&line, status, stderr.trim_end())?;
         Ok(stdout.join().unwrap_or_default())
     }
 
-    /// Runs to the end with its narration shown and gives what it wrote to standard output.
-    pub(crate) fn answer(mut self) -> Result<String, String> {
+    /// Runs to the end with its standard error shown, and returns its standard output.
+    pub(crate) fn capture_stdout(mut self) -> Result<String, String> {
         self.command.stdout(Stdio::piped());
         let (line, deadline) = (self.line(), self.deadline);
         eprintln!("$ {line}");
         let mut running = self.start("TERM")?;
-        let stdout = read_aside(running.child.stdout.take());
+        let stdout = read_in_thread(running.child.stdout.take());
         require_success(&line, running.wait(deadline)?, "")?;
         Ok(stdout.join().unwrap_or_default())
     }
@@ -161,7 +160,7 @@ impl Program {
         let name = self.name;
         let mut child = self.command.spawn().map_err(|error| format!("could not start `{name}`: {error}"))?;
         let ending = Ending { signal, leftover: self.leftover.as_deref() };
-        match Guard::over(child.id(), ending) {
+        match Guard::start(child.id(), ending) {
             Ok(guard) => {
                 if let Some(mut pipe) = child.stdin.take() {
                     let _ = pipe.write_all(b"go\n");
@@ -235,8 +234,8 @@ fn require_success(line: &str, status: ExitStatus, stderr: &str) -> Result<(), S
     }
 }
 
-/// Reads in a thread, because a program that fills one pipe never closes the other.
-fn read_aside(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
+/// Reads in a thread: a program that waits for space in one pipe does not close the other.
+fn read_in_thread(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {

@@ -29,6 +29,6 @@ fn the_deadline_ends_grandchildren_too() {
     let start = Instant::now();
     let message = shell("sleep 60 & sleep 60", Duration::from_millis(200)).output().unwrap_err();
     assert!(message.contains("still running after 0.2 s"), "{message}");
-    // `output` has read the pipes to their end, so nobody holds them open any more.
+    // `output` has read the pipes to their end, so no process holds them open.
     assert!(start.elapsed() < seconds(30));
 }

@@ -1,4 +1,4 @@
-//! A directory that is gone afterwards, however we end.
+//! A temporary directory that is removed on drop.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Whoever watches over leftovers may have been quicker.
+        // The guard of a program may have removed it already.
         if let Err(error) = fs::remove_dir_all(&self.path)
             && error.kind() != std::io::ErrorKind::NotFound
         {

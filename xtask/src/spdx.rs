@@ -1,12 +1,12 @@
-//! Licence expressions as cargo packages write them: SPDX, and the older `MIT/Apache-2.0`.
+//! Evaluates licence expressions of packages: SPDX, and the older form `MIT/Apache-2.0`.
 
 /// Whether the expression can be satisfied with licences that `allowed` accepts. A licence with an
-/// exception is asked for as one name: `Apache-2.0 WITH LLVM-exception`.
+/// exception is passed as one name: `Apache-2.0 WITH LLVM-exception`.
 pub(crate) fn is_satisfiable(expression: &str, allowed: impl Fn(&str) -> bool) -> Result<bool, String> {
     let spaced = expression
         .replace('(', " ( ")
         .replace(')', " ) ")
-        // An old slash always meant a choice.
+        // In the older form a slash is a choice.
         .replace('/', " OR ");
     let mut parser = Parser { tokens: spaced.split_whitespace().collect(), position: 0, allowed: &allowed };
     let satisfiable = parser.any_of()?;
@@ -16,7 +16,7 @@ pub(crate) fn is_satisfiable(expression: &str, allowed: impl Fn(&str) -> bool) -
     }
 }
 
-/// Binds as SPDX says: WITH before AND before OR.
+/// Precedence as in SPDX: WITH before AND before OR.
 struct Parser<'a> {
     tokens: Vec<&'a str>,
     position: usize,
@@ -27,7 +27,7 @@ impl<'a> Parser<'a> {
     fn any_of(&mut self) -> Result<bool, String> {
         let mut satisfiable = self.all_of()?;
         while self.take_if("OR") {
-            // Both sides are read even when the first decides.
+            // Both sides are parsed even if the first decides.
             satisfiable |= self.all_of()?;
         }
         Ok(satisfiable)
@@ -58,9 +58,9 @@ impl<'a> Parser<'a> {
     }
 
     fn name(&mut self) -> Result<&'a str, String> {
-        let token = self.peek().ok_or("it ends where a licence should stand")?;
+        let token = self.peek().ok_or("a licence is missing at the end")?;
         if matches!(token, "(" | ")" | "AND" | "OR" | "WITH") {
-            return Err(format!("`{token}` stands where a licence should"));
+            return Err(format!("`{token}` is in the place of a licence"));
         }
         self.position += 1;
         Ok(token)
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_an_error_and_not_a_verdict() {
+    fn malformed_expressions_are_errors() {
         for expression in ["", "OR", "MIT OR", "AND MIT", "(MIT", "MIT)", "MIT GPL", "MIT WITH", "()"] {
             assert!(judge(expression).is_err(), "{expression}");
         }

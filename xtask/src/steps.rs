@@ -1,4 +1,4 @@
-//! Named steps: announced, timed, and summed up at the end.
+//! Runs named steps with their times, and prints a summary.
 
 use std::time::{Duration, Instant};
 

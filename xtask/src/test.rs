@@ -1,14 +1,14 @@
-//! `cargo xtask test`: everything that CI checks, in one command.
+//! `cargo xtask test`: runs all checks of CI.
 
 use crate::agents;
 use crate::bloom;
 use crate::install::{self, Tools};
 use crate::licences;
-use crate::memory;
 use crate::pictures;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
 use crate::steps::Steps;
+use crate::tmpfs;
 use crate::words;
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ Options:
   --look         Also take pictures of every page, in two widths, light and dark, into `bloom/.screenshots`
   --all          All of the above
 
-Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name. Real agents
-are all tried, whatever it is.
+Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name. They do not
+apply to the tests of real agents.
 
 Missing programs are installed on Debian as root. Elsewhere, tests that need them are
 skipped and named; with CI=true, a missing program is an error.
@@ -40,7 +40,7 @@ struct Options {
 
 pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
-    memory::start_again_in_memory();
+    tmpfs::restart_on_tmpfs();
     let mut steps = Steps::begin();
 
     let tools = steps.step("prerequisites", install::require_tools)?;
@@ -50,12 +50,12 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     };
     steps.step("format", || {
         let format = Program::cargo(minutes(5)).args(["fmt", "--all", "--check"]);
-        let hint = |error| format!("{error}\nhint: `cargo fmt --all` mends this");
+        let hint = |error| format!("{error}\nhint: run `cargo fmt --all`");
         format.run().map_err(hint)
     })?;
     steps.step("replaced words (warnings only)", words::warn)?;
     steps.step("page", bloom::build)?;
-    // Neither keeps two cores busy for long.
+    // In parallel, because neither uses two cores all the time.
     steps.step("clippy, and the page's own checks", || {
         let clippy = || {
             Program::cargo(minutes(60))
@@ -107,13 +107,13 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         0 => {}
         changes => eprintln!(
             "The page has changed {changes} times since the README's pictures were taken: \
-             `cargo xtask pictures` takes them anew."
+             run `cargo xtask pictures`."
         ),
     }
     Ok(())
 }
 
-/// The one that the tests were built with.
+/// The program that was built for the tests.
 fn program() -> PathBuf {
     target_folder().join("debug/flower")
 }
@@ -141,7 +141,7 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     let program = Program::cargo(deadline);
     let common = ["--workspace", "--locked", "--no-fail-fast"];
     if tools.nextest {
-        // Many tests wait more than they compute.
+        // More threads than cores, because many tests mostly wait.
         let threads = std::thread::available_parallelism().map_or(4, |cores| cores.get() + 2);
         let threads = format!("--test-threads={threads}");
         let program = program.args(["nextest", "run", &threads]).args(common);
@@ -153,12 +153,12 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
              run `cargo install cargo-nextest --locked`, or leave it out"
         ));
     }
-    // Documentation tests have a step of their own.
+    // Documentation tests are a separate step.
     Ok(program.args(["test", "--tests"]).args(common))
 }
 
-/// They are ignored otherwise, and so is an MCP client that others wrote. Always all of them, and one at a time: each is a
-/// large program. Other ignored tests are helpers that their tests start themselves.
+/// Runs the ignored tests of real agents and of a third-party MCP client, one at a time, because each is a large program.
+/// Other ignored tests are helpers that tests start themselves.
 fn real_agents_program(tools: &Tools) -> Program {
     let target = ["--package", "flower", "--test", "it", "--locked"];
     let modules = ["real_agents::", "mcp::"];
@@ -170,7 +170,7 @@ fn real_agents_program(tools: &Tools) -> Program {
     program.args(["--run-ignored", "only", "--test-threads", "1", "--no-fail-fast", "--no-tests", "fail"])
 }
 
-/// The options and the tools alone decide what the tests do, not what the caller's shell has set.
+/// Sets or removes all variables that change the tests, so that the caller's environment has no effect.
 fn in_test_environment(program: Program, tools: &Tools, options: &Options, cluster: Option<&Cluster>) -> Program {
     let url = cluster.map(|cluster| cluster.url.as_str());
     let when = |condition: bool| condition.then_some("1");

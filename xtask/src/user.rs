@@ -1,4 +1,4 @@
-//! Who we are, and who to be when that is root.
+//! The current user, and an unprivileged one to use instead of root.
 
 use crate::run::{Program, seconds};
 
@@ -8,13 +8,13 @@ pub(crate) struct User {
     pub(crate) gid: u32,
 }
 
-pub(crate) fn we_are_root() -> Result<bool, String> {
+pub(crate) fn is_root() -> Result<bool, String> {
     Ok(id(&["-u"])? == 0)
 }
 
-/// Somebody to run as when we are root; nobody else can change, or needs to.
+/// The user for programs that must not run as root; none if this program does not run as root.
 pub(crate) fn unprivileged_user() -> Result<Option<User>, String> {
-    if !we_are_root()? {
+    if !is_root()? {
         return Ok(None);
     }
     let has_postgres = id(&["-u", "postgres"]).is_ok();
@@ -25,5 +25,5 @@ pub(crate) fn unprivileged_user() -> Result<Option<User>, String> {
 fn id(args: &[&str]) -> Result<u32, String> {
     let output = Program::new("id", seconds(30)).args(args).output()?;
     let number = output.trim().parse();
-    number.map_err(|_| format!("`id` answered `{}`, which is no number", output.trim()))
+    number.map_err(|_| format!("`id` answered `{}`, which is not a number", output.trim()))
 }

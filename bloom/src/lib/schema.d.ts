@@ -1785,21 +1785,21 @@ export interface components {
             dispatch?: number | null;
             /**
              * Format: int64
-             * @description 0 leads; the others work beside it.
+             * @description 0 for the leading agent of a worktree, a higher number for additional ones.
              */
             member: number;
             state: components["schemas"]["AgentState"];
-            /** @description What the state was told by. */
+            /** @description The source of the state. */
             evidence: string;
             /**
              * Format: int64
-             * @description Since it was last heard of.
+             * @description Seconds since the agent's last sign of life.
              */
             quiet_seconds?: number | null;
             context?: components["schemas"]["FillView"] | null;
             /**
              * Format: double
-             * @description What it has cost so far; absent where it does not say.
+             * @description The cost so far; absent if the agent does not report it.
              */
             cost?: number | null;
             currency?: string | null;
@@ -1807,13 +1807,13 @@ export interface components {
             tokens?: number | null;
             /** Format: int32 */
             pid?: number | null;
-            /** @description It has one to attach to. */
+            /** @description The agent has a terminal to attach to. */
             terminal: boolean;
             /** Format: int64 */
             restarts: number;
             /** Format: int64 */
             refreshes: number;
-            /** @description When its state was last another one. */
+            /** @description When the current state began. */
             since: string;
             started_at: string;
             ended_at?: string | null;
@@ -1829,32 +1829,32 @@ export interface components {
             text: string;
             files: string[];
             at: string;
-            /** @description The ways out. */
+            /** @description Commands that settle the alarm. */
             next: string;
         };
         Approve: {
-            /** @description Of the commands that were read. */
+            /** @description Hash of the commands that the operator has read. */
             sha256: string;
         };
         Archive: {
-            /** @description The newest commit of its branch. */
+            /** @description The newest commit of the branch. */
             tip: string;
-            /** @description The branch is still there, because its work is not proved to be in MAIN. */
+            /** @description The branch was kept, because its commits are not known to be in MAIN. */
             branch_kept: boolean;
             /**
              * Format: int64
-             * @description Files that were not committed.
+             * @description Number of uncommitted files.
              */
             files: number;
             /** Format: int64 */
             bytes: number;
-            /** @description Ignored files that were too large to keep, if any. */
+            /** @description Ignored files that were too large to keep. */
             left_out: string[];
             removed_at: string;
-            /** @description RFC 3339; dropped after that. */
+            /** @description RFC 3339; the archive is deleted after that. */
             until: string;
         };
-        /** @description What is kept of a worktree that was removed. */
+        /** @description The archive of a removed worktree. */
         ArchiveView: components["schemas"]["Archive"] & {
             /** Format: int64 */
             number: number;
@@ -1872,7 +1872,7 @@ export interface components {
             name: string;
             primary: boolean;
         };
-        /** @description A brief as a line of a long list. */
+        /** @description A brief in a long list. */
         BriefRow: {
             /** Format: int64 */
             number: number;
@@ -1884,7 +1884,7 @@ export interface components {
             projects: string[];
             /** Format: int64 */
             open_questions: number;
-            /** @description It is planned, and all that it needs is there. */
+            /** @description The brief is planned, and all its needs are met. */
             ready: boolean;
             updated_at: string;
         };
@@ -1911,7 +1911,7 @@ export interface components {
             updated_at: string;
         };
         /**
-         * @description Why something needs a person.
+         * @description Why an item needs a person.
          * @enum {string}
          */
         Cause: "main_changed" | "settings_invalid" | "agent_failed" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
@@ -1922,7 +1922,7 @@ export interface components {
             seconds: number;
             /**
              * Format: int64
-             * @description 124 took too long, 127 was not found.
+             * @description 124 is a timeout, 127 command not found.
              */
             code: number;
             /** @description The end of its output. */
@@ -1931,23 +1931,23 @@ export interface components {
         };
         Claim: {
             /**
-             * @description Names the holder; otherwise whoever claims.
+             * @description The name of the holder. Default: the caller.
              * @default null
              */
             as: string | null;
             /**
-             * @description The packet's token, where it is not the one that the call comes with.
+             * @description The packet's token, if the request is authorized with another one.
              * @default null
              */
             packet: string | null;
             /**
              * Format: int64
-             * @description How long the claim holds after the last sign of life; 15 minutes unless said.
+             * @description How long the claim lasts after the last heartbeat. Default: 15 minutes.
              * @default null
              */
             seconds: number | null;
             /**
-             * @description Answer once the worktree is ready.
+             * @description Respond only when the worktree is ready.
              * @default false
              */
             wait: boolean;
@@ -1956,7 +1956,7 @@ export interface components {
             holder: string;
             /** Format: int64 */
             fence: number;
-            /** @description If nobody hears of the holder until then. */
+            /** @description When the claim expires without a further heartbeat. */
             expires_at: string;
             since: string;
         };
@@ -1967,20 +1967,20 @@ export interface components {
             sha256: string;
             approved: boolean;
         };
-        /** @description What was said about a line of a worktree's changes. */
+        /** @description A comment on a line of a worktree's changes. */
         CommentView: components["schemas"]["Remark"] & {
             /** Format: int64 */
             id: number;
             by: string;
             at: string;
-            /** @description The agent that it was sent to; absent if it is for whoever is or comes into the worktree. */
+            /** @description The agent that it was sent to; absent if it is for all current and future agents of the worktree. */
             to?: string | null;
-            /** @description Those who have read it. */
+            /** @description The agents that have read it. */
             heard_by: string[];
         };
         Commit: {
             /**
-             * @description What is about to be committed.
+             * @description Paths that are about to be committed.
              * @default []
              */
             paths: string[];
@@ -1990,7 +1990,7 @@ export interface components {
              */
             made: string | null;
         };
-        /** @description A commit that MAIN has not. */
+        /** @description A commit that MAIN lacks. */
         CommitView: {
             commit: string;
             at: string;
@@ -2008,7 +2008,7 @@ export interface components {
             from: number;
             /** Format: int64 */
             to: number;
-            /** @description Unified, without colour; empty when the two are equal. */
+            /** @description A unified diff without colour; empty if both are equal. */
             diff: string;
         };
         /** @enum {string} */
@@ -2020,18 +2020,18 @@ export interface components {
             id: number;
             /** Format: int64 */
             brief: number;
-            /** @description The brief's. */
+            /** @description The title of the brief. */
             title: string;
             kind: components["schemas"]["DispatchKind"];
             state: components["schemas"]["DispatchState"];
             /**
              * Format: int64
-             * @description Of the spec that it was asked for with.
+             * @description The version of the spec at the time of the request.
              */
             spec_version: number;
             project?: string | null;
             worktree?: string | null;
-            /** @description The profile that it is for; none is whoever claims it. */
+            /** @description The profile whose agents may claim it; absent if any agent may. */
             agent?: string | null;
             /**
              * Format: int64
@@ -2039,30 +2039,30 @@ export interface components {
              */
             agents: number;
             claim?: components["schemas"]["ClaimView"] | null;
-            /** @description Who holds it, or held it last. */
+            /** @description The current or last holder. */
             held_by?: string | null;
             result?: components["schemas"]["Outcome"] | null;
-            /** @description Why it waits, in words. */
+            /** @description Why it waits. */
             waits: components["schemas"]["ReasonView"][];
             /**
              * Format: int64
-             * @description The landing that a `fix` is about, and what went wrong.
+             * @description For a `fix`: the landing, and why it failed.
              */
             of?: number | null;
             evidence?: string | null;
-            /** @description The commit at which the work began. */
+            /** @description The commit at which the work started. */
             base?: string | null;
             by: string;
             requested_at: string;
             ended_at?: string | null;
         };
-        /** @description Whether the brief can be dispatched as what it naturally is, and as anything else. */
+        /** @description Whether the brief can be dispatched, as its default kind and as each other kind. */
         Dispatchable: {
             ok: boolean;
             reasons: components["schemas"]["ReasonView"][];
-            /** @description The kind of dispatch that `ok` speaks of. */
+            /** @description The kind of dispatch that `ok` is about. */
             kind: string;
-            /** @description The answer for every kind. */
+            /** @description The result for each kind. */
             kinds: {
                 [key: string]: components["schemas"]["KindReadiness"];
             };
@@ -2072,7 +2072,7 @@ export interface components {
             kind?: components["schemas"]["BriefKind"] | null;
             /**
              * Format: int64
-             * @description 0 takes it out of its epic.
+             * @description 0 removes the brief from its epic.
              */
             epic?: number | null;
             auto_dispatch?: boolean | null;
@@ -2083,7 +2083,7 @@ export interface components {
         EndView: {
             how: components["schemas"]["Ending"];
             why: string;
-            /** @description The last of what it said. */
+            /** @description The end of its output. */
             output?: string | null;
         };
         /**
@@ -2091,11 +2091,11 @@ export interface components {
          * @enum {string}
          */
         Ending: "retired" | "stopped" | "failed" | "halted";
-        /** @description How to run something inside of a worktree. */
+        /** @description How to run a command in a worktree. */
         EnterView: {
             name: string;
             path: string;
-            /** @description Stands before the command; empty where there is no seal. */
+            /** @description The words to put before the command; empty for a linked worktree. */
             launcher: string[];
             sealed: boolean;
         };
@@ -2103,10 +2103,10 @@ export interface components {
             at: string;
             kind: components["schemas"]["EntryKind"];
             text: string;
-            /** @description Of a tool: the call it is about, and where that stands. */
+            /** @description For a tool: the id of the call. `status` is its state. */
             call?: string | null;
             status?: string | null;
-            /** @description What it is about, and with a diff what it was and became. */
+            /** @description Files that the entry is about; `diffs` has their changes. */
             paths?: string[];
             diffs?: components["schemas"]["EntryDiff"][];
         };
@@ -2116,16 +2116,16 @@ export interface components {
             new: string;
         };
         /**
-         * @description What an entry of a transcript is.
+         * @description The kind of an entry in a transcript.
          * @enum {string}
          */
         EntryKind: "flower" | "prompt" | "said" | "thought" | "tool" | "plan" | "permission" | "noise";
-        /** @description As recorded; the type is a text, so that a damaged event can still be shown. */
+        /** @description The actor as recorded. The type is a string, so that a damaged event can still be shown. */
         EventActor: {
             type: string;
             name: string;
         };
-        /** @description An event. A line of `flower log export` is one of these, and holds all that the hash covers. */
+        /** @description An event. Each line of `flower log export` is one, with all fields that the hash covers. */
         EventView: {
             /** Format: int64 */
             seq: number;
@@ -2143,9 +2143,9 @@ export interface components {
             version: number;
             /** Format: int64 */
             schema: number;
-            /** @description What happened, in words. Not in exports: it is no part of the event. */
+            /** @description A description of the event. Not in exports, because it is not a part of the event. */
             said?: string | null;
-            /** @description What it changes; a reader of one of these reads it again. Not in exports. */
+            /** @description The topics that the event changes: a client that shows one of them must reload it. Not in exports. */
             topics?: components["schemas"]["Topic"][];
         };
         FillView: {
@@ -2154,13 +2154,13 @@ export interface components {
             /** Format: int64 */
             size: number;
         };
-        /** @description Something that `flower doctor` looked at. */
+        /** @description A result of `flower doctor`. */
         Finding: {
             check: string;
             /** @description `ok`, `bad` or `unknown`. */
             state: string;
             evidence: string;
-            /** @description What mends it; with `--fix`, what was done. */
+            /** @description How to fix it; with `--fix`, what was done. */
             fix?: string | null;
         };
         GiveKeys: {
@@ -2168,7 +2168,7 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /** @description The projects in which everything is stopped. */
+        /** @description The projects that are halted. */
         HaltView: {
             halted: string[];
             why: string;
@@ -2178,23 +2178,23 @@ export interface components {
             fence: number;
             summary: string;
             not_done?: string | null;
-            /** @description It did not work; nothing is looked at, and nothing lands. */
+            /** @description The work failed; commits are neither checked nor landed. */
             failed?: boolean;
         };
         HandBackView: components["schemas"]["DispatchView"] & {
             /**
              * Format: int64
-             * @description The landing that it is on its way with.
+             * @description The landing of its commits.
              */
             landing?: number | null;
             notes: string[];
         };
-        /** @description What an agent has not heard yet. */
+        /** @description News that an agent has not read yet. */
         HeardView: {
             messages: components["schemas"]["MessageView"][];
-            /** @description What happened to its brief. */
+            /** @description Events of its brief. */
             news: components["schemas"]["EventView"][];
-            /** @description There is more than was given at once. */
+            /** @description More news exist. */
             more: boolean;
         };
         /** @description One commit of MAIN's first-parent history. */
@@ -2220,7 +2220,7 @@ export interface components {
             /** @description The commands that are not approved. */
             commands?: string[];
         };
-        /** @description A picture in the blob store, named by the SHA-256 of its content. */
+        /** @description An image in the blob store, addressed by the SHA-256 of its content. */
         Image: {
             sha256: string;
             /** @description `image/png`, `image/jpeg`, `image/webp` or `image/gif`. */
@@ -2232,14 +2232,14 @@ export interface components {
             /** Format: int64 */
             height: number;
         };
-        /** @description Something that waits for the operator. */
+        /** @description An item that waits for the operator. */
         InboxItem: {
             kind: components["schemas"]["ItemKind"];
             cause: components["schemas"]["Cause"];
             tone: components["schemas"]["Tone"];
             /**
              * Format: int64
-             * @description Absent where it is about something else.
+             * @description Absent if the item is not about a brief.
              */
             brief?: number | null;
             /**
@@ -2260,21 +2260,21 @@ export interface components {
              * @description The version of the spec that waits to be accepted.
              */
             version?: number | null;
-            /** @description Whose MAIN it is about. */
+            /** @description The project whose MAIN the item is about. */
             project?: string | null;
-            /** @description The agent that it is about. */
+            /** @description The agent that the item is about. */
             agent?: string | null;
-            /** @description After this it is decided without you: what nobody allowed is denied. */
+            /** @description The deadline: a permission that is not granted by then is denied. */
             until?: string | null;
             /**
              * Format: int64
-             * @description The event that brought a message.
+             * @description The event of a message.
              */
             seq?: number | null;
             text: string;
             by: components["schemas"]["EventActor"];
             at: string;
-            /** @description The command that settles it. */
+            /** @description The command that settles the item. */
             next: string;
         };
         IssueToken: {
@@ -2313,13 +2313,13 @@ export interface components {
             source: components["schemas"]["Source"];
             worktree?: string | null;
             briefs: number[];
-            /** @description What lands, whatever becomes of the branch. */
+            /** @description The commit that lands, even if the branch moves on. */
             commit: string;
-            /** @description What MAIN is after it, or would be. */
+            /** @description The merge commit that MAIN gets. */
             merge_commit?: string | null;
             onto?: string | null;
             state: components["schemas"]["State"];
-            /** @description Where it stands and why, in words. */
+            /** @description A description of its state. */
             reason?: string | null;
             verdict?: components["schemas"]["Verdict"] | null;
             priority: components["schemas"]["Priority"];
@@ -2328,19 +2328,19 @@ export interface components {
             approved: boolean;
             checks: components["schemas"]["CheckView"][];
             running?: components["schemas"]["RunningCheck"] | null;
-            /** @description Checks that were red, then green, on the same commit. */
+            /** @description Checks that failed and then passed on the same commit. */
             flaky: string[];
             paths: string[];
             /**
              * Format: int64
-             * @description The landing that this one takes back.
+             * @description The landing that this one reverts.
              */
             reverts?: number | null;
-            /** @description Of a revert: the reason that was given for it. */
+            /** @description For a revert: the given reason. */
             why?: string | null;
             /**
              * Format: int64
-             * @description Those that are tested together with it.
+             * @description Landings that are tested together with this one.
              */
             batch?: number | null;
             by: string;
@@ -2372,16 +2372,16 @@ export interface components {
             project: string;
             ok: boolean;
             tip: string;
-            /** @description Where flower began to look after it. */
+            /** @description The commit at which flower started to manage MAIN. */
             began: string;
             /**
              * Format: int64
-             * @description Landings since then, all of them recorded.
+             * @description Number of landings since then, all of them recorded.
              */
             landings: number;
             /**
              * Format: int64
-             * @description Those that no check has seen, because none was configured.
+             * @description Landings without checks, because none was configured.
              */
             unchecked: number;
             problems: string[];
@@ -2392,24 +2392,24 @@ export interface components {
             /** @description `stable`, `dirty`, `moved`, `frozen` or `unknown`. */
             state: string;
             reason?: string | null;
-            /** @description The way out of a state that is not `stable`. */
+            /** @description How to get back to `stable`. */
             next?: string | null;
-            /** @description What is wrong with MAIN's `flower.toml`, and which version is in force. */
+            /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
         };
         MainView: {
             project: string;
             branch: string;
-            /** @description Where the branch is. */
+            /** @description The current commit of the branch. */
             tip?: string | null;
-            /** @description Where it should be. */
+            /** @description The commit at which the branch should be. */
             recorded_tip: string;
             /** @description `stable`, `dirty`, `moved`, `unhealthy`, `frozen` or `unknown`. */
             state: string;
             reason?: string | null;
-            /** @description `kernel`: what agents run cannot reach it. `watched`: it is only noticed. */
+            /** @description `kernel`: processes of agents cannot access MAIN. `watched`: changes are only detected. */
             protection: string;
-            /** @description The fence for people: `installed`, `absent`, or `elsewhere` under another manager of hooks. */
+            /** @description The git hook that stops commits of people: `installed`, `absent`, or `elsewhere` if another hook manager is in use. */
             hook: string;
             served: string;
             since: string;
@@ -2438,7 +2438,7 @@ export interface components {
         NewBrief: {
             title: string;
             kind?: components["schemas"]["BriefKind"] | null;
-            /** @description Waits as a proposed plan. */
+            /** @description Recorded as a proposed plan. */
             spec?: string | null;
             project?: string | null;
             /** @description A directory; used when no project is named. */
@@ -2453,24 +2453,24 @@ export interface components {
             file: string;
             /**
              * Format: int64
-             * @description From 1.
+             * @description Counted from 1.
              */
             line: number;
             side?: components["schemas"]["Side"] | null;
             text: string;
-            /** @description The line as it was read. If another one stands there by now, nothing is said about it. */
+            /** @description The text of the line as the author read it. If the line has changed since, the comment is rejected. */
             quote?: string | null;
         };
         NewDispatch: {
             /** @default null */
             kind: components["schemas"]["DispatchKind"] | null;
             /**
-             * @description The profile that it is for; anybody unless said.
+             * @description Only agents of this profile may claim the dispatch. Default: any agent.
              * @default null
              */
             agent: string | null;
             /**
-             * @description Where it happens; a name is chosen unless said.
+             * @description The worktree. Default: a chosen name.
              * @default null
              */
             worktree: string | null;
@@ -2489,7 +2489,7 @@ export interface components {
         NewNote: {
             text: string;
             comment?: boolean;
-            /** @description Pictures by their SHA-256, uploaded before with POST /api/images. */
+            /** @description SHA-256 of images that were uploaded with POST /api/images. */
             images?: string[];
         };
         NewProject: {
@@ -2503,7 +2503,7 @@ export interface components {
             brief?: number | null;
             text?: string | null;
         };
-        /** @description The only time that a token is shown. */
+        /** @description The only response that contains the token. */
         NewToken: {
             id: string;
             token: string;
@@ -2512,13 +2512,13 @@ export interface components {
             name: string;
             kind?: components["schemas"]["WorktreeKind"] | null;
             seal?: components["schemas"]["Seal"] | null;
-            /** @description Any commit, branch or tag; MAIN's branch unless said. */
+            /** @description Any commit, branch or tag. Default: MAIN's branch. */
             from?: string | null;
             /** Format: int64 */
             brief?: number | null;
-            /** @description Leave out the project's setup commands. */
+            /** @description Do not run the project's setup commands. */
             no_setup?: boolean;
-            /** @description Take the pointers of LFS instead of the files. */
+            /** @description Check out Git LFS pointers instead of the files. */
             lfs_pointers?: boolean;
         };
         NextLanding: {
@@ -2526,35 +2526,35 @@ export interface components {
             id: number;
             title: string;
             state: components["schemas"]["State"];
-            /** @description Where it stands, in words. */
+            /** @description A description of its state. */
             reason: string;
         };
         OpenLink: {
-            /** @description Works once, within ten minutes. */
+            /** @description Valid once, for ten minutes. */
             open_url: string;
         };
-        /** @description What was handed back. */
+        /** @description The result of a dispatch. */
         Outcome: {
             summary: string;
             not_done?: string | null;
-            /** @description The newest commit of its branch, if it has any of its own. */
+            /** @description The newest commit of the branch, if it has commits of its own. */
             tip?: string | null;
             commits: string[];
         };
         Packet: {
             /**
-             * @description For an agent that works beside the one that claims it.
+             * @description For an additional agent in the worktree of the one that holds the claim.
              * @default false
              */
             member: boolean;
         };
-        /** @description All that an agent needs to begin. The only time that its token is shown. */
+        /** @description All that an agent needs to start. The only response that contains its token. */
         PacketView: {
             /** Format: int64 */
             dispatch: number;
             agent: string;
             token: string;
-            /** @description Markdown, to be pasted. */
+            /** @description Markdown to paste into an agent. */
             text: string;
         };
         /** @description A person or an agent that acted on a brief. */
@@ -2575,12 +2575,12 @@ export interface components {
             /** Format: int64 */
             brief?: number | null;
             title: string;
-            /** @description Of tool, as the agent says. */
+            /** @description The kind of tool, as reported by the agent. */
             sort: string;
             paths: string[];
             /**
              * Format: int64
-             * @description How long somebody may think about it, from `at` on.
+             * @description Time to decide, counted from `at`.
              */
             seconds: number;
             at: string;
@@ -2597,13 +2597,13 @@ export interface components {
             /** @description The next step. */
             hints: string[];
         };
-        /** @description How a problem travels: `{"error": {…}}`. */
+        /** @description The JSON body of an error: `{"error": {…}}`. */
         ProblemEnvelope: {
             error: components["schemas"]["Problem"];
         };
         /** @enum {string} */
         ProblemKind: "usage" | "invalid" | "refused" | "not_found" | "conflict" | "forbidden" | "unauthorized" | "too_large" | "unsupported_type" | "timeout" | "no_space" | "unreachable" | "bug";
-        /** @description A variable or a file, never what is in it. */
+        /** @description The name of a variable or a file, never its content. */
         ProfileNeed: {
             name: string;
             kind: components["schemas"]["NeedKind"];
@@ -2615,7 +2615,7 @@ export interface components {
             protocol: components["schemas"]["Protocol"];
             command: string[];
             runs: boolean;
-            /** @description Each with what to do about it. */
+            /** @description Each with how to solve it. */
             missing: string[];
             version?: string | null;
             needs: components["schemas"]["ProfileNeed"][];
@@ -2624,23 +2624,23 @@ export interface components {
             name: string;
             root: string;
             at: string;
-            /** @description Keys of the repository's own git configuration that name programs, when it is registered. flower runs none of them. */
+            /** @description Keys of the repository's git configuration that name programs, reported at registration. flower runs none of them. */
             programs?: string[];
-            /** @description How far the copy of the objects is that its worktrees may read, or why there is none, as long as it is not finished. */
+            /** @description The progress of copying the objects that worktrees may read, or why they are not copied. Absent when finished. */
             lending?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
             project: string;
-            /** @description The repository has one of its own. */
+            /** @description The repository already has a `flower.toml`. */
             exists: boolean;
             text: string;
-            /** @description What it was guessed from. */
+            /** @description What the proposal was derived from. */
             found: string[];
         };
         /** @enum {string} */
         Protocol: "acp" | "pty";
-        /** @description What the remote had. */
+        /** @description The result of a pull. */
         PullView: {
             remote: string;
             commit: string;
@@ -2666,17 +2666,17 @@ export interface components {
             events: number;
             /** Format: int64 */
             rows: number;
-            /** @description Tables whose rows were not what the log says. */
+            /** @description Tables that differed from the log. */
             mended: string[];
         };
-        /** @description A brief as an agent reads it. */
+        /** @description The text of a brief for an agent. */
         RecallView: {
             /** Format: int64 */
             brief: number;
             text: string;
             /**
              * Format: int64
-             * @description As flower counts them, on the safe side.
+             * @description An upper estimate of the number of tokens.
              */
             tokens: number;
             /** Format: int64 */
@@ -2686,7 +2686,7 @@ export interface components {
             markdown: string;
             /**
              * Format: int64
-             * @description The version it was made from; a stale one is a conflict.
+             * @description The version that was edited; it is a conflict if a newer one exists.
              */
             base?: number | null;
             why?: string | null;
@@ -2701,13 +2701,13 @@ export interface components {
             side: components["schemas"]["Side"];
             /** @description The commit in which the line was read. */
             commit: string;
-            /** @description The line as it was. */
+            /** @description The text of the line. */
             quote: string;
             text: string;
         };
         RemovedProject: {
             removed: string;
-            /** @description Branches and refs of flower's that stay in the repository, because their work is not in MAIN. */
+            /** @description flower's branches and refs that stay in the repository, because their commits are not in MAIN. */
             branches_left: string[];
             /** @description Removed worktrees whose files and commits are kept in `archive`. */
             archives_left: string[];
@@ -2715,20 +2715,20 @@ export interface components {
         };
         Rescue: {
             /**
-             * @description What the worktree is called.
+             * @description The name of the new worktree.
              * @default null
              */
             name: string | null;
         };
-        /** @description What was in MAIN and is a worktree now. */
+        /** @description The result of a rescue: changes in MAIN that were moved to a worktree. */
         RescueView: {
             worktree: components["schemas"]["WorktreeView"];
             files: string[];
-            /** @description Files that changed once more meanwhile, and were left alone. */
+            /** @description Files that changed again meanwhile and were not reset. */
             left: string[];
             main: components["schemas"]["MainView"];
         };
-        /** @description A resource as agents read it. */
+        /** @description An MCP resource. */
         ResourceView: {
             uri: string;
             /** @description Markdown. */
@@ -2737,18 +2737,18 @@ export interface components {
         Restore: {
             /**
              * Format: int64
-             * @description Which of several that had this name; the last one unless said.
+             * @description Selects one of several removed worktrees of this name. Default: the last one.
              */
             number?: number | null;
         };
         RevertRequest: {
-            /** @description The reason, which the briefs of the landing keep. */
+            /** @description The reason, which is recorded in the briefs of the landing. */
             why: string;
-            /** @description Dispatch a `fix`, which may start an agent. Otherwise the briefs are parked. */
+            /** @description Dispatch a `fix`, which may start an agent. If not set, the briefs are parked. */
             fix?: boolean;
         };
         /**
-         * @description What a token lets its owner do.
+         * @description The rights of a token.
          * @enum {string}
          */
         Role: "operator" | "orchestrator" | "worker" | "ops";
@@ -2756,7 +2756,7 @@ export interface components {
             name: string;
             /**
              * Format: int64
-             * @description 2 if it was red before.
+             * @description 2 if the first attempt failed.
              */
             attempt: number;
         };
@@ -2775,7 +2775,7 @@ export interface components {
             text: string;
         };
         /**
-         * @description How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
+         * @description The isolation of a worktree: `sealed` has a private repository, `linked` is a plain git worktree.
          * @enum {string}
          */
         Seal: "sealed" | "linked";
@@ -2791,11 +2791,11 @@ export interface components {
             where: string;
             /**
              * Format: int64
-             * @description The event or scratchpad, where it is one.
+             * @description The number of the event or scratchpad.
              */
             reference?: number | null;
             snippet: string;
-            /** @description Where the matches stand in the snippet: first character and length. */
+            /** @description Positions of the matches in the snippet: first character and length. */
             marks: [
                 number,
                 number
@@ -2820,32 +2820,32 @@ export interface components {
         SetupView: {
             /** @description `running`, `done` or `failed`. */
             state: string;
-            /** @description The one that runs, or that failed. */
+            /** @description The command that is running or failed. */
             command?: string | null;
             /** Format: int32 */
             code?: number | null;
         };
         /**
-         * @description Of a difference: what MAIN has, or what the worktree has.
+         * @description A side of a diff: MAIN or the worktree.
          * @enum {string}
          */
         Side: "old" | "new";
         /**
-         * @description Where the commit comes from.
+         * @description The origin of the commit of a landing.
          * @enum {string}
          */
         Source: "worktree" | "upstream" | "adopted" | "revert" | "settings";
         SpawnAgent: {
             profile: string;
-            /** @description Named after its profile unless said. */
+            /** @description Default: a name made from the profile's. */
             name?: string | null;
             worktree?: string | null;
             /**
              * Format: int64
-             * @description Dispatched to it, unless it waits for somebody already.
+             * @description Dispatched to the agent, unless a dispatch of the brief already waits to be claimed.
              */
             brief?: number | null;
-            /** @description Stays when its work is done, and gets more. */
+            /** @description The agent keeps running when its work is done, and gets further dispatches. */
             standing?: boolean;
             role?: components["schemas"]["Role"] | null;
         };
@@ -2866,14 +2866,14 @@ export interface components {
         SpecView: {
             /**
              * Format: int64
-             * @description 0 while there is none.
+             * @description 0 without a spec.
              */
             version: number;
             markdown: string;
             /** Format: int64 */
             accepted_version?: number | null;
         };
-        /** @description What was used, and where it ends. */
+        /** @description Spending and its limit. */
         SpendView: {
             days: components["schemas"]["SpentView"][];
             briefs: components["schemas"]["SpentView"][];
@@ -2884,7 +2884,7 @@ export interface components {
             /** Format: int64 */
             tokens_per_day?: number | null;
         };
-        /** @description What no agent told is absent, not nothing. */
+        /** @description Spending in a period. A value that no agent reported is absent. */
         SpentView: {
             /** @description A day, or the number of a brief. */
             of: string;
@@ -2905,46 +2905,46 @@ export interface components {
             url: string;
             started_at: string;
             database: string;
-            /** @description Why nothing is written, if so. */
+            /** @description Why the store is read-only, if it is. */
             read_only?: string | null;
             project?: string | null;
             main?: components["schemas"]["MainSummary"] | null;
             /**
              * Format: int64
-             * @description How many landings are open.
+             * @description Number of open landings.
              */
             queue?: number;
             next_landing?: components["schemas"]["NextLanding"] | null;
-            /** @description How many briefs in each status. */
+            /** @description Number of briefs in each status. */
             briefs: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description How many worktrees there are.
+             * @description Number of worktrees.
              */
             worktrees?: number;
             /**
              * Format: int64
-             * @description How many dispatches somebody works on, and how many wait for somebody.
+             * @description Number of dispatches that are claimed, and that wait for a claim.
              */
             at_work?: number;
             /** Format: int64 */
             unclaimed?: number;
-            /** @description How many agents flower runs, by what they do at this moment. */
+            /** @description Number of running agents in each state. */
             agents?: {
                 [key: string]: number;
             };
             /**
              * Format: int64
-             * @description How many things wait for the operator.
+             * @description Number of items that wait for the operator.
              */
             inbox: number;
             /** Format: int64 */
             last_event: number;
         };
         SyncView: {
-            /** @description MAIN's newest commit is in it. */
+            /** @description The worktree contains MAIN's newest commit. */
             merged: boolean;
             /** @description Why not. */
             reason?: string | null;
@@ -2954,10 +2954,10 @@ export interface components {
             patterns: string[];
             /**
              * Format: int64
-             * @description An hour unless said.
+             * @description Default: one hour.
              */
             seconds?: number | null;
-            /** @description Names the holder; otherwise whoever takes it. */
+            /** @description The name of the holder. Default: the caller. */
             as?: string | null;
         };
         TerminalSize: {
@@ -2980,18 +2980,18 @@ export interface components {
             revoked_at?: string | null;
         };
         /**
-         * @description How the page shows something.
+         * @description How the page highlights an item.
          * @enum {string}
          */
         Tone: "danger" | "attention" | "info";
-        /** @description What a tool answers, in Markdown. */
+        /** @description The response of a tool, in Markdown. */
         ToolAnswer: {
-            /** @description What waits in the caller's inbox, if anything; beside the answer, so that its bytes stay what they are. */
+            /** @description The items in the caller's inbox. A separate field, so that the response itself stays the same. */
             notice?: string | null;
             text: string;
         };
         /**
-         * @description A part of the state that readers show.
+         * @description A part of the state that clients show.
          * @enum {string}
          */
         Topic: "agents" | "archives" | "briefs" | "commands" | "dispatches" | "inbox" | "landings" | "leases" | "links" | "log" | "main" | "messages" | "permissions" | "projects" | "questions" | "scratchpads" | "specs" | "spending" | "tokens" | "worktrees";
@@ -3000,16 +3000,16 @@ export interface components {
             entries: components["schemas"]["Entry"][];
             /**
              * Format: int64
-             * @description Where the next page begins.
+             * @description The position of the next page.
              */
             next: number;
-            /** @description There is more already. */
+            /** @description More entries exist. */
             more: boolean;
-            /** @description Nothing will follow. */
+            /** @description The transcript is complete. */
             over: boolean;
         };
         /**
-         * @description Why something did not land.
+         * @description Why a landing was rejected.
          * @enum {string}
          */
         Verdict: "conflict" | "checks" | "gate" | "nothing";
@@ -3017,37 +3017,37 @@ export interface components {
             ok: boolean;
             /**
              * Format: int64
-             * @description Events that hold.
+             * @description Number of verified events.
              */
             verified: number;
-            /** @description The hash of the last of them. */
+            /** @description The hash of the last verified event. */
             head: string;
             /**
              * Format: int64
-             * @description The first event that is not as it was recorded.
+             * @description The first event that differs from what was recorded.
              */
             bad_seq?: number | null;
             fault?: string | null;
             /**
              * Format: int64
-             * @description The last event that something outside the database proves.
+             * @description The last event that a record outside the database confirms.
              */
             proved?: number | null;
             /**
              * Format: int64
-             * @description Events after it.
+             * @description Number of events after that one.
              */
             unproved: number;
-            /** @description Tables that differ from what the log says, if that was asked for. */
+            /** @description Tables that differ from the log, if the request asked for the comparison. */
             tables?: string[] | null;
         };
-        /** @description Why something is done, in a line. */
+        /** @description The reason for an action, in one line. */
         Why: {
             /** @default null */
             why: string | null;
         };
         /**
-         * @description A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
+         * @description A `lane` stays for ongoing work; an `ephemeral` worktree is removed once its work is in MAIN.
          * @enum {string}
          */
         WorktreeKind: "lane" | "ephemeral";
@@ -3062,34 +3062,34 @@ export interface components {
             /** @description The same as `kind`, under the name of version 0.1. */
             sort: components["schemas"]["WorktreeKind"];
             seal: components["schemas"]["Seal"];
-            /** @description `keyless`, or `served` with settings of its own. */
+            /** @description `keyless`, or `served` if the worktree has its own settings. */
             secrets: string;
             /** @description `kernel`, `watched` or `none`. */
             protection: string;
-            /** @description Why it is not `kernel`, and what would give more. */
+            /** @description Why the protection is not `kernel`, and how to improve it. */
             protection_reason?: string | null;
             agents: string[];
             briefs: number[];
             /**
              * Format: int64
-             * @description Commits that MAIN has not.
+             * @description Number of commits that MAIN lacks.
              */
             ahead: number;
             /**
              * Format: int64
-             * @description Commits of MAIN that it has not.
+             * @description Number of commits of MAIN that the worktree lacks.
              */
             behind: number;
-            /** @description Something in it is not committed. */
+            /** @description The worktree has uncommitted changes. */
             dirty: boolean;
-            /** @description `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` when it is not where it should be. */
+            /** @description `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` if the directory is not found. */
             state: string;
             site?: string | null;
-            /** @description The commit it began at. */
+            /** @description The commit from which the worktree was created. */
             base: string;
             created_at: string;
             setup?: components["schemas"]["SetupView"] | null;
-            /** @description What the operator should know, with the way out. */
+            /** @description Warnings for the operator, each with a solution. */
             notes: string[];
         };
         WriteScratchpad: {
@@ -3098,7 +3098,7 @@ export interface components {
             append?: boolean;
             /**
              * Format: int64
-             * @description The version it was made from; a stale one is a conflict.
+             * @description The version that was edited; it is a conflict if a newer one exists.
              */
             base?: number | null;
         };

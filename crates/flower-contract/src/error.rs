@@ -1,5 +1,5 @@
-//! Errors as the outside sees them: `{kind, message, hints}`. This file decides their exit codes and HTTP statuses.
-//! A crate with errors of its own words them beside their definition.
+//! Errors as clients see them: `{kind, message, hints}`. This file determines their exit codes and HTTP statuses.
+//! A crate with its own error types converts them beside their definition.
 
 use flower_core::{Refusal, RefusalKind};
 use serde::{Deserialize, Serialize};
@@ -8,24 +8,24 @@ use utoipa::ToSchema;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProblemKind {
-    /// The call's words are wrong.
+    /// The request or command line is malformed.
     Usage,
-    /// The input is wrong in every state of flower.
+    /// The input is invalid in every state of flower.
     Invalid,
-    /// Not now, or not like this; the message says why.
+    /// Not possible in the current state; the message says why.
     Refused,
     NotFound,
     Conflict,
-    /// The token does not reach this far.
+    /// The token lacks the right.
     Forbidden,
-    /// No token, or a wrong one.
+    /// No token, or an unknown one.
     Unauthorized,
     TooLarge,
     UnsupportedType,
     Timeout,
     /// The disk is full; nothing was stored.
     NoSpace,
-    /// The daemon or the database is out of reach.
+    /// The daemon or the database cannot be reached.
     Unreachable,
     /// A bug in flower.
     Bug,
@@ -39,7 +39,7 @@ pub struct Problem {
     pub hints: Vec<String>,
 }
 
-/// How a problem travels: `{"error": {…}}`.
+/// The JSON body of an error: `{"error": {…}}`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProblemEnvelope {
     pub error: Problem,

@@ -1,4 +1,4 @@
-//! What crosses flower's doors: requests, views and errors, with their OpenAPI schema. Server and clients share it.
+//! Requests, views and errors of the API with their OpenAPI schema. Server and clients share them.
 
 #![forbid(unsafe_code)]
 
@@ -7,5 +7,5 @@ pub mod request;
 pub mod schema;
 pub mod view;
 
-/// The version that CLI and daemon compare.
+/// Command line and daemon must have the same version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! What the doors are asked: the bodies of requests. The command line writes them, the API reads them.
+//! The bodies of requests. Clients write them, the server reads them.
 
 use crate::schema;
 use flower_core::landing::Priority;
@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 #[derive(Default, Serialize, Deserialize, ToSchema)]
 pub struct NewBrief {
     pub title: String,
-    /// `feature` unless said.
+    /// Default: `feature`.
     #[schema(value_type = Option<schema::BriefKind>)]
     pub kind: Option<BriefKind>,
-    /// Waits as a proposed plan.
+    /// Recorded as a proposed plan.
     pub spec: Option<String>,
     pub project: Option<String>,
     /// A directory; used when no project is named.
@@ -36,7 +36,7 @@ pub struct EditBrief {
     pub title: Option<String>,
     #[schema(value_type = Option<schema::BriefKind>)]
     pub kind: Option<BriefKind>,
-    /// 0 takes it out of its epic.
+    /// 0 removes the brief from its epic.
     pub epic: Option<u64>,
     pub auto_dispatch: Option<bool>,
     pub design_loop: Option<bool>,
@@ -60,7 +60,7 @@ pub struct Accept {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct Refine {
     pub markdown: String,
-    /// The version it was made from; a stale one is a conflict.
+    /// The version that was edited; it is a conflict if a newer one exists.
     pub base: Option<u64>,
     pub why: Option<String>,
 }
@@ -92,7 +92,7 @@ pub struct NewNote {
     pub text: String,
     #[serde(default)]
     pub comment: bool,
-    /// Pictures by their SHA-256, uploaded before with POST /api/images.
+    /// SHA-256 of images that were uploaded with POST /api/images.
     #[serde(default)]
     pub images: Vec<String>,
 }
@@ -123,14 +123,14 @@ pub struct WriteScratchpad {
     /// Add to the text instead of replacing it.
     #[serde(default)]
     pub append: bool,
-    /// The version it was made from; a stale one is a conflict.
+    /// The version that was edited; it is a conflict if a newer one exists.
     pub base: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct IssueToken {
     pub agent: String,
-    /// `worker` unless said.
+    /// Default: `worker`.
     #[schema(value_type = Option<schema::Role>)]
     pub role: Option<Role>,
     pub brief: Option<u64>,
@@ -140,33 +140,33 @@ pub struct IssueToken {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct NewWorktree {
     pub name: String,
-    /// `ephemeral` unless said.
+    /// Default: `ephemeral`.
     #[serde(alias = "sort")]
     #[schema(value_type = Option<schema::WorktreeKind>)]
     pub kind: Option<WorktreeKind>,
-    /// `sealed` unless said.
+    /// Default: `sealed`.
     #[schema(value_type = Option<schema::Seal>)]
     pub seal: Option<Seal>,
-    /// Any commit, branch or tag; MAIN's branch unless said.
+    /// Any commit, branch or tag. Default: MAIN's branch.
     pub from: Option<String>,
     pub brief: Option<u64>,
-    /// Leave out the project's setup commands.
+    /// Do not run the project's setup commands.
     #[serde(default)]
     pub no_setup: bool,
-    /// Take the pointers of LFS instead of the files.
+    /// Check out Git LFS pointers instead of the files.
     #[serde(default)]
     pub lfs_pointers: bool,
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct Restore {
-    /// Which of several that had this name; the last one unless said.
+    /// Selects one of several removed worktrees of this name. Default: the last one.
     pub number: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct Approve {
-    /// Of the commands that were read.
+    /// Hash of the commands that the operator has read.
     pub sha256: String,
 }
 
@@ -179,7 +179,7 @@ pub struct Land {
     pub priority: Option<Priority>,
 }
 
-/// Why something is done, in a line.
+/// The reason for an action, in one line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Why {
@@ -189,9 +189,9 @@ pub struct Why {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevertRequest {
-    /// The reason, which the briefs of the landing keep.
+    /// The reason, which is recorded in the briefs of the landing.
     pub why: String,
-    /// Dispatch a `fix`, which may start an agent. Otherwise the briefs are parked.
+    /// Dispatch a `fix`, which may start an agent. If not set, the briefs are parked.
     #[serde(default)]
     pub fix: bool,
 }
@@ -199,7 +199,7 @@ pub struct RevertRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rescue {
-    /// What the worktree is called.
+    /// The name of the new worktree.
     pub name: Option<String>,
 }
 
@@ -213,12 +213,12 @@ pub struct LandSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewDispatch {
-    /// What the brief naturally asks for unless said.
+    /// Default: the kind that fits the brief.
     #[schema(value_type = Option<schema::DispatchKind>)]
     pub kind: Option<DispatchKind>,
-    /// The profile that it is for; anybody unless said.
+    /// Only agents of this profile may claim the dispatch. Default: any agent.
     pub agent: Option<String>,
-    /// Where it happens; a name is chosen unless said.
+    /// The worktree. Default: a chosen name.
     pub worktree: Option<String>,
     /// How many agents share the worktree.
     pub agents: Option<u64>,
@@ -227,21 +227,21 @@ pub struct NewDispatch {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Packet {
-    /// For an agent that works beside the one that claims it.
+    /// For an additional agent in the worktree of the one that holds the claim.
     pub member: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Claim {
-    /// Names the holder; otherwise whoever claims.
+    /// The name of the holder. Default: the caller.
     #[serde(rename = "as")]
     pub holder: Option<String>,
-    /// The packet's token, where it is not the one that the call comes with.
+    /// The packet's token, if the request is authorized with another one.
     pub packet: Option<String>,
-    /// How long the claim holds after the last sign of life; 15 minutes unless said.
+    /// How long the claim lasts after the last heartbeat. Default: 15 minutes.
     pub seconds: Option<u64>,
-    /// Answer once the worktree is ready.
+    /// Respond only when the worktree is ready.
     pub wait: bool,
 }
 
@@ -257,7 +257,7 @@ pub struct HandBack {
     pub fence: u64,
     pub summary: String,
     pub not_done: Option<String>,
-    /// It did not work; nothing is looked at, and nothing lands.
+    /// The work failed; commits are neither checked nor landed.
     #[serde(default)]
     pub failed: bool,
 }
@@ -266,9 +266,9 @@ pub struct HandBack {
 #[serde(deny_unknown_fields)]
 pub struct TakeLease {
     pub patterns: Vec<String>,
-    /// An hour unless said.
+    /// Default: one hour.
     pub seconds: Option<u64>,
-    /// Names the holder; otherwise whoever takes it.
+    /// The name of the holder. Default: the caller.
     #[serde(rename = "as")]
     pub holder: Option<String>,
 }
@@ -276,7 +276,7 @@ pub struct TakeLease {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Commit {
-    /// What is about to be committed.
+    /// Paths that are about to be committed.
     pub paths: Vec<String>,
     /// The commit that was made.
     pub made: Option<String>,
@@ -294,14 +294,14 @@ pub struct SendMessage {
 #[serde(deny_unknown_fields)]
 pub struct NewComment {
     pub file: String,
-    /// From 1.
+    /// Counted from 1.
     pub line: u64,
-    /// Without it, the worktree's own.
+    /// Default: the worktree's side.
     #[serde(default)]
     #[schema(value_type = Option<schema::Side>)]
     pub side: Option<Side>,
     pub text: String,
-    /// The line as it was read. If another one stands there by now, nothing is said about it.
+    /// The text of the line as the author read it. If the line has changed since, the comment is rejected.
     #[serde(default)]
     pub quote: Option<String>,
 }
@@ -310,18 +310,18 @@ pub struct NewComment {
 #[serde(deny_unknown_fields)]
 pub struct SpawnAgent {
     pub profile: String,
-    /// Named after its profile unless said.
+    /// Default: a name made from the profile's.
     #[serde(default)]
     pub name: Option<String>,
     #[serde(default)]
     pub worktree: Option<String>,
-    /// Dispatched to it, unless it waits for somebody already.
+    /// Dispatched to the agent, unless a dispatch of the brief already waits to be claimed.
     #[serde(default)]
     pub brief: Option<u64>,
-    /// Stays when its work is done, and gets more.
+    /// The agent keeps running when its work is done, and gets further dispatches.
     #[serde(default)]
     pub standing: bool,
-    /// `worker` unless said.
+    /// Default: `worker`.
     #[serde(default)]
     #[schema(value_type = Option<schema::Role>)]
     pub role: Option<Role>,

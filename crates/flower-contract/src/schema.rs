@@ -1,11 +1,11 @@
-//! The OpenAPI schemas of types that come from the rules, which know nothing of HTTP. Each type here stands for the one
-//! of the same name in `flower_core`; fields name it with `#[schema(value_type = …)]`.
+//! OpenAPI schemas of types from `flower_core`, which does not depend on HTTP. Each type here describes the one of the same
+//! name there; fields refer to it with `#[schema(value_type = …)]`.
 
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-/// Defines the schema of enums that are words in JSON, from the list of all their words.
+/// Defines the schema of enums that are strings in JSON, from the list of all their values.
 macro_rules! word_schemas {
     ($($(#[doc = $doc:literal])? $name:ident = $core:ty;)*) => {
         $(
@@ -39,7 +39,7 @@ word_schemas! {
     /// What is wrong with MAIN.
     Alarm = flower_core::main_branch::Alarm;
     BriefKind = flower_core::BriefKind;
-    /// Why something needs a person.
+    /// Why an item needs a person.
     Cause = flower_core::attention::Cause;
     DispatchKind = flower_core::readiness::DispatchKind;
     DispatchState = flower_core::dispatch::DispatchState;
@@ -53,23 +53,23 @@ word_schemas! {
     Priority = flower_core::landing::Priority;
     /// Why a brief cannot be dispatched, or why its dispatch waits.
     ReasonCode = flower_core::readiness::ReasonCode;
-    /// What a token lets its owner do.
+    /// The rights of a token.
     Role = flower_core::Role;
-    /// How far it is kept apart: sealed is a private repository to what runs inside, linked a plain git worktree.
+    /// The isolation of a worktree: `sealed` has a private repository, `linked` is a plain git worktree.
     Seal = flower_core::worktree::Seal;
-    /// Of a difference: what MAIN has, or what the worktree has.
+    /// A side of a diff: MAIN or the worktree.
     Side = flower_core::review::Side;
-    /// A lane stays for ongoing work; an ephemeral one goes once its work is in MAIN.
+    /// A `lane` stays for ongoing work; an `ephemeral` worktree is removed once its work is in MAIN.
     WorktreeKind = flower_core::worktree::WorktreeKind;
-    /// Where the commit comes from.
+    /// The origin of the commit of a landing.
     Source = flower_core::landing::Source;
     State = flower_core::landing::State;
     Status = flower_core::Status;
-    /// How the page shows something.
+    /// How the page highlights an item.
     Tone = flower_core::attention::Tone;
-    /// A part of the state that readers show.
+    /// A part of the state that clients show.
     Topic = flower_core::Topic;
-    /// Why something did not land.
+    /// Why a landing was rejected.
     Verdict = flower_core::landing::Verdict;
 }
 
@@ -92,7 +92,7 @@ pub struct Participant {
     pub active: bool,
 }
 
-/// A picture in the blob store, named by the SHA-256 of its content.
+/// An image in the blob store, addressed by the SHA-256 of its content.
 #[derive(ToSchema)]
 pub struct Image {
     pub sha256: String,
@@ -103,41 +103,41 @@ pub struct Image {
     pub height: u64,
 }
 
-/// What was handed back.
+/// The result of a dispatch.
 #[derive(ToSchema)]
 pub struct Outcome {
     pub summary: String,
     pub not_done: Option<String>,
-    /// The newest commit of its branch, if it has any of its own.
+    /// The newest commit of the branch, if it has commits of its own.
     pub tip: Option<String>,
     pub commits: Vec<String>,
 }
 
 #[derive(ToSchema)]
 pub struct Archive {
-    /// The newest commit of its branch.
+    /// The newest commit of the branch.
     pub tip: String,
-    /// The branch is still there, because its work is not proved to be in MAIN.
+    /// The branch was kept, because its commits are not known to be in MAIN.
     pub branch_kept: bool,
-    /// Files that were not committed.
+    /// Number of uncommitted files.
     pub files: u64,
     pub bytes: u64,
-    /// Ignored files that were too large to keep, if any.
+    /// Ignored files that were too large to keep.
     pub left_out: Vec<String>,
     pub removed_at: String,
-    /// RFC 3339; dropped after that.
+    /// RFC 3339; the archive is deleted after that.
     pub until: String,
 }
 
-/// One check that has run.
+/// A check that has run.
 #[derive(ToSchema)]
 pub struct Check {
     pub name: String,
     pub ok: bool,
-    /// As a shell says it: 124 took too long, 127 was not found.
+    /// The exit code as in a shell: 124 is a timeout, 127 command not found.
     pub code: i64,
     pub milliseconds: u64,
-    /// Below the landing's own folder.
+    /// Path relative to the landing's folder.
     pub log: String,
 }
 
@@ -151,7 +151,7 @@ pub struct Remark {
     pub side: Side,
     /// The commit in which the line was read.
     pub commit: String,
-    /// The line as it was.
+    /// The text of the line.
     pub quote: String,
     pub text: String,
 }

@@ -1,4 +1,4 @@
-//! What the doors show: the objects of the JSON contract. The API writes them, the command line reads them.
+//! The bodies of responses. The server writes them, clients read them.
 
 mod agents;
 mod dispatches;
@@ -34,7 +34,7 @@ pub struct BriefView {
     pub depends_on: Vec<u64>,
     pub dependents: Vec<u64>,
     pub dispatchable: Dispatchable,
-    /// Where a parked one goes back to.
+    /// The status to which a parked brief returns.
     #[serde(default)]
     #[schema(value_type = Option<schema::Status>)]
     pub parked_from: Option<Status>,
@@ -48,7 +48,7 @@ pub struct BriefView {
     pub updated_at: String,
 }
 
-/// A brief as a line of a long list.
+/// A brief in a long list.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct BriefRow {
     pub number: u64,
@@ -60,14 +60,14 @@ pub struct BriefRow {
     pub epic: Option<u64>,
     pub projects: Vec<String>,
     pub open_questions: u64,
-    /// It is planned, and all that it needs is there.
+    /// The brief is planned, and all its needs are met.
     pub ready: bool,
     pub updated_at: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SpecView {
-    /// 0 while there is none.
+    /// 0 without a spec.
     pub version: u64,
     pub markdown: String,
     pub accepted_version: Option<u64>,
@@ -79,14 +79,14 @@ pub struct BriefProject {
     pub primary: bool,
 }
 
-/// Whether the brief can be dispatched as what it naturally is, and as anything else.
+/// Whether the brief can be dispatched, as its default kind and as each other kind.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Dispatchable {
     pub ok: bool,
     pub reasons: Vec<ReasonView>,
-    /// The kind of dispatch that `ok` speaks of.
+    /// The kind of dispatch that `ok` is about.
     pub kind: String,
-    /// The answer for every kind.
+    /// The result for each kind.
     pub kinds: BTreeMap<String, KindReadiness>,
 }
 
@@ -141,11 +141,11 @@ pub struct DiffView {
     pub brief: u64,
     pub from: u64,
     pub to: u64,
-    /// Unified, without colour; empty when the two are equal.
+    /// A unified diff without colour; empty if both are equal.
     pub diff: String,
 }
 
-/// An event. A line of `flower log export` is one of these, and holds all that the hash covers.
+/// An event. Each line of `flower log export` is one, with all fields that the hash covers.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EventView {
     pub seq: u64,
@@ -153,7 +153,7 @@ pub struct EventView {
     pub kind: String,
     pub actor: EventActor,
     pub door: String,
-    // Always there, if only as `null`: an export in which it has another name was changed.
+    // Required even if `null`: an export without the field was modified.
     #[serde(deserialize_with = "Option::deserialize")]
     pub brief: Option<u64>,
     #[schema(value_type = Object)]
@@ -163,16 +163,16 @@ pub struct EventView {
     pub stream: String,
     pub version: u64,
     pub schema: u64,
-    /// What happened, in words. Not in exports: it is no part of the event.
+    /// A description of the event. Not in exports, because it is not a part of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// What it changes; a reader of one of these reads it again. Not in exports.
+    /// The topics that the event changes: a client that shows one of them must reload it. Not in exports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Topic>)]
     pub topics: Vec<Topic>,
 }
 
-/// As recorded; the type is a text, so that a damaged event can still be shown.
+/// The actor as recorded. The type is a string, so that a damaged event can still be shown.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EventActor {
     #[serde(rename = "type")]
@@ -183,7 +183,7 @@ pub struct EventActor {
 impl From<&Recorded> for EventView {
     fn from(event: &Recorded) -> EventView {
         let body = RawValue::from_string(event.body.clone()).unwrap_or_else(|_| {
-            // Somebody edited the row: show the text as it is.
+            // The row was edited outside flower: show its text unchanged.
             serde_json::value::to_raw_value(&event.body).expect("a string is JSON")
         });
         EventView {
@@ -206,12 +206,12 @@ impl From<&Recorded> for EventView {
 }
 
 impl EventView {
-    /// What it says to its readers.
+    /// The description of the event.
     pub fn description(&self) -> Description {
         Description::of_stored(&self.kind, self.schema, self.body.get())
     }
 
-    /// With what happened in words, and what it changes.
+    /// Adds the description and the topics.
     pub fn told(event: &Recorded) -> EventView {
         let described = event.description();
         EventView { said: Some(described.summary), topics: described.topics.to_vec(), ..EventView::from(event) }
@@ -238,7 +238,7 @@ impl From<EventView> for Recorded {
     }
 }
 
-/// Something that waits for the operator.
+/// An item that waits for the operator.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
     #[schema(value_type = schema::ItemKind)]
@@ -247,7 +247,7 @@ pub struct InboxItem {
     pub cause: Cause,
     #[schema(value_type = schema::Tone)]
     pub tone: Tone,
-    /// Absent where it is about something else.
+    /// Absent if the item is not about a brief.
     pub brief: Option<u64>,
     /// The landing that waits.
     #[serde(default)]
@@ -260,22 +260,22 @@ pub struct InboxItem {
     /// The version of the spec that waits to be accepted.
     #[serde(default)]
     pub version: Option<u64>,
-    /// Whose MAIN it is about.
+    /// The project whose MAIN the item is about.
     #[serde(default)]
     pub project: Option<String>,
-    /// The agent that it is about.
+    /// The agent that the item is about.
     #[serde(default)]
     pub agent: Option<String>,
-    /// After this it is decided without you: what nobody allowed is denied.
+    /// The deadline: a permission that is not granted by then is denied.
     #[serde(default)]
     pub until: Option<String>,
-    /// The event that brought a message.
+    /// The event of a message.
     #[serde(default)]
     pub seq: Option<u64>,
     pub text: String,
     pub by: EventActor,
     pub at: String,
-    /// The command that settles it.
+    /// The command that settles the item.
     pub next: String,
 }
 
@@ -313,10 +313,10 @@ pub struct SearchHit {
     /// `title`, `spec`, `trace` or `scratchpad`.
     #[serde(rename = "where")]
     pub place: String,
-    /// The event or scratchpad, where it is one.
+    /// The number of the event or scratchpad.
     pub reference: Option<u64>,
     pub snippet: String,
-    /// Where the matches stand in the snippet: first character and length.
+    /// Positions of the matches in the snippet: first character and length.
     pub marks: Vec<(usize, usize)>,
     pub score: f64,
 }
@@ -339,10 +339,10 @@ pub struct ProjectView {
     pub name: String,
     pub root: String,
     pub at: String,
-    /// Keys of the repository's own git configuration that name programs, when it is registered. flower runs none of them.
+    /// Keys of the repository's git configuration that name programs, reported at registration. flower runs none of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<String>,
-    /// How far the copy of the objects is that its worktrees may read, or why there is none, as long as it is not finished.
+    /// The progress of copying the objects that worktrees may read, or why they are not copied. Absent when finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lending: Option<String>,
 }
@@ -350,7 +350,7 @@ pub struct ProjectView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RemovedProject {
     pub removed: String,
-    /// Branches and refs of flower's that stay in the repository, because their work is not in MAIN.
+    /// flower's branches and refs that stay in the repository, because their commits are not in MAIN.
     pub branches_left: Vec<String>,
     /// Removed worktrees whose files and commits are kept in `archive`.
     pub archives_left: Vec<String>,
@@ -369,7 +369,7 @@ pub struct TokenView {
     pub revoked_at: Option<String>,
 }
 
-/// The only time that a token is shown.
+/// The only response that contains the token.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NewToken {
     pub id: String,
@@ -383,32 +383,32 @@ pub struct StatusView {
     pub url: String,
     pub started_at: String,
     pub database: String,
-    /// Why nothing is written, if so.
+    /// Why the store is read-only, if it is.
     pub read_only: Option<String>,
     pub project: Option<String>,
-    /// The project's MAIN as the log has it; `flower main` looks at it live.
+    /// The project's MAIN as recorded in the log; `flower main` shows its current state.
     #[serde(default)]
     pub main: Option<MainSummary>,
-    /// How many landings are open.
+    /// Number of open landings.
     #[serde(default)]
     pub queue: u64,
-    /// The one of them that is at it, or whose turn it is.
+    /// The open landing that is processed now or next.
     #[serde(default)]
     pub next_landing: Option<NextLanding>,
-    /// How many briefs in each status.
+    /// Number of briefs in each status.
     pub briefs: BTreeMap<String, u64>,
-    /// How many worktrees there are.
+    /// Number of worktrees.
     #[serde(default)]
     pub worktrees: u64,
-    /// How many dispatches somebody works on, and how many wait for somebody.
+    /// Number of dispatches that are claimed, and that wait for a claim.
     #[serde(default)]
     pub at_work: u64,
     #[serde(default)]
     pub unclaimed: u64,
-    /// How many agents flower runs, by what they do at this moment.
+    /// Number of running agents in each state.
     #[serde(default)]
     pub agents: BTreeMap<String, u64>,
-    /// How many things wait for the operator.
+    /// Number of items that wait for the operator.
     pub inbox: u64,
     pub last_event: u64,
 }
@@ -420,9 +420,9 @@ pub struct MainSummary {
     /// `stable`, `dirty`, `moved`, `frozen` or `unknown`.
     pub state: String,
     pub reason: Option<String>,
-    /// The way out of a state that is not `stable`.
+    /// How to get back to `stable`.
     pub next: Option<String>,
-    /// What is wrong with MAIN's `flower.toml`, and which version is in force.
+    /// The error in MAIN's `flower.toml`, and which version is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
 }
@@ -433,25 +433,25 @@ pub struct NextLanding {
     pub title: String,
     #[schema(value_type = schema::State)]
     pub state: State,
-    /// Where it stands, in words.
+    /// A description of its state.
     pub reason: String,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct VerifyView {
     pub ok: bool,
-    /// Events that hold.
+    /// Number of verified events.
     pub verified: u64,
-    /// The hash of the last of them.
+    /// The hash of the last verified event.
     pub head: String,
-    /// The first event that is not as it was recorded.
+    /// The first event that differs from what was recorded.
     pub bad_seq: Option<u64>,
     pub fault: Option<String>,
-    /// The last event that something outside the database proves.
+    /// The last event that a record outside the database confirms.
     pub proved: Option<u64>,
-    /// Events after it.
+    /// Number of events after that one.
     pub unproved: u64,
-    /// Tables that differ from what the log says, if that was asked for.
+    /// Tables that differ from the log, if the request asked for the comparison.
     pub tables: Option<Vec<String>>,
 }
 
@@ -459,13 +459,13 @@ pub struct VerifyView {
 pub struct RebuildView {
     pub events: u64,
     pub rows: u64,
-    /// Tables whose rows were not what the log says.
+    /// Tables that differed from the log.
     pub mended: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct OpenLink {
-    /// Works once, within ten minutes.
+    /// Valid once, for ten minutes.
     pub open_url: String,
 }
 
@@ -475,27 +475,27 @@ pub struct Session {
     pub token: String,
 }
 
-/// Something that `flower doctor` looked at.
+/// A result of `flower doctor`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
     pub check: String,
     /// `ok`, `bad` or `unknown`.
     pub state: String,
     pub evidence: String,
-    /// What mends it; with `--fix`, what was done.
+    /// How to fix it; with `--fix`, what was done.
     pub fix: Option<String>,
 }
 
-/// What a tool answers, in Markdown.
+/// The response of a tool, in Markdown.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ToolAnswer {
-    /// What waits in the caller's inbox, if anything; beside the answer, so that its bytes stay what they are.
+    /// The items in the caller's inbox. A separate field, so that the response itself stays the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notice: Option<String>,
     pub text: String,
 }
 
-/// A resource as agents read it.
+/// An MCP resource.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ResourceView {
     pub uri: String,

@@ -7,6 +7,7 @@ pub mod access;
 pub mod acp;
 mod agent_text;
 pub mod agents;
+pub mod bounded_lines;
 pub mod briefs;
 pub mod clock;
 mod dir_watcher;

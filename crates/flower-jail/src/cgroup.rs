@@ -1,5 +1,5 @@
-//! A bound on all processes inside, and on their memory, for kernels whose process namespaces have none of their own, as far as
-//! there is a cgroup that can be made. For anybody but root the limit of the user does the same.
+//! Limits the processes and memory of a jail with a cgroup, if one can be created, on kernels without a limit per process
+//! namespace. Only root needs it: for other users the resource limit of the user has the same effect.
 
 use super::spec::Limits;
 use super::support;
@@ -7,15 +7,15 @@ use rustix::process::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Removed when it goes out of sight; by then everything in it has ended.
+/// Removed on drop, when all its processes have ended.
 pub(super) struct Cgroup {
     folder: PathBuf,
 }
 
 impl Cgroup {
-    /// Where it is of use.
-    pub(super) fn around(process: Pid, limits: &Limits) -> Option<Cgroup> {
-        if support::process_namespaces_are_bounded() || !rustix::process::geteuid().is_root() {
+    /// None if it is not needed or cannot be created.
+    pub(super) fn create_for(process: Pid, limits: &Limits) -> Option<Cgroup> {
+        if support::pid_max_is_per_namespace() || !rustix::process::geteuid().is_root() {
             return None;
         }
         let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -24,11 +24,11 @@ impl Cgroup {
 
     fn below(parent: &Path, process: Pid, limits: &Limits) -> Option<Cgroup> {
         let folder = parent.join(format!("flower-jail-{}", process.as_raw_pid()));
-        // One that is there already was left by a jail whose outer process was killed; it is empty.
+        // An existing one is empty: it is left from a jail whose outer process was killed.
         let made = fs::create_dir(&folder).is_ok() || folder.is_dir();
         let cgroup = made.then_some(Cgroup { folder })?;
         fs::write(cgroup.folder.join("pids.max"), limits.processes.to_string()).ok()?;
-        // Only the second version bounds both in one place; where it does not, `watch.rs` does it alone.
+        // Only cgroup v2 has both limits in one folder; with v1 `resource_monitor.rs` alone limits memory.
         let _ = fs::write(cgroup.folder.join("memory.max"), limits.memory_bytes.to_string());
         fs::write(cgroup.folder.join("cgroup.procs"), process.as_raw_pid().to_string()).ok()?;
         Some(cgroup)
@@ -41,8 +41,8 @@ impl Drop for Cgroup {
     }
 }
 
-/// Folders in which a cgroup that counts processes could be made. In the second version of cgroups one with processes can
-/// have no children that do, so that it is a sibling there.
+/// Folders in which a cgroup with a process limit could be created. In cgroup v2 a group with processes cannot have children
+/// with controllers, so the new group is a sibling of the own one.
 fn candidates(own: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in own.lines() {
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_bounds_a_process_and_is_removed() {
+    fn a_cgroup_limits_a_process_and_is_removed() {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mut sleeper = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let pid = Pid::from_child(&sleeper);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_child_in_the_first_version_and_a_sibling_in_the_second() {
+    fn a_cgroup_is_a_child_in_v1_and_a_sibling_in_v2() {
         let first = "9:pids:/user/me\n3:cpu,cpuacct:/\n1:name=systemd:/user\n";
         assert_eq!(candidates(first), [PathBuf::from("/sys/fs/cgroup/pids/user/me")]);
         assert_eq!(candidates("0::/system.slice/x.service\n"), [PathBuf::from("/sys/fs/cgroup/system.slice")]);

@@ -1,6 +1,6 @@
-//! `/dev`: the few harmless devices, terminals of its own, and nothing else.
+//! `/dev` in a jail: a few harmless devices and its own pseudo-terminals.
 
-use super::root::{NO_EXEC, NO_SUID, READ_ONLY, Root, fresh, host_tree};
+use super::root::{NO_EXEC, NO_SUID, READ_ONLY, Root, clone_host_tree, new_filesystem};
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MoveMountFlags, move_mount};
 use std::io;
@@ -17,7 +17,7 @@ const LINKS: &[(&str, &str)] = &[
     ("ptmx", "pts/ptmx"),
 ];
 
-pub(super) fn put(root: &Root, at: &Path, terminal: Option<&Path>) -> io::Result<()> {
+pub(super) fn mount(root: &Root, at: &Path, terminal: Option<&Path>) -> io::Result<()> {
     let folder = root.folder(at)?;
     for name in DEVICES {
         bind(&folder, name, &Path::new("/dev").join(name))?;
@@ -25,19 +25,19 @@ pub(super) fn put(root: &Root, at: &Path, terminal: Option<&Path>) -> io::Result
     for (name, to) in LINKS {
         rustix::fs::symlinkat(*to, &folder, *name)?;
     }
-    let terminals = fresh("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "620")], NO_SUID | NO_EXEC)?;
+    let terminals =
+        new_filesystem("devpts", &[("newinstance", ""), ("ptmxmode", "0666"), ("mode", "620")], NO_SUID | NO_EXEC)?;
     root.attach(&terminals, &at.join("pts"))?;
-    // The caller's terminal is not among these; under this name programs that ask for its name find it. Those that do
-    // not ask work without.
+    // The caller's terminal is not in this devpts; under this name `ttyname` finds it. Other programs work without it.
     if let Some(terminal) = terminal {
         let _ = bind(&folder, "console", terminal);
     }
     Ok(())
 }
 
-/// A device that can be used but not changed: read-only does not concern what is written through it.
+/// Binds a device read-only: its node cannot be changed, but data can be written through it.
 fn bind(folder: &OwnedFd, name: &str, device: &Path) -> io::Result<()> {
-    let tree = host_tree(device, READ_ONLY | NO_SUID | NO_EXEC)
+    let tree = clone_host_tree(device, READ_ONLY | NO_SUID | NO_EXEC)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", device.display())))?;
     drop(rustix::fs::openat(folder, name, OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC, Mode::empty())?);
     Ok(move_mount(&tree, "", folder, name, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)

@@ -1,5 +1,5 @@
-//! Ports of the host's loopback that a jail with a network of its own still reaches, such as flower's. The sockets that listen
-//! belong to the jail's network; the outer process, which stays in the host's, accepts what comes and carries the bytes.
+//! Forwards ports of the host's loopback, such as flower's, into a jail with its own network. The listening sockets belong to
+//! the jail's network; the outer process, in the host's network, accepts connections and copies the bytes.
 
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
@@ -14,16 +14,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// At one time, of one jail; an agent needs a few.
+/// Open connections of one jail; an agent needs a few.
 const MAX_CONNECTIONS: usize = 128;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The two ends over which the listening sockets go from the jail to the outer process.
+/// A socket pair over which the jail sends its listening sockets to the outer process.
 pub(super) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-/// Inside: listens on each port, and hands the sockets over.
+/// In the jail: listens on each port and sends the sockets to the outer process.
 pub(super) fn listen(ports: &[u16], outside: &OwnedFd) -> io::Result<()> {
     for port in ports {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
@@ -36,7 +36,7 @@ pub(super) fn listen(ports: &[u16], outside: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Outside: takes the sockets, and serves them until this process ends.
+/// In the outer process: receives the sockets and serves them until the process ends.
 pub(super) fn serve(inside: OwnedFd) {
     thread::spawn(move || {
         let open = Arc::new(AtomicUsize::new(0));
@@ -63,7 +63,7 @@ fn receive(inside: &OwnedFd) -> io::Result<Option<(TcpListener, u16)>> {
 fn accept(listener: &TcpListener, port: u16, open: &Arc<AtomicUsize>) {
     for inner in listener.incoming() {
         let Ok(inner) = inner else {
-            // No descriptor is left for the moment, or the network is gone.
+            // Out of descriptors for now, or the network is gone.
             thread::sleep(Duration::from_millis(100));
             continue;
         };
@@ -74,15 +74,15 @@ fn accept(listener: &TcpListener, port: u16, open: &Arc<AtomicUsize>) {
         let open = open.clone();
         thread::spawn(move || {
             if let Ok(outer) = TcpStream::connect_timeout(&(Ipv4Addr::LOCALHOST, port).into(), CONNECT_TIMEOUT) {
-                carry(&inner, &outer);
+                copy_both_ways(&inner, &outer);
             }
             open.fetch_sub(1, Ordering::Relaxed);
         });
     }
 }
 
-/// Both ways, until both have ended.
-fn carry(inner: &TcpStream, outer: &TcpStream) {
+/// Copies in both directions until both have ended.
+fn copy_both_ways(inner: &TcpStream, outer: &TcpStream) {
     let copy = |mut from: &TcpStream, mut to: &TcpStream| {
         let _ = io::copy(&mut from, &mut to);
         let _ = to.shutdown(Shutdown::Write);

@@ -1,14 +1,14 @@
-//! The first process of the jail: builds it, starts the command in it, and stays its parent.
+//! The first process in the jail: builds the jail, starts the command and remains its parent.
 
-use super::failure::{During, Failure, Step, say};
+use super::error::{Context, SetupError, SetupResult, report};
 use super::forward;
-use super::places::Places;
-use super::root::Surroundings;
+use super::mount_plan::MountPlan;
+use super::resource_monitor::ResourceMonitor;
+use super::root::RootConfig;
 use super::spec::{Network, Spec};
 use super::sys;
 use super::terminal::Terminal;
-use super::watch::Watch;
-use super::{FAILED, TOOK_TOO_MUCH, limits, privileges, root, rules, support, syscalls};
+use super::{EXIT_JAIL_FAILED, EXIT_LIMIT_EXCEEDED, landlock_rules, limits, privileges, root, seccomp, support};
 use rustix::fs::Access;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use std::collections::BTreeMap;
@@ -21,94 +21,94 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// What the outer process found out before.
-pub(super) struct Setting {
+/// What the outer process determined before the fork.
+pub(super) struct InitConfig {
     pub(super) own_user_namespace: bool,
-    /// Signals and abstract sockets must be covered by Landlock.
+    /// Landlock must restrict signals and abstract sockets.
     pub(super) scopes: bool,
-    /// The caller's.
+    /// The caller's terminal.
     pub(super) terminal: Option<Terminal>,
-    /// Gives one byte when everything outside is ready, and ends if there is no outside any more.
+    /// Yields one byte when the outer process is ready, or end-of-file if it is gone.
     pub(super) ready: OwnedFd,
-    /// Where the sockets of forwarded ports go.
+    /// Receives the listening sockets of forwarded ports.
     pub(super) outside: Option<OwnedFd>,
     pub(super) user: (u32, u32),
-    pub(super) places: Places,
+    pub(super) mount_plan: MountPlan,
 }
 
-/// Runs in the child of the fork; what it gives is the exit code of the jail.
-pub(super) fn run(spec: &Spec, setting: Setting, command: &[OsString]) -> u8 {
-    match prepare(spec, setting) {
-        Ok(watch) => start(spec, command).map_or_else(|code| code, |command| attend(command, watch)),
+/// Runs in the child of the fork and returns the exit code of the jail.
+pub(super) fn run(spec: &Spec, config: InitConfig, command: &[OsString]) -> u8 {
+    match prepare(spec, config) {
+        Ok(monitor) => start(spec, command).map_or_else(|code| code, |command| supervise(command, monitor)),
         Err(failure) => {
-            say(failure);
-            FAILED
+            report(failure);
+            EXIT_JAIL_FAILED
         }
     }
 }
 
-fn prepare(spec: &Spec, setting: Setting) -> Step<Watch> {
-    // If the outer process is killed, nobody inside outlives it.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during("bond to the outer process")?;
-    // What the caller ignores, the command should not: it inherits this. As the first of its namespace, this process is
-    // ended by no signal anyway.
-    sys::default_signals();
-    if setting.terminal.is_none() {
-        // Signals to a group then reach nobody outside, and nor does `/dev/tty`.
-        rustix::process::setsid().during("session")?;
+fn prepare(spec: &Spec, config: InitConfig) -> SetupResult<ResourceMonitor> {
+    // If the outer process is killed, so is this one, and with it all processes in the jail.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).context("parent death signal")?;
+    // The command inherits dispositions, and must not ignore the signals that the caller ignores. This process itself, as the
+    // first of its namespace, is ended by no signal that it does not handle.
+    sys::reset_signals();
+    if config.terminal.is_none() {
+        // Then signals to the process group and `/dev/tty` reach no process outside.
+        rustix::process::setsid().context("session")?;
     }
-    if setting.own_user_namespace {
-        map_user(setting.user).map_err(support::no_namespaces)?;
+    if config.own_user_namespace {
+        map_user(config.user).map_err(support::namespace_error)?;
     }
-    limits::go_first_when_memory_ends()?;
-    let surroundings = Surroundings {
+    limits::raise_oom_score()?;
+    let root_config = RootConfig {
         limits: &spec.limits,
-        own_user_namespace: setting.own_user_namespace,
-        terminal: setting.terminal.as_ref().and_then(|terminal| terminal.path.as_deref()),
+        own_user_namespace: config.own_user_namespace,
+        terminal: config.terminal.as_ref().and_then(|terminal| terminal.path.as_deref()),
     };
-    root::build(&setting.places, &surroundings)?;
+    root::build(&config.mount_plan, &root_config)?;
     if spec.network == Network::Closed {
-        raise_loopback().during("loopback")?;
+        bring_up_loopback().context("loopback")?;
     }
-    if let Some(outside) = setting.outside {
-        forward::listen(&spec.forward, &outside).during("forwarded ports")?;
+    if let Some(outside) = config.outside {
+        forward::listen(&spec.forward, &outside).context("forwarded ports")?;
     }
     limits::apply(&spec.limits)?;
     let mut byte = [0];
-    let mut ready = fs::File::from(setting.ready);
-    // It was killed before the bond was there.
-    if ready.read(&mut byte).during("waiting for the outer process")? == 0 {
-        sys::exit_now(FAILED.into());
+    let mut ready = fs::File::from(config.ready);
+    // The outer process was killed before the death signal was set.
+    if ready.read(&mut byte).context("waiting for the outer process")? == 0 {
+        sys::exit_now(EXIT_JAIL_FAILED.into());
     }
     drop(ready);
     privileges::close_descriptors()?;
-    let watch = Watch::new(&spec.limits, &setting.places)?;
+    let monitor = ResourceMonitor::new(&spec.limits, &config.mount_plan)?;
     privileges::drop_capabilities()?;
     privileges::hide_memory()?;
-    rustix::process::chdir(&spec.dir).during_with(|| spec.dir.display().to_string())?;
-    rules::apply(spec, &setting.places, setting.scopes)?;
-    syscalls::apply()?;
-    Ok(watch)
+    rustix::process::chdir(&spec.dir).with_context(|| spec.dir.display().to_string())?;
+    landlock_rules::apply(spec, &config.mount_plan, config.scopes)?;
+    seccomp::apply()?;
+    Ok(monitor)
 }
 
-/// Inside, the user is who it is outside.
+/// Maps the user and group to the same ids as outside.
 fn map_user((user, group): (u32, u32)) -> io::Result<()> {
-    // Groups could otherwise be given up that take rights away.
+    // Otherwise a process could leave a group whose membership denies it access.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-fn raise_loopback() -> io::Result<()> {
+fn bring_up_loopback() -> io::Result<()> {
     use rustix::fd::AsFd;
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    sys::raise_loopback(socket.as_fd())
+    sys::bring_up_loopback(socket.as_fd())
 }
 
-/// Otherwise the exit code that says why there is no command.
+/// Starts the command; on failure returns the exit code.
 fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
-    let program = command.first().ok_or(FAILED)?;
+    let program = command.first().ok_or(EXIT_JAIL_FAILED)?;
     let passed = spec.pass_env.iter().filter_map(|name| std::env::var_os(name).map(|value| (name, value)));
     let mut env: BTreeMap<&str, OsString> = passed
         .map(|(name, value)| (name.as_str(), value))
@@ -122,80 +122,80 @@ fn start(spec: &Spec, command: &[OsString]) -> Result<Pid, u8> {
     }
     let path = env.iter().find_map(|(name, value)| (*name == "PATH").then_some(value));
     let spawn = |at: &OsStr| Command::new(at).arg0(program).args(&command[1..]).env_clear().envs(&env).spawn();
-    // By a whole path it can be started without copying this process first.
+    // With an absolute path `Command` can use `posix_spawn` instead of a fork.
     let started = match path.and_then(|path| find(program, path)) {
         Some(whole) => spawn(whole.as_os_str()).or_else(|_| spawn(program)),
         None => spawn(program),
     };
     match started {
-        Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(FAILED),
+        Ok(child) => i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(EXIT_JAIL_FAILED),
         Err(error) => {
-            say(Failure::new(program.display().to_string(), &error));
+            report(SetupError::new(program.display().to_string(), &error));
             Err(if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 })
         }
     }
 }
 
-/// Where the shell would find a program that is only a name.
+/// Searches `PATH` for a program given by name, as a shell does.
 fn find(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
     let is_name = !program.as_encoded_bytes().contains(&b'/');
     let can_run = |file: &PathBuf| file.is_file() && rustix::fs::access(file, Access::EXEC_OK).is_ok();
     is_name.then(|| std::env::split_paths(path).map(|folder| folder.join(program)).find(can_run))?
 }
 
-/// Blocked only after the command has started, which inherits what is blocked.
-const ATTENDED: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];
+/// Blocked only after the command has started, because it would inherit the blocked signals.
+const HANDLED_SIGNALS: &[i32] = &[libc::SIGCHLD, libc::SIGTERM];
 
-/// As a sender, whoever has no number in this namespace.
-const OUTSIDE: u32 = 0;
-/// Before the first look: most commands that flower runs itself have ended by then.
-const FIRST_LOOK: Duration = Duration::from_millis(20);
+/// The sender id of a process outside this namespace.
+const OUTSIDE_SENDER: u32 = 0;
+/// Most commands that flower itself runs have ended by then.
+const FIRST_CHECK_DELAY: Duration = Duration::from_millis(20);
 
-/// Takes in whoever is left without a parent, until the command ends. Then everything else inside is ended by the kernel.
-fn attend(command: Pid, mut watch: Watch) -> u8 {
-    let attended = sys::block_signals(ATTENDED).and_then(|()| sys::signal_fd(ATTENDED));
-    let Ok(signals) = attended else { return FAILED };
-    // Before they were blocked; from now on each is read from the descriptor.
-    if sys::end_was_asked() {
-        ask_to_end();
+/// Reaps orphaned processes until the command ends. Then this process exits, and the kernel kills all others in the jail.
+fn supervise(command: Pid, mut monitor: ResourceMonitor) -> u8 {
+    let handled = sys::block_signals(HANDLED_SIGNALS).and_then(|()| sys::signal_fd(HANDLED_SIGNALS));
+    let Ok(signals) = handled else { return EXIT_JAIL_FAILED };
+    // A request from before the signals were blocked; later ones are read from the descriptor.
+    if sys::termination_requested() {
+        terminate_all();
     }
-    let mut next_look = Instant::now() + FIRST_LOOK;
+    let mut next_check = Instant::now() + FIRST_CHECK_DELAY;
     loop {
         while let Ok(Some((ended, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if ended == command {
                 return exit_code(status);
             }
         }
-        // Also when signals never stop coming.
-        if Instant::now() >= next_look {
-            match watch.look() {
-                Ok(pause) => next_look = Instant::now() + pause,
-                Err(why) => return end_all(&why),
+        // Checked here so that a stream of signals cannot prevent it.
+        if Instant::now() >= next_check {
+            match monitor.check() {
+                Ok(pause) => next_check = Instant::now() + pause,
+                Err(why) => return kill_all(&why),
             }
         }
-        let wait = next_look.saturating_duration_since(Instant::now());
-        let Ok(signal) = sys::read_signal(&signals, wait) else { return FAILED };
-        if signal == Some((libc::SIGTERM, OUTSIDE)) {
-            ask_to_end();
+        let wait = next_check.saturating_duration_since(Instant::now());
+        let Ok(signal) = sys::read_signal(&signals, wait) else { return EXIT_JAIL_FAILED };
+        if signal == Some((libc::SIGTERM, OUTSIDE_SENDER)) {
+            terminate_all();
         }
     }
 }
 
-/// Everything inside. Those who are stopped must hear it.
-fn ask_to_end() {
+/// Asks all processes in the jail to end. Stopped ones are continued so that they receive the signal.
+fn terminate_all() {
     sys::signal_all(libc::SIGTERM);
     sys::signal_all(libc::SIGCONT);
 }
 
-/// First the end, then the word: whoever reads it may take their time.
-fn end_all(why: &str) -> u8 {
+/// Kills all processes, then reports why: writing to standard error may block.
+fn kill_all(why: &str) -> u8 {
     sys::signal_all(libc::SIGKILL);
-    say(format_args!("everything inside was ended: {why}"));
-    TOOK_TOO_MUCH
+    report(format_args!("all processes in the jail were killed: {why}"));
+    EXIT_LIMIT_EXCEEDED
 }
 
-/// As shells say it.
+/// The exit code in a shell's convention: 128 plus the signal for a killed process.
 pub(super) fn exit_code(status: WaitStatus) -> u8 {
     let code = status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(FAILED)
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(EXIT_JAIL_FAILED)
 }

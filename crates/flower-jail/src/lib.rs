@@ -1,45 +1,45 @@
-//! The jail: a command that sees and reaches only what a [`Spec`] lists.
+//! The jail: runs a command that can access only what a [`Spec`] lists.
 //!
-//! `flower jail` is two processes around the command. The outer one (`run.rs`) stays where the caller is: it holds the lock,
-//! listens to signals and to the lifeline, and hands on the exit code. The inner one (`init.rs`) is the first process of
-//! fresh namespaces; it builds a root in which only the listed paths exist (`root.rs`), gives up every privilege, and
-//! becomes the parent of the command. Whatever runs inside ends with it, and it ends with the outer one.
+//! `flower jail` is two processes around the command. The outer process (`run.rs`) stays in the caller's namespaces: it holds
+//! the lock, reacts to signals and the lifeline, and returns the exit code. The inner process (`init.rs`) is the first of
+//! new namespaces; it builds a root file system with only the listed paths (`root.rs`), drops all privileges and starts the
+//! command. All processes in the jail end with the inner process, which ends with the outer one.
 //!
-//! No step is optional: what cannot be had refuses the start, with exit code 125 and one line that says why.
+//! No step is optional: if one fails, the jail does not start, and exits with code 125 and one line with the reason.
 //!
-//! This is the only module with `unsafe` code, all of it in `sys.rs`.
+//! This is the only crate with `unsafe` code, all of it in `sys.rs`.
 
 mod cgroup;
 mod dev;
-mod failure;
+mod error;
 mod forward;
 mod init;
+mod landlock_rules;
 mod lifeline;
 mod limits;
 mod logged;
-mod places;
+mod mount_plan;
 mod privileges;
 mod probe;
+mod resource_monitor;
 mod root;
-mod rules;
 mod run;
+mod seccomp;
 mod spec;
 mod support;
 mod sys;
-mod syscalls;
 mod terminal;
 mod toolchains;
-mod watch;
 
-pub use lifeline::{Lifeline, passed_on};
+pub use lifeline::{Lifeline, launcher_env};
 pub use logged::run_logged;
 pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};
-pub use sys::{lead_session, watched};
+pub use sys::{async_fd, lead_session};
 pub use toolchains::may_be_listed;
 
-/// The jail itself failed; nothing of the command has run.
-pub const FAILED: u8 = 125;
-/// What ran inside took too much of the machine, and was ended.
-pub const TOOK_TOO_MUCH: u8 = 123;
+/// Exit code: the jail could not be built, and the command has not run.
+pub const EXIT_JAIL_FAILED: u8 = 125;
+/// Exit code: the jail exceeded a limit on memory or disk, and was killed.
+pub const EXIT_LIMIT_EXCEEDED: u8 = 123;

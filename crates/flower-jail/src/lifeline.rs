@@ -1,4 +1,4 @@
-//! The lifeline: a pipe that ends what runs inside when whoever started it is gone.
+//! The lifeline: a pipe that ends a jail when the process that started it is gone.
 
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -6,14 +6,14 @@ use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Two ends: one for the jail to inherit, one that this process alone holds for as long as anything may run inside.
+/// The jail inherits one end of the pipe; this process keeps the other as long as the jail may run.
 pub struct Lifeline {
     inherited: OwnedFd,
     held: OwnedFd,
 }
 
-/// What of our own environment goes to the launcher of a jail; what runs inside gets less.
-pub fn passed_on() -> impl Iterator<Item = (&'static str, OsString)> {
+/// The environment of the launcher of a jail; the command in the jail gets less.
+pub fn launcher_env() -> impl Iterator<Item = (&'static str, OsString)> {
     ["PATH", "HOME", "USER", "LANG"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)))
 }
 
@@ -24,8 +24,8 @@ impl Lifeline {
         Ok(Lifeline { inherited, held })
     }
 
-    /// The launcher of a jail, with the lifeline in it. One without a jail stays as it is.
-    pub fn tie(&self, launcher: &[OsString]) -> Vec<OsString> {
+    /// Adds the lifeline to the launcher of a jail. A launcher without a jail is returned unchanged.
+    pub fn add_to(&self, launcher: &[OsString]) -> Vec<OsString> {
         let mut words = launcher.to_vec();
         if let Some(end) = words.iter().position(|word| word == "--") {
             words.splice(end..end, ["--lifeline".into(), self.inherited.as_raw_fd().to_string().into()]);
@@ -33,7 +33,7 @@ impl Lifeline {
         words
     }
 
-    /// Once the jail is started: what must be kept until it may end.
+    /// Once the jail has started: the end of the pipe to keep open until the jail may end.
     pub fn started(self) -> OwnedFd {
         self.held
     }

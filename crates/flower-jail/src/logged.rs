@@ -1,4 +1,4 @@
-//! Running a command for its effect and its exit code, with its output in a file.
+//! Runs a command with its output in a file.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
@@ -10,12 +10,12 @@ use std::process::Stdio;
 use std::time::Duration;
 use tokio::process::Command;
 
-/// Between asking it to end and making it end.
-const GRACE: Duration = Duration::from_secs(5);
-/// As a shell says it of a command that took too long.
+/// Between SIGTERM and SIGKILL.
+const TERMINATE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The exit code that `timeout` uses.
 const TIMED_OUT: i32 = 124;
 
-/// Runs a shell command behind `launcher`, which may be empty, and gives its exit code. It ends with this process.
+/// Runs a shell command behind `launcher`, which may be empty, and returns its exit code. The command ends with this process.
 pub async fn run_logged(
     launcher: &[OsString],
     command: &str,
@@ -23,7 +23,7 @@ pub async fn run_logged(
     log: &File,
     deadline: Duration,
 ) -> io::Result<i32> {
-    // The lifeline is a pipe. It comes as standard input, which is the command's own, and moves out of its way.
+    // The lifeline is the pipe on standard input. The shell moves it to descriptor 3, because the command gets an empty input.
     let mut words = ["sh", "-c", "exec \"$@\" 3<&0 </dev/null", "sh"].map(OsString::from).to_vec();
     words.extend_from_slice(launcher);
     if let Some(end) = launcher.iter().position(|word| word == "--") {
@@ -41,7 +41,7 @@ pub async fn run_logged(
         .kill_on_drop(true)
         .spawn()?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    // Held open: when this process is gone, so is what runs inside.
+    // Kept open: the jail ends when this process is gone.
     let _lifeline = child.stdin.take();
     if let Ok(status) = tokio::time::timeout(deadline, child.wait()).await {
         let status = status?;
@@ -49,7 +49,7 @@ pub async fn run_logged(
     }
     let end = |signal| group.map(|group| kill_process_group(group, signal));
     let _ = end(Signal::TERM);
-    if tokio::time::timeout(GRACE, child.wait()).await.is_err() {
+    if tokio::time::timeout(TERMINATE_TIMEOUT, child.wait()).await.is_err() {
         let _ = end(Signal::KILL);
         child.wait().await?;
     }

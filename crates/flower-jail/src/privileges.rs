@@ -1,25 +1,25 @@
-//! Giving up whatever would make the inside more than an ordinary program.
+//! Drops all privileges that the command must not have.
 
-use super::failure::{During, Step};
+use super::error::{Context, SetupResult};
 use super::sys;
 use rustix::io::Errno;
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-/// No descriptor of the caller but the three streams: an open one keeps its rights, wherever it leads. Nothing in this
-/// process may own one at this moment.
-pub(super) fn close_descriptors() -> Step<()> {
-    sys::close_from(3).during("closing descriptors")
+/// Closes all descriptors but the standard streams: an open descriptor gives access regardless of mounts and rules. No value in
+/// this process may own one at this moment.
+pub(super) fn close_descriptors() -> SetupResult<()> {
+    sys::close_from(3).context("closing descriptors")
 }
 
-/// No capability, and no way to get one.
-pub(super) fn drop_capabilities() -> Step<()> {
+/// Drops all capabilities and all ways to gain one.
+pub(super) fn drop_capabilities() -> SetupResult<()> {
     let drop_all = || -> rustix::io::Result<()> {
         rustix::thread::clear_ambient_capability_set()?;
         for number in 0..64 {
             match rustix::thread::remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
                 Ok(()) => {}
-                // The kernel knows no more of them.
+                // The kernel has no further capabilities.
                 Err(Errno::INVAL) if number > 0 => break,
                 Err(errno) => return Err(errno),
             }
@@ -29,10 +29,10 @@ pub(super) fn drop_capabilities() -> Step<()> {
         rustix::thread::set_capabilities(None, sets)?;
         rustix::thread::set_no_new_privs(true)
     };
-    drop_all().during("capabilities")
+    drop_all().context("capabilities")
 }
 
-/// The memory of this process still has the environment of the caller: nobody inside may look into it.
-pub(super) fn hide_memory() -> Step<()> {
-    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).during("hiding memory")
+/// Hides the memory of this process from the jail: it still contains the caller's environment.
+pub(super) fn hide_memory() -> SetupResult<()> {
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).context("hiding memory")
 }

@@ -1,4 +1,4 @@
-//! Whether this machine can hold a jail: found out by making one.
+//! Checks whether jails work on this machine, by starting one.
 
 use super::spec::{Network, Spec};
 use std::io::{Read, Write};
@@ -6,20 +6,21 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A jail starts in milliseconds; on a machine that is busy beyond measure it may take longer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A jail starts in milliseconds, longer on an overloaded machine.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts a tiny jail of each kind. What is missing is said in words, with what would give it. Blocks.
+/// Starts a small jail of each kind. The error lists what is missing, with how to provide it. Blocks.
 pub fn probe() -> Result<(), Vec<String>> {
-    let flower = std::env::current_exe().map_err(|error| vec![format!("flower does not find itself: {error}")])?;
+    let flower = std::env::current_exe()
+        .map_err(|error| vec![format!("the path of the flower program cannot be determined: {error}")])?;
     probe_with(&flower)
 }
 
-/// The same with a given program.
+/// Like [`probe`], with the given flower program.
 pub fn probe_with(flower: &Path) -> Result<(), Vec<String>> {
     let mut missing: Vec<String> = Vec::new();
     for network in [Network::Closed, Network::Web] {
-        if let Err(reason) = try_one(flower, network)
+        if let Err(reason) = probe_network(flower, network)
             && !missing.contains(&reason)
         {
             missing.push(reason);
@@ -28,7 +29,7 @@ pub fn probe_with(flower: &Path) -> Result<(), Vec<String>> {
     if missing.is_empty() { Ok(()) } else { Err(missing) }
 }
 
-fn try_one(flower: &Path, network: Network) -> Result<(), String> {
+fn probe_network(flower: &Path, network: Network) -> Result<(), String> {
     let spec = Spec { network, ..Spec::new("/") };
     let spec = serde_json::to_vec(&spec).map_err(|error| error.to_string())?;
     let mut jail = Command::new(flower)
@@ -39,10 +40,10 @@ fn try_one(flower: &Path, network: Network) -> Result<(), String> {
         .spawn()
         .map_err(|error| format!("`{}` cannot be started: {error}", flower.display()))?;
     if let Some(mut stdin) = jail.stdin.take() {
-        // One that refuses early closes it; its own words are the reason then.
+        // A jail that fails early closes its input; its message is the reason then.
         let _ = stdin.write_all(&spec);
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + START_TIMEOUT;
     let status = loop {
         match jail.try_wait() {
             Ok(Some(status)) => break status,
@@ -50,17 +51,17 @@ fn try_one(flower: &Path, network: Network) -> Result<(), String> {
             _ => {
                 let _ = jail.kill();
                 let _ = jail.wait();
-                return Err(format!("a jail did not start within {} seconds", PATIENCE.as_secs()));
+                return Err(format!("a jail did not start within {} seconds", START_TIMEOUT.as_secs()));
             }
         }
     };
     if status.success() {
         return Ok(());
     }
-    let mut said = String::new();
+    let mut message = String::new();
     if let Some(stderr) = jail.stderr.take() {
-        let _ = stderr.take(64 << 10).read_to_string(&mut said);
+        let _ = stderr.take(64 << 10).read_to_string(&mut message);
     }
-    let reason = said.lines().rev().find_map(|line| line.strip_prefix("flower jail: "));
+    let reason = message.lines().rev().find_map(|line| line.strip_prefix("flower jail: "));
     Err(reason.map_or_else(|| format!("a jail does not start: {status}"), str::to_owned))
 }

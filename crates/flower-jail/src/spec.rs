@@ -1,4 +1,4 @@
-//! What a jail shows and allows: plain data, written by flower and read by `flower jail`.
+//! The description of a jail: plain data, written by flower and read by `flower jail`.
 
 use super::toolchains;
 use serde::{Deserialize, Serialize};
@@ -9,29 +9,29 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Longer than any; a file that somebody else put there does not fill the memory.
-const MOST_BYTES: u64 = 4 << 20;
+/// Larger than any spec; bounds the memory that a wrong file can take.
+const MAX_BYTES: u64 = 4 << 20;
 
-/// Everything that is not listed does not exist inside.
+/// Paths that are not listed do not exist in the jail.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
-    /// The working directory inside.
+    /// The working directory in the jail.
     pub dir: PathBuf,
-    /// Visible at the same path, read-only. What is not there is left out.
+    /// Visible at the same path, read-only. Paths that do not exist are left out.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// Visible at the same path and writable; must be there.
+    /// Visible at the same path and writable; must exist.
     #[serde(default)]
     pub write: Vec<PathBuf>,
     #[serde(default)]
     pub binds: Vec<Bind>,
     #[serde(default)]
     pub overlays: Vec<Overlay>,
-    /// Folders that are empty inside although a listed one contains them. What is listed below them is still visible.
+    /// Folders that are empty in the jail although a listed folder contains them. Listed paths below them are still visible.
     #[serde(default)]
     pub covered: Vec<PathBuf>,
-    /// Folders below writable ones that nothing inside can rename, replace or delete; must be there.
+    /// Folders below writable ones that the command cannot rename, replace or delete; must exist.
     #[serde(default)]
     pub pinned: Vec<PathBuf>,
     #[serde(default)]
@@ -39,29 +39,29 @@ pub struct Spec {
     /// Further TCP ports to connect to, with [`Network::Web`].
     #[serde(default)]
     pub connect: Vec<u16>,
-    /// Ports of the host's loopback that are reached at the same port inside, with [`Network::Closed`].
+    /// Ports of the host's loopback that are forwarded to the same port in the jail, with [`Network::Closed`].
     #[serde(default)]
     pub forward: Vec<u16>,
     /// TCP ports that may be bound, with [`Network::Web`].
     #[serde(default)]
     pub listen: Vec<u16>,
-    /// Set inside; nothing is inherited.
+    /// The environment of the command; no other variables are inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Names taken from the environment of whoever starts the jail: so secrets are in no file and in no argument.
+    /// Variables taken from the environment of `flower jail`, so that secrets are in no file and in no argument.
     #[serde(default)]
     pub pass_env: Vec<String>,
-    /// Folders behind those of `PATH`, whoever sets it.
+    /// Folders that are appended to `PATH`.
     #[serde(default)]
     pub programs: Vec<PathBuf>,
     #[serde(default)]
     pub limits: Limits,
-    /// A shared lock is held on this file while anything runs inside.
+    /// A shared lock is held on this file while the jail runs.
     #[serde(default)]
     pub lock: Option<PathBuf>,
 }
 
-/// A file or folder that appears somewhere else.
+/// A file or folder that is mounted at another path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bind {
@@ -70,8 +70,8 @@ pub struct Bind {
     pub write: bool,
 }
 
-/// A folder that is read from `lower`, while everything written goes to `upper`: build caches. `work` is an empty folder
-/// on the file system of `upper`. Where overlayfs cannot be had, a line on standard error says so.
+/// An overlay mount, for build caches: reads come from `lower`, writes go to `upper`. `work` is an empty folder on the file
+/// system of `upper`. If overlayfs is not available, a line on standard error says so.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Overlay {
@@ -88,10 +88,10 @@ pub struct Overlay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// A network of its own, with nothing but its own loopback and the ports of `forward`.
+    /// Its own network with only a loopback device and the ports of `forward`.
     #[default]
     Closed,
-    /// TCP to the ports of the web and of `connect`, names by DNS. UDP is not restricted.
+    /// TCP to ports 53, 80, 443 and those of `connect`. UDP is not restricted.
     Web,
     Open,
 }
@@ -99,11 +99,11 @@ pub enum Network {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Processes and threads at one time.
+    /// Processes and threads that exist at the same time.
     pub processes: u32,
-    /// The size of any one file.
+    /// The size of each file.
     pub file_bytes: u64,
-    /// Descriptors of any one process.
+    /// Open descriptors of each process.
     pub open_files: u64,
     /// Memory of all processes together.
     pub memory_bytes: u64,
@@ -111,21 +111,20 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        // Far above what large builds and browsers need, far below what hurts the machine.
-        Limits { processes: 4096, file_bytes: 16 << 30, open_files: 65536, memory_bytes: memory() / 4 * 3 }
+        // Far above the needs of large builds and browsers, far below what harms the machine.
+        Limits { processes: 4096, file_bytes: 16 << 30, open_files: 65536, memory_bytes: total_memory() / 4 * 3 }
     }
 }
 
-/// Of the machine.
-fn memory() -> u64 {
+fn total_memory() -> u64 {
     let system = rustix::system::sysinfo();
     system.totalram * u64::from(system.mem_unit)
 }
 
 impl Spec {
-    /// The system, the toolchains of the user and the harmless part of the environment; `dir` itself is not yet in it.
+    /// Lists the system, the toolchains of the user and harmless environment variables. `dir` itself is not listed yet.
     pub fn new(dir: impl Into<PathBuf>) -> Spec {
-        let tools = toolchains::of_this_user();
+        let tools = toolchains::of_current_user();
         Spec {
             dir: dir.into(),
             read: tools.read,
@@ -146,18 +145,18 @@ impl Spec {
         }
     }
 
-    /// Hides folders wherever a listed one shows them, and lists nothing below them. What is listed afterwards is visible.
+    /// Hides folders inside listed ones and removes listed paths below them. Paths that are listed afterwards are visible.
     pub fn cover(&mut self, folders: &[PathBuf]) {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let home = std::env::var_os("HOME").map(|home| real(Path::new(&home)));
-        // A folder around the user's home, as of a repository of dotfiles, does not take the toolchains below it away.
+        // A folder that contains the user's home (a repository of dotfiles) must not hide the toolchains below it.
         let hides = |folder: &PathBuf| !home.as_ref().is_some_and(|home| home.starts_with(folder));
         let hidden: Vec<PathBuf> = folders.iter().map(|folder| real(folder)).filter(hides).collect();
         self.read.retain(|path| !hidden.iter().any(|folder| real(path).starts_with(folder)));
         self.covered.extend_from_slice(folders);
     }
 
-    /// Writes it where only this user can read it, whole or not at all.
+    /// Writes the spec atomically to a file that only this user can read.
     pub fn save(&self, path: &Path) -> io::Result<()> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(format!(".{}", std::process::id()));
@@ -170,12 +169,12 @@ impl Spec {
 
     pub fn load(path: &Path) -> io::Result<Spec> {
         let mut text = Vec::new();
-        io::Read::read_to_end(&mut io::Read::take(fs::File::open(path)?, MOST_BYTES), &mut text)?;
+        io::Read::read_to_end(&mut io::Read::take(fs::File::open(path)?, MAX_BYTES), &mut text)?;
         Ok(serde_json::from_slice(&text)?)
     }
 }
 
-/// What stands before a command so that it runs inside.
+/// The words to put before a command to run it in the jail.
 pub fn command(flower: &Path, spec_file: &Path) -> Vec<OsString> {
     vec![flower.into(), "jail".into(), "--spec".into(), spec_file.into(), "--".into()]
 }
@@ -186,7 +185,7 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    fn a_spec_comes_back_as_it_was_saved_and_only_we_can_read_it() {
+    fn a_saved_spec_loads_unchanged_and_is_readable_by_its_owner_only() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("spec.json");
         let mut spec = Spec::new("/work");
@@ -200,7 +199,7 @@ mod tests {
         }
     }
 
-    // A field that this flower does not know could be a restriction.
+    // An unknown field could be a restriction.
     #[test]
     fn unknown_fields_are_refused() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The system calls for which no crate of ours has a safe form. Everything `unsafe` is here.
+//! System calls without a safe wrapper in the dependencies. All `unsafe` code is here.
 #![expect(unsafe_code, reason = "forks, namespaces, signals and mount attributes have no safe form in rustix")]
 
 use rustix::process::Pid;
@@ -20,7 +20,7 @@ pub(super) enum Forked {
 pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
     // SAFETY: without `CLONE_VM` and with no stack of its own the child runs on a copy of everything, as after fork. The
-    // jail starts before there are threads, so no lock is held by one that the child does not have.
+    // jail starts before there are threads, so no other thread holds a lock that the child would wait for.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0usize, 0usize, 0usize, 0usize) };
     check(pid)?;
     match i32::try_from(pid).ok().and_then(Pid::from_raw) {
@@ -29,25 +29,25 @@ pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
     }
 }
 
-/// Makes a command leader of a session of its own, with the terminal on its standard input as the controlling one.
+/// Makes a command the leader of a new session, with the terminal on its standard input as controlling terminal.
 pub fn lead_session(command: &mut Command) {
     let lead = || {
         rustix::process::setsid()?;
         Ok(rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?)
     };
-    // SAFETY: between fork and exec there are these two system calls and nothing else; neither takes a lock or memory.
+    // SAFETY: only these two system calls run between fork and exec; neither takes a lock or allocates.
     unsafe { command.pre_exec(lead) };
 }
 
-/// A descriptor that tasks can wait for. It must be one that does not block.
-pub fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    // SAFETY: it is open, and an owned one stays open and the same until it is dropped.
+/// A descriptor for which tasks can wait. It must be non-blocking.
+pub fn async_fd(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    // SAFETY: an owned descriptor stays open and the same until it is dropped.
     Ok(unsafe { AsyncFd::register(fd) }?)
 }
 
-/// Ends this process without running anything on the way: after a fork that would be the caller's.
+/// Exits without running exit handlers, which after a fork belong to the parent.
 pub(super) fn exit_now(code: i32) -> ! {
-    // SAFETY: it does not return, and touches no memory.
+    // SAFETY: the call does not return and accesses no memory.
     unsafe { libc::_exit(code) }
 }
 
@@ -55,7 +55,7 @@ pub(super) fn exit_now(code: i32) -> ! {
 pub(super) fn set_mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: bool) -> io::Result<()> {
     let attributes = libc::mount_attr { attr_set: set, attr_clr: 0, propagation: 0, userns_fd: 0 };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
-    // SAFETY: the path is a constant, the structure outlives the call and its size is its own.
+    // SAFETY: the path is a constant; the structure outlives the call and its size is passed.
     let result = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
@@ -69,7 +69,7 @@ pub(super) fn set_mount_attributes(mount: BorrowedFd<'_>, set: u64, recursive: b
     check(result)
 }
 
-/// Closes every descriptor from `first` on. Whoever owns one of them must not use it any more.
+/// Closes all descriptors from `first` on. Values that own one of them must not be used or dropped afterwards.
 pub(super) fn close_from(first: RawFd) -> io::Result<()> {
     let first = libc::c_uint::try_from(first).map_err(io::Error::other)?;
     // SAFETY: the callers are about to end or have forgotten all their descriptors.
@@ -83,28 +83,28 @@ pub(super) fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
     if fd <= 2 {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // SAFETY: it is open, and nothing in this process, which has only just begun, owns it.
+    // SAFETY: the descriptor is open, and no other value owns it, because the process has just started.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Signals that wait until they are read from the descriptor of [`signal_fd`].
+/// Blocks signals, which are then read from the descriptor of [`signal_fd`].
 pub(super) fn block_signals(signals: &[i32]) -> io::Result<()> {
     let set = signal_set(signals);
     // SAFETY: both pointers are valid or null.
     check(libc::c_long::from(unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) }))
 }
 
-/// Gives one [`libc::signalfd_siginfo`] per read for each of the signals, which must be blocked.
+/// A descriptor that yields one [`libc::signalfd_siginfo`] per received signal. The signals must be blocked.
 pub(super) fn signal_fd(signals: &[i32]) -> io::Result<OwnedFd> {
     let set = signal_set(signals);
     // SAFETY: the set is valid.
     let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     check(libc::c_long::from(fd))?;
-    // SAFETY: it is new and ours.
+    // SAFETY: the descriptor is new, and no other value owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// The next signal and its sender, who is 0 if this namespace does not see it; none if the time is over.
+/// The next signal and the process id of its sender, which is 0 for a sender outside this namespace; none after a timeout.
 pub(super) fn read_signal(signals: &OwnedFd, within: Duration) -> io::Result<Option<(i32, u32)>> {
     let within = rustix::event::Timespec::try_from(within).map_err(io::Error::other)?;
     let mut polled = [rustix::event::PollFd::new(signals, rustix::event::PollFlags::IN)];
@@ -115,11 +115,11 @@ pub(super) fn read_signal(signals: &OwnedFd, within: Duration) -> io::Result<Opt
     }
 }
 
-/// The same, if there is one.
+/// Like [`read_signal`], without waiting.
 pub(super) fn try_read_signal(signals: &OwnedFd) -> io::Result<(i32, u32)> {
     let mut info = [0; size_of::<libc::signalfd_siginfo>()];
     let length = rustix::io::read(signals, &mut info)?;
-    // Four bytes each: the signal, its error number, its code, its sender.
+    // Four bytes each: signal, error number, code, sender.
     let word =
         |at: usize| info[..length].get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_ne_bytes);
     match (word(0), word(12)) {
@@ -129,7 +129,7 @@ pub(super) fn try_read_signal(signals: &OwnedFd) -> io::Result<(i32, u32)> {
 }
 
 fn signal_set(signals: &[i32]) -> libc::sigset_t {
-    // SAFETY: `sigemptyset` makes the zeroed set valid, and unknown numbers are only refused.
+    // SAFETY: `sigemptyset` makes the zeroed set valid; `sigaddset` rejects unknown numbers.
     unsafe {
         let mut set = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
@@ -148,34 +148,33 @@ pub(super) fn restore_signal(signal: i32) -> io::Result<()> {
     disposition(signal, libc::SIG_DFL)
 }
 
-/// As for a process that a login shell starts, except that an end that is asked for is noted: see [`end_was_asked`].
-pub(super) fn default_signals() {
+/// Sets all signals to their default, except that SIGTERM is recorded: see [`termination_requested`].
+pub(super) fn reset_signals() {
     for signal in 1..=64 {
-        // Some cannot be changed; these are at their default.
+        // Signals that cannot be changed have their default already.
         let _ = restore_signal(signal);
     }
-    let _ = note_end();
+    let _ = record_sigterm();
     let _ = block_signals(&[]);
 }
 
-static END_WAS_ASKED: AtomicBool = AtomicBool::new(false);
+static TERMINATION_REQUESTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether SIGTERM came from outside of this namespace while it was not blocked. The first process of a namespace never gets
-/// a signal that it has no handler for, so that one which comes before it attends to signals would be lost. A command that is
-/// started does not inherit the handler.
-pub(super) fn end_was_asked() -> bool {
-    END_WAS_ASKED.load(Ordering::SeqCst)
+/// Whether SIGTERM came from outside this namespace while it was not blocked. The kernel drops signals to the first process of
+/// a namespace that have no handler, so without one an early SIGTERM would be lost. The command does not inherit the handler.
+pub(super) fn termination_requested() -> bool {
+    TERMINATION_REQUESTED.load(Ordering::SeqCst)
 }
 
-fn note_end() -> io::Result<()> {
+fn record_sigterm() -> io::Result<()> {
     extern "C" fn note(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
-        // SAFETY: the kernel gives a valid pointer, and a sender with each SIGTERM.
+        // SAFETY: the kernel passes a valid pointer, and SIGTERM has a sender.
         if unsafe { (*info).si_pid() } == 0 {
-            END_WAS_ASKED.store(true, Ordering::SeqCst);
+            TERMINATION_REQUESTED.store(true, Ordering::SeqCst);
         }
     }
     let handler: extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void) = note;
-    // SAFETY: a zeroed action is valid, and the handler does nothing but store.
+    // SAFETY: a zeroed action is valid, and the handler only stores to an atomic.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as libc::sighandler_t;
@@ -185,7 +184,7 @@ fn note_end() -> io::Result<()> {
 }
 
 fn disposition(signal: i32, handler: libc::sighandler_t) -> io::Result<()> {
-    // SAFETY: the structure is valid when zeroed, and the handler is one of the two constants, not code.
+    // SAFETY: a zeroed structure is valid, and the handler is `SIG_IGN` or `SIG_DFL`.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler;
@@ -193,15 +192,15 @@ fn disposition(signal: i32, handler: libc::sighandler_t) -> io::Result<()> {
     }
 }
 
-/// To every process that can be seen, but not to this one.
+/// Sends a signal to all processes of this namespace but this one.
 pub(super) fn signal_all(signal: i32) {
-    // SAFETY: touches no memory. Nobody left to signal is no mistake.
+    // SAFETY: accesses no memory. It is not an error if there are no processes.
     let _ = unsafe { libc::kill(-1, signal) };
 }
 
-/// Brings the loopback of this network namespace up.
-pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the structure is valid when zeroed; the name fits with its final zero; the kernel reads no more than it.
+/// Brings up the loopback device of this network namespace.
+pub(super) fn bring_up_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: a zeroed structure is valid, the name fits with its final zero, and the kernel reads only the structure.
     unsafe {
         let mut request: libc::ifreq = std::mem::zeroed();
         for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
@@ -215,7 +214,7 @@ pub(super) fn raise_loopback(socket: BorrowedFd<'_>) -> io::Result<()> {
 /// The version of Landlock in this kernel.
 pub(super) fn landlock_version() -> io::Result<i32> {
     const VERSION: libc::c_uint = 1;
-    // SAFETY: with this flag the kernel takes no structure.
+    // SAFETY: with this flag the kernel reads no structure.
     let version =
         unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<libc::c_void>(), 0usize, VERSION) };
     check(version)?;

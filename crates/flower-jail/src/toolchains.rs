@@ -1,10 +1,10 @@
-//! What every jail may read: the system, and the compilers and interpreters below the user's home. Never a folder that holds
+//! Paths that all jails may read: the system, and the compilers and interpreters in the user's home. Never a folder with
 //! credentials.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// The system, as far as it is there. `/proc`, `/dev`, `/tmp` and `/run` are fresh in every jail.
+/// The system. `/proc`, `/dev`, `/tmp` and `/run` are not listed, because each jail has its own.
 const SYSTEM: &[&str] = &[
     "/usr",
     "/bin",
@@ -17,12 +17,13 @@ const SYSTEM: &[&str] = &[
     "/opt",
     "/nix",
     "/sys",
-    // Often a link to `/run`, which is empty inside; NixOS keeps its whole system behind the second.
+    // Often a link into `/run`, which is empty in a jail.
     "/etc/resolv.conf",
+    // The programs of NixOS.
     "/run/current-system",
 ];
 
-/// Below the home: only folders of programs.
+/// Below the home: folders that contain programs only.
 const BELOW_HOME: &[&str] = &[
     ".rustup",
     ".cargo/bin",
@@ -43,8 +44,8 @@ const BELOW_HOME: &[&str] = &[
     ".local/share/pnpm",
 ];
 
-/// Where toolchains were moved to, if they were.
-const MOVED: &[&str] = &[
+/// Variables with the locations of toolchains.
+const LOCATION_VARIABLES: &[&str] = &[
     "RUSTUP_HOME",
     "NVM_DIR",
     "PYENV_ROOT",
@@ -58,7 +59,7 @@ const MOVED: &[&str] = &[
     "JAVA_HOME",
 ];
 
-/// Below the home: nothing above or inside of these is ever listed.
+/// Below the home: neither these paths nor folders that contain them are listed.
 const CREDENTIALS: &[&str] = &[
     ".aws",
     ".azure",
@@ -83,8 +84,8 @@ const CREDENTIALS: &[&str] = &[
     ".gradle",
 ];
 
-/// Harmless, and programs behave oddly without them.
-const PASSED: &[&str] =
+/// Harmless variables that programs expect.
+const PASSED_VARIABLES: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "COLORTERM", "TZ", "NO_COLOR"];
 
 pub(super) struct Tools {
@@ -93,7 +94,7 @@ pub(super) struct Tools {
     pub(super) pass_env: Vec<String>,
 }
 
-pub(super) fn of_this_user() -> Tools {
+pub(super) fn of_current_user() -> Tools {
     let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = var("HOME").filter(|home| home.is_absolute());
     let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
@@ -103,7 +104,7 @@ pub(super) fn of_this_user() -> Tools {
         }
     };
     let mut env = BTreeMap::new();
-    for name in MOVED {
+    for name in LOCATION_VARIABLES {
         if let Some(path) = var(name) {
             env.extend(path.to_str().map(|path| ((*name).to_owned(), path.to_owned())));
             add(path);
@@ -111,24 +112,24 @@ pub(super) fn of_this_user() -> Tools {
     }
     if let Some(home) = &home {
         BELOW_HOME.iter().for_each(|below| add(home.join(below)));
-        // Its programs look for this below the home, which may be another one inside.
+        // Programs of rustup search below the home, which may be another folder in the jail.
         if let Some(rustup) = home.join(".rustup").to_str().filter(|path| Path::new(path).exists()) {
             env.entry("RUSTUP_HOME".to_owned()).or_insert_with(|| rustup.to_owned());
         }
     }
     std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).for_each(add);
-    Tools { read, env, pass_env: PASSED.iter().map(|name| (*name).to_owned()).collect() }
+    Tools { read, env, pass_env: PASSED_VARIABLES.iter().map(|name| (*name).to_owned()).collect() }
 }
 
-/// Only whole paths of some depth, that neither hold a credential nor lie inside one. Both spellings of the path and of the
-/// home are looked at, because a link must not lead around this.
+/// Whether a path may be readable in a jail: an absolute path that neither contains nor is inside a path with credentials. The
+/// given and the resolved spelling of path and home are checked, so that a link cannot bypass the check.
 pub fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let homes = home.map(|home| [home.to_owned(), home.canonicalize().unwrap_or_else(|_| home.to_owned())]);
     [path, &real].into_iter().all(|path| {
         let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
         plain
-            // `/`, and what is fresh inside.
+            // `/`, and folders of which each jail has its own.
             && path.components().count() > 1
             && !["/proc", "/dev", "/tmp", "/var", "/var/tmp", "/run", "/home"].iter().any(|top| path == Path::new(top))
             && !path.starts_with("/proc")

@@ -6,6 +6,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -319,8 +320,12 @@ impl Events {
 
 fn parse<T: DeserializeOwned>(frame: &[u8]) -> Option<T> {
     let text = std::str::from_utf8(frame).ok()?;
-    let data = text.lines().find_map(|line| line.strip_prefix("data: "))?;
-    serde_json::from_str(data).ok()
+    // The data of an event is all its `data` lines, joined by newlines.
+    let data = text.lines().filter_map(|line| match line.split_once(':').unwrap_or((line, "")) {
+        ("data", value) => Some(value.strip_prefix(' ').unwrap_or(value)),
+        _ => None,
+    });
+    serde_json::from_str(&data.collect::<Vec<_>>().join("\n")).ok()
 }
 
 /// Connects to a socket whose path may be longer than the kernel takes, by way of its folder.
@@ -367,14 +372,34 @@ async fn collect(response: Response<Incoming>) -> Result<Bytes, Failed> {
         .map_err(|error| Failed::Gone(Problem::unreachable(format!("the daemon broke off: {error}"), "try again")))
 }
 
-/// One value of a query, escaped.
+/// The value percent-encoded, for one segment of a path or one value of a query.
 pub fn escape(value: &str) -> String {
-    let mut escaped = String::new();
-    for byte in value.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => escaped.push(byte as char),
-            _ => escaped.push_str(&format!("%{byte:02X}")),
+    /// All but the unreserved characters of RFC 3986.
+    const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    utf8_percent_encode(value, RESERVED).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_value_is_escaped_so_that_it_stays_one_value() {
+        assert_eq!(escape("aZ09-._~"), "aZ09-._~");
+        assert_eq!(escape("a b/c?d&e=é%+"), "a%20b%2Fc%3Fd%26e%3D%C3%A9%25%2B");
+    }
+
+    #[test]
+    fn the_data_of_an_event_may_have_several_lines() {
+        for (frame, expected) in [
+            ("data: {\"a\":1}\n\n", Some(json!({ "a": 1 }))),
+            ("data:{\"a\":1}\n\n", Some(json!({ "a": 1 }))),
+            (": note\nid: 7\nevent: x\ndata: {\ndata: \"a\":1\ndata\ndata: }\n\n", Some(json!({ "a": 1 }))),
+            ("database: 1\n\n", None),
+            (": only a comment\n\n", None),
+        ] {
+            assert_eq!(parse::<Value>(frame.as_bytes()), expected, "{frame:?}");
         }
     }
-    escaped
 }

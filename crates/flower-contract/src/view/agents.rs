@@ -1,4 +1,4 @@
-//! Agents that flower runs, as the outside sees them.
+//! Views of agents that flower runs.
 
 use crate::schema;
 use flower_core::agent::Ending;
@@ -44,25 +44,25 @@ pub struct AgentView {
     pub worktree: String,
     pub brief: Option<u64>,
     pub dispatch: Option<u64>,
-    /// 0 leads; the others work beside it.
+    /// 0 for the leading agent of a worktree, a higher number for additional ones.
     pub member: u64,
     pub state: AgentState,
-    /// What the state was told by.
+    /// The source of the state.
     pub evidence: String,
-    /// Since it was last heard of.
+    /// Seconds since the agent's last sign of life.
     pub quiet_seconds: Option<u64>,
-    /// How full its context is; absent where it does not say.
+    /// How full the agent's context is; absent if the agent does not report it.
     pub context: Option<FillView>,
-    /// What it has cost so far; absent where it does not say.
+    /// The cost so far; absent if the agent does not report it.
     pub cost: Option<f64>,
     pub currency: Option<String>,
     pub tokens: Option<u64>,
     pub pid: Option<u32>,
-    /// It has one to attach to.
+    /// The agent has a terminal to attach to.
     pub terminal: bool,
     pub restarts: u64,
     pub refreshes: u64,
-    /// When its state was last another one.
+    /// When the current state began.
     pub since: String,
     pub started_at: String,
     pub ended_at: Option<String>,
@@ -80,7 +80,7 @@ pub struct EndView {
     #[schema(value_type = schema::Ending)]
     pub how: Ending,
     pub why: String,
-    /// The last of what it said.
+    /// The end of its output.
     pub output: Option<String>,
 }
 
@@ -98,13 +98,13 @@ pub struct ProfileView {
     pub protocol: Protocol,
     pub command: Vec<String>,
     pub runs: bool,
-    /// Each with what to do about it.
+    /// Each with how to solve it.
     pub missing: Vec<String>,
     pub version: Option<String>,
     pub needs: Vec<ProfileNeed>,
 }
 
-/// A variable or a file, never what is in it.
+/// The name of a variable or a file, never its content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ProfileNeed {
     pub name: String,
@@ -119,20 +119,20 @@ pub enum NeedKind {
     File,
 }
 
-/// What an entry of a transcript is.
+/// The kind of an entry in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
-    /// flower, of the agent: started, ended, refreshed.
+    /// A note of flower: started, ended, refreshed.
     Flower,
-    /// What it was told.
+    /// A prompt to the agent.
     Prompt,
     Said,
     Thought,
     Tool,
     Plan,
     Permission,
-    /// A line on its standard error, or one that is no protocol.
+    /// A line of standard error, or a line that is not ACP.
     Noise,
 }
 
@@ -141,12 +141,12 @@ pub struct Entry {
     pub at: String,
     pub kind: EntryKind,
     pub text: String,
-    /// Of a tool: the call it is about, and where that stands.
+    /// For a tool: the id of the call. `status` is its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
-    /// What it is about, and with a diff what it was and became.
+    /// Files that the entry is about; `diffs` has their changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -164,11 +164,11 @@ pub struct EntryDiff {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct TranscriptView {
     pub entries: Vec<Entry>,
-    /// Where the next page begins.
+    /// The position of the next page.
     pub next: u64,
-    /// There is more already.
+    /// More entries exist.
     pub more: bool,
-    /// Nothing will follow.
+    /// The transcript is complete.
     pub over: bool,
 }
 
@@ -179,10 +179,10 @@ pub struct PermissionView {
     pub worktree: String,
     pub brief: Option<u64>,
     pub title: String,
-    /// Of tool, as the agent says.
+    /// The kind of tool, as reported by the agent.
     pub sort: String,
     pub paths: Vec<String>,
-    /// How long somebody may think about it, from `at` on.
+    /// Time to decide, counted from `at`.
     pub seconds: u64,
     pub at: String,
     pub allowed: Option<bool>,
@@ -205,7 +205,7 @@ impl From<Permission> for PermissionView {
     }
 }
 
-/// What was used, and where it ends.
+/// Spending and its limit.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SpendView {
     pub days: Vec<SpentView>,
@@ -215,7 +215,7 @@ pub struct SpendView {
     pub tokens_per_day: Option<u64>,
 }
 
-/// What no agent told is absent, not nothing.
+/// Spending in a period. A value that no agent reported is absent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SpentView {
     /// A day, or the number of a brief.

@@ -1,4 +1,4 @@
-//! Dispatches, path leases and messages as the outside sees them.
+//! Views of dispatches, path leases and messages.
 
 use super::{EventView, ReasonView};
 use crate::schema;
@@ -11,32 +11,32 @@ use utoipa::ToSchema;
 pub struct DispatchView {
     pub id: u64,
     pub brief: u64,
-    /// The brief's.
+    /// The title of the brief.
     pub title: String,
     #[schema(value_type = schema::DispatchKind)]
     pub kind: DispatchKind,
     #[schema(value_type = schema::DispatchState)]
     pub state: DispatchState,
-    /// Of the spec that it was asked for with.
+    /// The version of the spec at the time of the request.
     pub spec_version: u64,
     pub project: Option<String>,
     pub worktree: Option<String>,
-    /// The profile that it is for; none is whoever claims it.
+    /// The profile whose agents may claim it; absent if any agent may.
     pub agent: Option<String>,
     /// How many agents share the worktree.
     pub agents: u64,
     pub claim: Option<ClaimView>,
-    /// Who holds it, or held it last.
+    /// The current or last holder.
     #[serde(default)]
     pub held_by: Option<String>,
     #[schema(value_type = Option<schema::Outcome>)]
     pub result: Option<Outcome>,
-    /// Why it waits, in words.
+    /// Why it waits.
     pub waits: Vec<ReasonView>,
-    /// The landing that a `fix` is about, and what went wrong.
+    /// For a `fix`: the landing, and why it failed.
     pub of: Option<u64>,
     pub evidence: Option<String>,
-    /// The commit at which the work began.
+    /// The commit at which the work started.
     pub base: Option<String>,
     pub by: String,
     pub requested_at: String,
@@ -47,18 +47,18 @@ pub struct DispatchView {
 pub struct ClaimView {
     pub holder: String,
     pub fence: u64,
-    /// If nobody hears of the holder until then.
+    /// When the claim expires without a further heartbeat.
     pub expires_at: String,
     pub since: String,
 }
 
-/// All that an agent needs to begin. The only time that its token is shown.
+/// All that an agent needs to start. The only response that contains its token.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PacketView {
     pub dispatch: u64,
     pub agent: String,
     pub token: String,
-    /// Markdown, to be pasted.
+    /// Markdown to paste into an agent.
     pub text: String,
 }
 
@@ -66,17 +66,17 @@ pub struct PacketView {
 pub struct HandBackView {
     #[serde(flatten)]
     pub dispatch: DispatchView,
-    /// The landing that it is on its way with.
+    /// The landing of its commits.
     pub landing: Option<u64>,
     pub notes: Vec<String>,
 }
 
-/// A brief as an agent reads it.
+/// The text of a brief for an agent.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RecallView {
     pub brief: u64,
     pub text: String,
-    /// As flower counts them, on the safe side.
+    /// An upper estimate of the number of tokens.
     pub tokens: u64,
     pub budget: u64,
 }
@@ -104,12 +104,12 @@ pub struct MessageView {
     pub text: String,
 }
 
-/// What an agent has not heard yet.
+/// News that an agent has not read yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct HeardView {
     pub messages: Vec<MessageView>,
-    /// What happened to its brief.
+    /// Events of its brief.
     pub news: Vec<EventView>,
-    /// There is more than was given at once.
+    /// More news exist.
     pub more: bool,
 }

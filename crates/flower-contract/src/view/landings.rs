@@ -1,4 +1,4 @@
-//! Landings and MAIN, as the doors show them.
+//! Views of landings and MAIN.
 
 use super::WorktreeView;
 use crate::schema;
@@ -16,16 +16,16 @@ pub struct LandingView {
     pub source: Source,
     pub worktree: Option<String>,
     pub briefs: Vec<u64>,
-    /// What lands, whatever becomes of the branch.
+    /// The commit that lands, even if the branch moves on.
     pub commit: String,
-    /// What MAIN is after it, or would be.
+    /// The merge commit that MAIN gets.
     pub merge_commit: Option<String>,
     pub onto: Option<String>,
     #[schema(value_type = schema::State)]
     pub state: State,
-    /// Where it stands and why, in words.
+    /// A description of its state.
     pub reason: Option<String>,
-    /// Of one that was rejected.
+    /// Why it was rejected.
     #[schema(value_type = Option<schema::Verdict>)]
     pub verdict: Option<Verdict>,
     #[schema(value_type = schema::Priority)]
@@ -35,18 +35,18 @@ pub struct LandingView {
     pub held: Vec<HoldView>,
     pub approved: bool,
     pub checks: Vec<CheckView>,
-    /// The check that is at it.
+    /// The check that is running.
     #[serde(default)]
     pub running: Option<RunningCheck>,
-    /// Checks that were red, then green, on the same commit.
+    /// Checks that failed and then passed on the same commit.
     pub flaky: Vec<String>,
     pub paths: Vec<String>,
-    /// The landing that this one takes back.
+    /// The landing that this one reverts.
     pub reverts: Option<u64>,
-    /// Of a revert: the reason that was given for it.
+    /// For a revert: the given reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Those that are tested together with it.
+    /// Landings that are tested together with this one.
     pub batch: Option<u64>,
     pub by: String,
     pub queued_at: String,
@@ -74,7 +74,7 @@ pub struct CheckView {
     pub name: String,
     pub ok: bool,
     pub seconds: f64,
-    /// 124 took too long, 127 was not found.
+    /// 124 is a timeout, 127 command not found.
     pub code: i64,
     /// The end of its output.
     pub log: String,
@@ -84,7 +84,7 @@ pub struct CheckView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RunningCheck {
     pub name: String,
-    /// 2 if it was red before.
+    /// 2 if the first attempt failed.
     pub attempt: u64,
 }
 
@@ -92,16 +92,16 @@ pub struct RunningCheck {
 pub struct MainView {
     pub project: String,
     pub branch: String,
-    /// Where the branch is.
+    /// The current commit of the branch.
     pub tip: Option<String>,
-    /// Where it should be.
+    /// The commit at which the branch should be.
     pub recorded_tip: String,
     /// `stable`, `dirty`, `moved`, `unhealthy`, `frozen` or `unknown`.
     pub state: String,
     pub reason: Option<String>,
-    /// `kernel`: what agents run cannot reach it. `watched`: it is only noticed.
+    /// `kernel`: processes of agents cannot access MAIN. `watched`: changes are only detected.
     pub protection: String,
-    /// The fence for people: `installed`, `absent`, or `elsewhere` under another manager of hooks.
+    /// The git hook that stops commits of people: `installed`, `absent`, or `elsewhere` if another hook manager is in use.
     pub hook: String,
     pub served: String,
     pub since: String,
@@ -118,7 +118,7 @@ pub struct AlarmView {
     pub text: String,
     pub files: Vec<String>,
     pub at: String,
-    /// The ways out.
+    /// Commands that settle the alarm.
     pub next: String,
 }
 
@@ -130,21 +130,21 @@ pub struct PushView {
     pub at: String,
 }
 
-/// What the remote had.
+/// The result of a pull.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PullView {
     pub remote: String,
     pub commit: String,
-    /// None if MAIN has all of it.
+    /// Absent if MAIN has all commits of the remote.
     pub landing: Option<LandingView>,
 }
 
-/// What was in MAIN and is a worktree now.
+/// The result of a rescue: changes in MAIN that were moved to a worktree.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RescueView {
     pub worktree: WorktreeView,
     pub files: Vec<String>,
-    /// Files that changed once more meanwhile, and were left alone.
+    /// Files that changed again meanwhile and were not reset.
     pub left: Vec<String>,
     pub main: MainView,
 }
@@ -168,11 +168,11 @@ pub struct MainProof {
     pub project: String,
     pub ok: bool,
     pub tip: String,
-    /// Where flower began to look after it.
+    /// The commit at which flower started to manage MAIN.
     pub began: String,
-    /// Landings since then, all of them recorded.
+    /// Number of landings since then, all of them recorded.
     pub landings: u64,
-    /// Those that no check has seen, because none was configured.
+    /// Landings without checks, because none was configured.
     pub unchecked: u64,
     pub problems: Vec<String>,
 }
@@ -181,14 +181,14 @@ pub struct MainProof {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProposalView {
     pub project: String,
-    /// The repository has one of its own.
+    /// The repository already has a `flower.toml`.
     pub exists: bool,
     pub text: String,
-    /// What it was guessed from.
+    /// What the proposal was derived from.
     pub found: Vec<String>,
 }
 
-/// The projects in which everything is stopped.
+/// The projects that are halted.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HaltView {
     pub halted: Vec<String>,

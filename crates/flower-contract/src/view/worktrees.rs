@@ -1,4 +1,4 @@
-//! Worktrees, what they change, what is said about that, and what is kept of removed ones.
+//! Views of worktrees, their changes, comments on them, and archives of removed worktrees.
 
 use crate::schema;
 use flower_core::Worktree;
@@ -21,33 +21,33 @@ pub struct WorktreeView {
     pub sort: WorktreeKind,
     #[schema(value_type = schema::Seal)]
     pub seal: Seal,
-    /// `keyless`, or `served` with settings of its own.
+    /// `keyless`, or `served` if the worktree has its own settings.
     pub secrets: String,
     /// `kernel`, `watched` or `none`.
     pub protection: String,
-    /// Why it is not `kernel`, and what would give more.
+    /// Why the protection is not `kernel`, and how to improve it.
     pub protection_reason: Option<String>,
     pub agents: Vec<String>,
     pub briefs: Vec<u64>,
-    /// Commits that MAIN has not.
+    /// Number of commits that MAIN lacks.
     pub ahead: u64,
-    /// Commits of MAIN that it has not.
+    /// Number of commits of MAIN that the worktree lacks.
     pub behind: u64,
-    /// Something in it is not committed.
+    /// The worktree has uncommitted changes.
     pub dirty: bool,
-    /// `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` when it is not where it should be.
+    /// `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` if the directory is not found.
     pub state: String,
     pub site: Option<String>,
-    /// The commit it began at.
+    /// The commit from which the worktree was created.
     pub base: String,
     pub created_at: String,
     pub setup: Option<SetupView>,
-    /// What the operator should know, with the way out.
+    /// Warnings for the operator, each with a solution.
     pub notes: Vec<String>,
 }
 
 impl WorktreeView {
-    /// As the log has it.
+    /// The worktree as recorded in the log.
     pub fn of(worktree: &Worktree, path: String) -> WorktreeView {
         WorktreeView {
             number: worktree.number,
@@ -75,7 +75,7 @@ impl WorktreeView {
         }
     }
 
-    /// Nothing can be said about it but why.
+    /// A worktree whose state cannot be read, with the reason.
     pub fn unknown(worktree: &Worktree, why: String) -> WorktreeView {
         let mut view = WorktreeView::of(worktree, String::new());
         if worktree.stage == Stage::Ready {
@@ -86,7 +86,7 @@ impl WorktreeView {
     }
 }
 
-/// A commit that MAIN has not.
+/// A commit that MAIN lacks.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CommitView {
     pub commit: String,
@@ -95,7 +95,7 @@ pub struct CommitView {
     pub title: String,
 }
 
-/// What was said about a line of a worktree's changes.
+/// A comment on a line of a worktree's changes.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct CommentView {
     pub id: u64,
@@ -104,9 +104,9 @@ pub struct CommentView {
     pub remark: Remark,
     pub by: String,
     pub at: String,
-    /// The agent that it was sent to; absent if it is for whoever is or comes into the worktree.
+    /// The agent that it was sent to; absent if it is for all current and future agents of the worktree.
     pub to: Option<String>,
-    /// Those who have read it.
+    /// The agents that have read it.
     pub heard_by: Vec<String>,
 }
 
@@ -115,31 +115,31 @@ pub struct CommentView {
 pub struct SetupView {
     /// `running`, `done` or `failed`.
     pub state: String,
-    /// The one that runs, or that failed.
+    /// The command that is running or failed.
     pub command: Option<String>,
     pub code: Option<i32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SyncView {
-    /// MAIN's newest commit is in it.
+    /// The worktree contains MAIN's newest commit.
     pub merged: bool,
     /// Why not.
     pub reason: Option<String>,
     pub worktree: WorktreeView,
 }
 
-/// How to run something inside of a worktree.
+/// How to run a command in a worktree.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct EnterView {
     pub name: String,
     pub path: String,
-    /// Stands before the command; empty where there is no seal.
+    /// The words to put before the command; empty for a linked worktree.
     pub launcher: Vec<String>,
     pub sealed: bool,
 }
 
-/// What is kept of a worktree that was removed.
+/// The archive of a removed worktree.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ArchiveView {
     pub number: u64,

@@ -3,11 +3,9 @@
 //! An agent may say anything at all, so everything it says is bounded here: the length of a line, how much of what is no
 //! protocol is put up with, and how much waits to be looked at. When nobody reads, the agent waits.
 
-mod lines;
-
 pub use agent_client_protocol_schema::v1 as schema;
 
-use lines::{Line, Lines};
+use crate::bounded_lines::{BoundedLines, Line};
 use schema::{RequestPermissionRequest, SessionUpdate};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +23,8 @@ pub const VERSION: u16 = 1;
 const WAITING: usize = 64;
 /// Lines that are no protocol, in all, before it is taken for something else than an agent.
 const MOST_NOISE: u64 = 10_000;
+/// Far more than any message of an agent, including one with an image.
+const MAX_LINE: usize = 32 << 20;
 const METHOD_NOT_FOUND: i64 = -32601;
 
 #[derive(Clone, Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub enum AcpError {
     Slow(String),
     #[error("it says too much that is no ACP ({MOST_NOISE} lines)")]
     Noise,
-    #[error("it sent a line of more than {} MB", lines::LONGEST >> 20)]
+    #[error("it sent a line of more than {} MB", MAX_LINE >> 20)]
     TooLong,
 }
 
@@ -88,7 +88,7 @@ impl Connection {
         });
         let waiting = pending.clone();
         tokio::spawn(async move {
-            let why = listen(Lines::new(from), &hear, &waiting).await;
+            let why = listen(BoundedLines::new(from, MAX_LINE), &hear, &waiting).await;
             // From here on nothing is answered any more.
             let open = waiting.lock().expect("no panic while held").take();
             for (_, (_, answer)) in open.into_iter().flatten() {
@@ -147,18 +147,18 @@ impl Connection {
     }
 }
 
-/// Until it ends, or says what nobody has to bear.
+/// Reads until the agent ends or violates a limit.
 async fn listen<R: AsyncRead + Unpin>(
-    mut from: Lines<R>,
+    mut from: BoundedLines<R>,
     hear: &mpsc::Sender<Incoming>,
     pending: &Pending,
 ) -> AcpError {
     let mut noise = 0;
     loop {
         let line = match from.next().await {
-            Some(Line::Whole(line)) => line,
-            Some(Line::TooLong) => return AcpError::TooLong,
-            None => return AcpError::Ended,
+            Ok(Some(Line::Whole(line))) => String::from_utf8_lossy(&line).into_owned(),
+            Ok(Some(Line::TooLong)) => return AcpError::TooLong,
+            Ok(Some(Line::Unfinished(_)) | None) | Err(_) => return AcpError::Ended,
         };
         if line.trim().is_empty() {
             continue;

@@ -2,7 +2,7 @@
 
 use super::transcript::{Transcript, new_entry};
 use flower_contract::view::EntryKind;
-use flower_jail::{Lifeline, passed_on};
+use flower_jail::{Lifeline, launcher_env};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::OsString;
 use std::io;
@@ -39,14 +39,14 @@ impl Process {
         transcript: Arc<Transcript>,
     ) -> io::Result<(Process, ChildStdin, ChildStdout)> {
         let lifeline = Lifeline::new()?;
-        let mut words = lifeline.tie(launcher);
+        let mut words = lifeline.add_to(launcher);
         words.extend_from_slice(command);
         #[expect(clippy::disallowed_methods, reason = "the launcher puts it into a jail")]
         let mut child = Command::new(&words[0])
             .args(&words[1..])
             .current_dir(dir)
             .env_clear()
-            .envs(passed_on())
+            .envs(launcher_env())
             .envs(env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -205,30 +205,6 @@ async fn last_shown(terminal: &Terminal) -> String {
             break;
         }
     }
-    let text = plain(&String::from_utf8_lossy(&bytes));
+    let text = anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string();
     flower_core::text::tail(&text, usize::try_from(LAST).unwrap_or(usize::MAX))
-}
-
-/// Without what moves cursors and paints.
-fn plain(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '\u{1b}' {
-            out.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('[') => while chars.next().is_some_and(|c| !('@'..='~').contains(&c)) {},
-            Some(']') => {
-                while let Some(c) = chars.next() {
-                    if c == '\u{7}' || (c == '\u{1b}' && chars.next_if_eq(&'\\').is_some()) {
-                        break;
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    out
 }

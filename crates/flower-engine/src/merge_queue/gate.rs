@@ -166,7 +166,7 @@ impl MergeQueue {
     ) -> Result<Found, Problem> {
         let mut secrets = objects::secrets(&self.home, repository).await?;
         secrets.extend(self.profiles.lent_secrets());
-        objects::inspect(repository, onto, commit, &secrets).await
+        objects::inspect(repository, onto, commit, &objects::secret_finder(&secrets)?).await
     }
 
     async fn look_at_changes(

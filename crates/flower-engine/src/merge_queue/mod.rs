@@ -24,6 +24,7 @@ use crate::merge_queue::main_branch::Watch;
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Profiles, Projects, Worktrees};
+use aho_corasick::AhoCorasick;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
@@ -193,7 +194,10 @@ impl MergeQueue {
         let title = match (&wish.title, all.first()) {
             (Some(title), _) => title.clone(),
             (None, Some(&brief)) => self.title_of(brief).await?,
-            (None, None) => new.title(name, &objects::secrets(&self.home, &place.repository).await?),
+            (None, None) => {
+                let secrets = objects::secrets(&self.home, &place.repository).await?;
+                new.title(name, &objects::secret_finder(&secrets)?)
+            }
         };
         let request = landing::Request {
             project: worktree.project.clone(),
@@ -484,10 +488,9 @@ impl NewCommits {
     }
 
     /// What it is about: its only commit's first line, unless a secret is in it; or the worktree's name.
-    fn title(&self, name: &str, secrets: &[Vec<u8>]) -> String {
-        let tells = |text: &str| secrets.iter().any(|secret| objects::contains(text.as_bytes(), secret));
+    fn title(&self, name: &str, secrets: &AhoCorasick) -> String {
         match self.subjects.as_slice() {
-            [only] if !only.trim().is_empty() && !tells(only) => flower_core::text::cut(only, 200),
+            [only] if !only.trim().is_empty() && !secrets.is_match(only) => flower_core::text::cut(only, 200),
             _ => format!("Land {name}"),
         }
     }

@@ -1,6 +1,7 @@
 //! What a landing would add to MAIN's repository, object by object: also what a later commit took out again, because history
 //! keeps it.
 
+use aho_corasick::AhoCorasick;
 use flower_contract::error::Problem;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, Repo, TreeId};
@@ -39,7 +40,7 @@ pub(super) async fn inspect(
     repository: &Repository,
     main: &CommitId,
     commit: &CommitId,
-    secrets: &[Vec<u8>],
+    secrets: &AhoCorasick,
 ) -> Result<Found, Problem> {
     let repo = Repo::main(repository).with_deadline(DEADLINE);
     let new = repo.new_objects(commit, main, LARGE).await?;
@@ -51,7 +52,7 @@ pub(super) async fn inspect(
             "tree" => found.take_tree(object.content, object.id.len() / 2),
             _ => {}
         }
-        found.secret = found.secret || secrets.iter().any(|secret| contains(object.content, secret));
+        found.secret = found.secret || secrets.is_match(object.content);
     }
     Ok(found)
 }
@@ -102,17 +103,11 @@ impl Found {
     }
 }
 
-/// Whether `needle` occurs in `text`.
-pub(super) fn contains(text: &[u8], needle: &[u8]) -> bool {
-    let Some(&first) = needle.first() else { return false };
-    let mut rest = text;
-    while let Some(at) = rest.iter().position(|&byte| byte == first) {
-        if rest[at..].starts_with(needle) {
-            return true;
-        }
-        rest = &rest[at + 1..];
-    }
-    false
+/// Searches for all `secrets` in one pass.
+pub(super) fn secret_finder(secrets: &[Vec<u8>]) -> Result<AhoCorasick, Problem> {
+    // An empty pattern would match every text.
+    AhoCorasick::new(secrets.iter().filter(|secret| !secret.is_empty()))
+        .map_err(|error| Problem::bug(format!("the secrets cannot be searched for: {error}")))
 }
 
 /// The values of our own secrets, as they would stand in a file: flower's tokens, and what MAIN's ignored `.env` files hold
@@ -154,12 +149,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn needles_are_found_where_they_are() {
-        assert!(contains(b"aab", b"ab"));
-        assert!(contains(b"xxcanary", b"canary"));
-        assert!(!contains(b"canar", b"canary"));
-        assert!(!contains(b"", b"a"));
-        assert!(!contains(b"abc", b""));
+    fn secrets_are_found_where_they_are() {
+        let finds = |text: &[u8], secrets: &[&[u8]]| {
+            let secrets: Vec<_> = secrets.iter().map(|secret| secret.to_vec()).collect();
+            secret_finder(&secrets).unwrap().is_match(text)
+        };
+        assert!(finds(b"aab", &[b"ab"]));
+        assert!(finds(b"xxcanary", &[b"canary"]));
+        assert!(finds(b"x\xffcanary\0", &[b"other", b"canary"]));
+        assert!(!finds(b"canar", &[b"canary"]));
+        assert!(!finds(b"", &[b"a"]));
+        assert!(!finds(b"abc", &[b""]));
+        assert!(!finds(b"abc", &[]));
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod scrollback;
 pub use output::Output;
 pub use scrollback::{Place, Scrollback};
 
-use flower_jail::{Lifeline, lead_session, passed_on, watched};
+use flower_jail::{Lifeline, async_fd, launcher_env, lead_session};
 use output::Shown;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -87,15 +87,15 @@ impl Terminal {
     pub fn start(start: Start) -> io::Result<Arc<Terminal>> {
         let scrollback = Scrollback::open(start.scrollback)?;
         let (master, slave) = open(start.size)?;
-        let master = watched(master)?;
+        let master = async_fd(master)?;
         let lifeline = Lifeline::new()?;
-        let mut words = lifeline.tie(start.launcher);
+        let mut words = lifeline.add_to(start.launcher);
         words.extend_from_slice(start.command);
         let (program, rest) = words.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         #[expect(clippy::disallowed_methods, reason = "the launcher puts it into a jail")]
         let mut command = Command::new(program);
         command.args(rest).current_dir(start.dir).env_clear().env("TERM", "xterm-256color");
-        command.envs(passed_on());
+        command.envs(launcher_env());
         command.envs(start.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::from(slave.try_clone()?)).stdout(Stdio::from(slave.try_clone()?)).stderr(slave);
         lead_session(command.as_std_mut());

@@ -66,7 +66,7 @@ pub(super) async fn run(
 fn reaped(terminal: &Terminal, status: io::Result<std::process::ExitStatus>) -> i32 {
     terminal.state().reaped = true;
     let code = |status: std::process::ExitStatus| status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    status.ok().and_then(code).unwrap_or_else(|| flower_jail::FAILED.into())
+    status.ok().and_then(code).unwrap_or_else(|| flower_jail::EXIT_JAIL_FAILED.into())
 }
 
 /// As much as there is, up to the size of the buffer.

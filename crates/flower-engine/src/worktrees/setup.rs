@@ -86,7 +86,7 @@ impl Worktrees {
         for command in &settings.worktree.setup {
             note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
             let ended = flower_jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await;
-            let code = *ended.as_ref().unwrap_or(&i32::from(flower_jail::FAILED));
+            let code = *ended.as_ref().unwrap_or(&i32::from(flower_jail::EXIT_JAIL_FAILED));
             if code != 0 {
                 let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
                 note_setup(place, &failed);

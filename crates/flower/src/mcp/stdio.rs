@@ -1,6 +1,7 @@
 //! MCP over standard input and output: one message per line. What is no message is answered, and the next line is read.
 
 use super::{Backend, Server};
+use flower_engine::bounded_lines::{BoundedLines, Line};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{RoleServer, ServiceExt};
@@ -8,7 +9,7 @@ use serde_json::Value;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
@@ -25,9 +26,7 @@ pub async fn serve<B: Backend>(
 ) {
     let (closed, mut is_closed) = watch::channel(false);
     let lines = Lines {
-        read: BufReader::new(read),
-        line: Vec::new(),
-        skipping: false,
+        read: BoundedLines::new(read, MOST_BYTES),
         write: Arc::new(Mutex::new(write)),
         reply: None,
         begun: false,
@@ -50,10 +49,7 @@ pub async fn serve<B: Backend>(
 }
 
 struct Lines<R, W> {
-    read: BufReader<R>,
-    line: Vec<u8>,
-    /// The rest of a line that is too long.
-    skipping: bool,
+    read: BoundedLines<R>,
     write: Arc<Mutex<W>>,
     /// An answer to what was no message. It is on its way before more is read.
     reply: Option<JoinHandle<()>>,
@@ -62,44 +58,9 @@ struct Lines<R, W> {
     closed: watch::Sender<bool>,
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
-    /// Reads a line, or the rest of one: whoever waits for it may stop waiting and come again.
-    async fn next(&mut self) -> io::Result<Line> {
-        loop {
-            let available = self.read.fill_buf().await?;
-            if available.is_empty() {
-                return Ok(if self.line.is_empty() { Line::End } else { Line::Whole });
-            }
-            let end = available.iter().position(|byte| *byte == b'\n');
-            let length = end.map_or(available.len(), |end| end + 1);
-            let too_long = !self.skipping && self.line.len() + length > MOST_BYTES;
-            if !self.skipping && !too_long {
-                self.line.extend_from_slice(&available[..length]);
-            }
-            self.read.consume(length);
-            if too_long {
-                self.line = Vec::new();
-            }
-            let was_skipping = self.skipping;
-            self.skipping = (was_skipping || too_long) && end.is_none();
-            if too_long {
-                return Ok(Line::TooLong);
-            }
-            if end.is_some() && !was_skipping {
-                return Ok(Line::Whole);
-            }
-        }
-    }
-
     /// The message of the line, if it is one that means something now; otherwise what its sender is told.
-    fn take(&mut self) -> Result<Option<ClientJsonRpcMessage>, Box<ServerJsonRpcMessage>> {
-        let line = std::mem::take(&mut self.line);
+    fn take(&mut self, line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Box<ServerJsonRpcMessage>> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(None);
@@ -137,10 +98,10 @@ where
                 let _ = reply.await;
                 self.reply = None;
             }
-            let taken = match self.next().await {
-                Ok(Line::Whole) => self.take(),
-                Ok(Line::TooLong) => Err(Box::new(too_long())),
-                Ok(Line::End) | Err(_) => {
+            let taken = match self.read.next().await {
+                Ok(Some(Line::Whole(line) | Line::Unfinished(line))) => self.take(&line),
+                Ok(Some(Line::TooLong)) => Err(Box::new(too_long())),
+                Ok(None) | Err(_) => {
                     self.closed.send_replace(true);
                     return None;
                 }

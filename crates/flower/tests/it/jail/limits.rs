@@ -5,7 +5,7 @@ use crate::jail::world::{Who, World};
 use std::fs;
 
 /// The exit code of a jail that was ended because it took too much.
-const TOOK_TOO_MUCH: i32 = flower_jail::TOOK_TOO_MUCH as i32;
+const EXIT_LIMIT_EXCEEDED: i32 = flower_jail::EXIT_LIMIT_EXCEEDED as i32;
 
 as_both!(a_fork_bomb_is_bounded, |mut world| {
     world.arm();
@@ -28,8 +28,8 @@ as_both!(memory_is_bounded, |mut world| {
     world.spec.limits.memory_bytes = 200 << 20;
     for (eaten, bound) in [(["250", "0", "0"], true), (["0", "80", "4"], true), (["0", "30", "4"], false)] {
         let output = world.attack(&[&["eat"][..], &eaten].concat());
-        assert_eq!(output.code, if bound { TOOK_TOO_MUCH } else { 0 }, "{eaten:?}: {output:?}");
-        assert_eq!(output.stderr.contains("everything inside was ended: it takes more than 200 MB of memory"), bound);
+        assert_eq!(output.code, if bound { EXIT_LIMIT_EXCEEDED } else { 0 }, "{eaten:?}: {output:?}");
+        assert_eq!(output.stderr.contains("all processes in the jail were killed: memory use exceeds 200 MB"), bound);
         assert_eq!(output.stdout, if bound { "" } else { "eaten\n" });
     }
 });
@@ -78,15 +78,17 @@ fn on_small_disk(world: &World, size: &str, before: &str, script: &str) -> (Outp
 as_both!(very_many_small_files_are_bounded, |world| {
     let script = "i=0; while [ $i -lt 30000 ]; do : > $i; i=$((i+1)); [ $((i%50)) != 0 ] || sleep 0.002; done";
     let (output, files, _) = on_small_disk(&world, "nr_inodes=20000", "true", script);
-    assert_eq!(output.code, TOOK_TOO_MUCH, "{output:?}");
-    assert!(output.stderr.contains("everything inside was ended: ") && output.stderr.contains("room for only "));
+    assert_eq!(output.code, EXIT_LIMIT_EXCEEDED, "{output:?}");
+    assert!(
+        output.stderr.contains("all processes in the jail were killed: ") && output.stderr.contains("room for only ")
+    );
     assert!((1..1000).contains(&files), "less than a twentieth is left, but some: {files}");
 });
 
 as_both!(a_disk_is_not_filled, |world| {
     let script = "i=0; while [ $i -lt 300 ]; do head -c 300000 /dev/zero > $i; i=$((i+1)); sleep 0.02; done";
     let (output, _, blocks) = on_small_disk(&world, "size=64m", "true", script);
-    assert_eq!(output.code, TOOK_TOO_MUCH, "{output:?}");
+    assert_eq!(output.code, EXIT_LIMIT_EXCEEDED, "{output:?}");
     assert!(output.stderr.contains("/worktree has only ") && output.stderr.contains(" MB left"), "{output:?}");
     assert!((1..820).contains(&blocks), "less than a twentieth is left, but some: {blocks}");
 });

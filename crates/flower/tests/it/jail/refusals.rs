@@ -27,11 +27,11 @@ fn needed() -> Vec<(i64, &'static str)> {
         (libc::SYS_landlock_restrict_self, "Landlock"),
         (libc::SYS_landlock_add_rule, "Landlock"),
         (libc::SYS_seccomp, "seccomp"),
-        (libc::SYS_pivot_root, "fresh root"),
-        (libc::SYS_umount2, "fresh root"),
+        (libc::SYS_pivot_root, "entering the root"),
+        (libc::SYS_umount2, "entering the root"),
         (libc::SYS_mount_setattr, ""),
-        (libc::SYS_move_mount, "fresh root"),
-        (libc::SYS_fsopen, "fresh root"),
+        (libc::SYS_move_mount, "mounting the root"),
+        (libc::SYS_fsopen, "mounting the root"),
         (libc::SYS_capset, "capabilities"),
         (libc::SYS_close_range, "descriptors"),
         (libc::SYS_openat2, ""),
@@ -128,7 +128,7 @@ as_both!(what_is_listed_must_be_there, |mut world| {
     for at in ["/", "/proc", "/dev/null"] {
         world.spec = good.clone();
         world.spec.binds.push(Bind { from: world.path("main"), at: at.into(), write: false });
-        refuses(&world, if at == "/" { "no place for a mount" } else { "made anew" });
+        refuses(&world, if at == "/" { "not a valid mount point" } else { "created fresh" });
     }
     world.spec = good;
     world.spec.read.push(world.path("missing"));

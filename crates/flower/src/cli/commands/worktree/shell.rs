@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     // However this process ends, what runs inside ends with it.
     let lifeline = Lifeline::new()
         .map_err(|error| Problem::unreachable(format!("no pipe can be made: {error}"), "close some programs"))?;
-    let mut words = lifeline.tie(&words);
+    let mut words = lifeline.add_to(&words);
     if args.command.is_empty() {
         words.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()));
     } else {

@@ -1,50 +1,31 @@
-//! What an agent's program writes, on its way to the operator's terminal. Whatever makes a terminal answer, remember or do
-//! something elsewhere is left out: nothing inside types for the operator, or reads what the terminal knows. Only sequences
-//! that are known to draw pass, so that full-screen programs work. The alternate screen is among them: it is left at the
-//! latest when the operator detaches. Titles and colours of the operator's window stay as they are.
+//! Filters an agent's terminal output on its way to the operator's terminal. Passes only sequences that are known to draw, so
+//! that full-screen programs work. Drops all sequences that make a terminal reply, store something or act outside its
+//! screen: a program in the jail can neither type for the operator nor read what the terminal knows. The alternate screen
+//! passes, and is left when the operator detaches. The title and colours of the operator's window do not change.
 
+use anstyle_parse::state::{Action, State, state_change};
 use std::collections::BTreeSet;
 
 /// Longer control sequences have no meaning.
-const MOST_SEQUENCE: usize = 256;
-/// More modes than there are.
-const MOST_MODES: usize = 64;
-/// The alternate screen, in the ways that terminals know.
-const ALTERNATE: [u16; 3] = [47, 1047, 1049];
+const MAX_SEQUENCE: usize = 256;
+/// More modes than terminals have.
+const MAX_MODES: usize = 64;
+/// The modes that switch to the alternate screen.
+const ALTERNATE_SCREEN: [u16; 3] = [47, 1047, 1049];
 
 #[derive(Default)]
 pub(super) struct Filter {
     state: State,
-    /// Of a sequence, a string or a character that is not complete yet.
+    /// The bytes of an incomplete control sequence or UTF-8 character.
     pending: Vec<u8>,
-    /// That were switched on, to be switched off again.
+    /// Modes that are switched on, to be switched off again.
     modes: BTreeSet<u16>,
 }
 
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum State {
-    #[default]
-    Ground,
-    /// In a character of so many bytes.
-    Character(usize),
-    /// After `ESC`, and what follows it up to the last byte.
-    Escape,
-    /// After `ESC [`.
-    Control,
-    /// After `ESC ]`: titles, colours, the clipboard, links, files, notifications. All of them are left out.
-    Command,
-    /// In another string that is left out whatever it says.
-    Ignored,
-    /// After `ESC` in a string, which it ends.
-    Closing,
-}
-
 const ESC: u8 = 0x1b;
-const BEL: u8 = 0x07;
-const CANCEL: [u8; 2] = [0x18, 0x1a];
 
 impl Filter {
-    /// What of it may be shown; the rest of an unfinished sequence comes with its end.
+    /// The bytes that may be shown. An incomplete sequence is kept until its end arrives.
     pub(super) fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut shown = Vec::with_capacity(bytes.len());
         for byte in bytes {
@@ -53,155 +34,118 @@ impl Filter {
         shown
     }
 
-    /// What makes the terminal as it was before, as far as what was shown has changed it.
+    /// The sequences that restore the terminal's state from before the shown output.
     pub(super) fn undo(&mut self) -> Vec<u8> {
-        self.begin(State::Ground);
+        self.enter(State::Ground);
         let mut undo = String::new();
         for mode in std::mem::take(&mut self.modes) {
             undo.push_str(&format!("\x1b[?{mode}l"));
         }
-        // The whole screen scrolls, in ordinary letters, without colours, overwriting; lines wrap, the cursor is seen, and
-        // keys send what they always do.
+        // Scrolling region, character set, colours, insert mode, line wrap, visible cursor, keypad.
         undo.push_str("\x1b7\x1b[r\x1b8\x0f\x1b(B\x1b[0m\x1b[4l\x1b[?7h\x1b[?25h\x1b>");
         undo.into_bytes()
     }
 
     fn byte(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        match self.state {
-            State::Ground => self.ground(byte, shown),
-            State::Character(length) => self.character(byte, length, shown),
-            State::Escape | State::Control if byte < 0x20 => self.interrupted(byte, shown),
-            State::Escape => self.escape(byte, shown),
-            State::Control => self.control(byte, shown),
-            State::Command | State::Ignored => self.string(byte),
-            State::Closing if byte == b'\\' => self.begin(State::Ground),
-            // The string was broken off by another sequence.
-            State::Closing => {
-                self.begin(State::Escape);
-                self.byte(byte, shown);
-            }
+        if !byte.is_ascii() {
+            return self.non_ascii(byte, shown);
         }
-    }
-
-    fn begin(&mut self, state: State) {
-        self.state = state;
-        self.pending.clear();
-    }
-
-    fn ground(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        match byte {
-            ESC => self.begin(State::Escape),
-            // The bell, and what moves the cursor or switches between two sets of letters.
-            0x07..=0x0f | 0x20..=0x7e => shown.push(byte),
-            // Among these the one that asks a terminal who it is.
-            0x00..=0x1f | 0x7f => {}
-            0xc2..=0xdf => self.first_of(byte, 2),
-            0xe0..=0xef => self.first_of(byte, 3),
-            0xf0..=0xf4 => self.first_of(byte, 4),
-            // Alone these are no characters, but control sequences in one byte for some terminals.
-            0x80..=0xc1 | 0xf5..=0xff => {}
+        if self.state == State::Utf8 {
+            self.enter(State::Ground);
         }
-    }
-
-    fn first_of(&mut self, byte: u8, length: usize) {
-        self.begin(State::Character(length));
-        self.pending.push(byte);
-    }
-
-    fn character(&mut self, byte: u8, length: usize, shown: &mut Vec<u8>) {
-        if !(0x80..=0xbf).contains(&byte) {
-            self.begin(State::Ground);
-            return self.ground(byte, shown);
-        }
-        self.pending.push(byte);
-        if self.pending.len() == length {
-            // Control characters can be written in two bytes, too.
-            if std::str::from_utf8(&self.pending).is_ok_and(|text| !text.contains(char::is_control)) {
-                shown.extend_from_slice(&self.pending);
-            }
-            self.begin(State::Ground);
-        }
-    }
-
-    /// A control character inside of a sequence acts at once.
-    fn interrupted(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        match byte {
-            ESC => self.begin(State::Escape),
-            _ if CANCEL.contains(&byte) => self.begin(State::Ground),
-            0x07..=0x0f => shown.push(byte),
+        let (next, action) = state_change(self.state, byte);
+        match action {
+            Action::Print if byte != 0x7f => shown.push(byte),
+            // The bell, cursor movement and character sets; others include a request for the terminal's identity.
+            Action::Execute if (0x07..=0x0f).contains(&byte) => shown.push(byte),
+            // One byte more than allowed is kept, which marks the sequence as too long.
+            Action::Collect | Action::Param if self.pending.len() <= MAX_SEQUENCE => self.pending.push(byte),
+            Action::EscDispatch => self.finish_escape(byte, shown),
+            Action::CsiDispatch => self.finish_control(byte, shown),
+            // Among these the contents of strings: titles, colours, the clipboard, links, files, notifications.
             _ => {}
         }
+        // `Anywhere` means that the state does not change.
+        if next != State::Anywhere {
+            self.enter(next);
+        }
     }
 
-    fn escape(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        match (self.pending.as_slice(), byte) {
-            ([], b'[') => self.begin(State::Control),
-            ([], b']') => self.begin(State::Command),
-            ([], b'P' | b'X' | b'^' | b'_') => self.begin(State::Ignored),
-            (pending, 0x20..=0x2f) if pending.len() < 2 => self.pending.push(byte),
-            (pending, 0x30..=0x7e) => {
-                let draws = match pending {
-                    [] => b"78DEHMc=>".contains(&byte),
-                    // Sets of letters.
-                    [b'(' | b')' | b'*' | b'+'] => true,
-                    // Lines of double size, and the pattern to adjust a screen by.
-                    [b'#'] => b"34568".contains(&byte),
-                    _ => false,
-                };
-                if draws {
-                    shown.push(ESC);
-                    shown.extend_from_slice(pending);
-                    shown.push(byte);
+    fn enter(&mut self, state: State) {
+        if matches!(state, State::Ground | State::Escape | State::CsiEntry) {
+            self.pending.clear();
+        }
+        self.state = state;
+    }
+
+    /// Single bytes above ASCII are control characters for some terminals, so only whole UTF-8 characters pass.
+    fn non_ascii(&mut self, byte: u8, shown: &mut Vec<u8>) {
+        match self.state {
+            State::Utf8 => {}
+            State::Ground
+            | State::Escape
+            | State::EscapeIntermediate
+            | State::CsiEntry
+            | State::CsiParam
+            | State::CsiIntermediate
+            | State::CsiIgnore => self.enter(State::Ground),
+            // Inside a string.
+            _ => return,
+        }
+        self.state = State::Utf8;
+        self.pending.push(byte);
+        match std::str::from_utf8(&self.pending) {
+            Ok(text) => {
+                // Control characters can also be encoded in two bytes.
+                if !text.contains(char::is_control) {
+                    shown.extend_from_slice(&self.pending);
                 }
-                self.begin(State::Ground);
+                self.enter(State::Ground);
             }
-            (_, 0x7f) => {}
-            _ => {
-                self.begin(State::Ground);
-                if byte >= 0x80 {
-                    self.ground(byte, shown);
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => {
+                let begins_another = self.pending.len() > 1;
+                self.enter(State::Ground);
+                if begins_another {
+                    self.non_ascii(byte, shown);
                 }
             }
         }
     }
 
-    fn control(&mut self, byte: u8, shown: &mut Vec<u8>) {
-        match byte {
-            0x20..=0x3f => {
-                // One byte more than allowed is kept, by which it is known to be too long.
-                if self.pending.len() <= MOST_SEQUENCE {
-                    self.pending.push(byte);
-                }
-            }
-            0x40..=0x7e => {
-                let pending = std::mem::take(&mut self.pending);
-                self.begin(State::Ground);
-                if pending.len() <= MOST_SEQUENCE {
-                    self.finish_control(&pending, byte, shown);
-                }
-            }
-            0x7f => {}
-            _ => {
-                self.begin(State::Ground);
-                self.ground(byte, shown);
-            }
+    fn finish_escape(&mut self, last: u8, shown: &mut Vec<u8>) {
+        let draws = match self.pending.as_slice() {
+            [] => b"78DEHMc=>".contains(&last),
+            // Character sets.
+            [b'(' | b')' | b'*' | b'+'] => true,
+            // Lines of double size, and the alignment pattern.
+            [b'#'] => b"34568".contains(&last),
+            _ => false,
+        };
+        if draws {
+            shown.push(ESC);
+            shown.extend_from_slice(&self.pending);
+            shown.push(last);
         }
     }
 
-    fn finish_control(&mut self, pending: &[u8], last: u8, shown: &mut Vec<u8>) {
-        let numbers = pending.iter().position(|byte| *byte < 0x30).unwrap_or(pending.len());
-        let (numbers, between) = pending.split_at(numbers);
-        // `<`, `=`, `>` or `?` in front, and nowhere else.
-        let private = numbers.first().copied().filter(|byte| *byte >= 0x3c);
-        let plain = if private.is_some() { &numbers[1..] } else { numbers };
-        if plain.iter().any(|byte| *byte >= 0x3c) || between.iter().any(|byte| *byte >= 0x30) {
+    fn finish_control(&mut self, last: u8, shown: &mut Vec<u8>) {
+        let pending = std::mem::take(&mut self.pending);
+        if pending.len() > MAX_SEQUENCE {
             return;
         }
-        let passes = match (private, between, last) {
-            (_, [], b'h' | b'l') => return self.modes(private, plain, last, shown),
+        let parameters = pending.iter().position(|byte| *byte < 0x30).unwrap_or(pending.len());
+        let (parameters, intermediates) = pending.split_at(parameters);
+        // The parser lets `<`, `=`, `>` or `?` pass in front only.
+        let private = parameters.first().copied().filter(|byte| *byte >= 0x3c);
+        let passes = match (private, intermediates, last) {
+            (_, [], b'h' | b'l') => {
+                let numbers = &parameters[usize::from(private.is_some())..];
+                return self.set_modes(private, numbers, last, shown);
+            }
             (None, [], last) => b"@ABCDEFGHIJKLMPSTXZ`abdefgmrsu".contains(&last),
             (Some(b'?'), [], last) => b"JKrs".contains(&last),
-            // The shape of the cursor, a soft reset, protected letters.
+            // The shape of the cursor, a soft reset, protected characters.
             (None, [b' ' | b'"'], b'q') | (None, [b'!'], b'p') => true,
             // Columns and rectangles.
             (None, [b' '], b'@' | b'A') | (None, [b'\''], b'}' | b'~') => true,
@@ -210,25 +154,25 @@ impl Filter {
         };
         if passes {
             shown.extend_from_slice(b"\x1b[");
-            shown.extend_from_slice(pending);
+            shown.extend_from_slice(&pending);
             shown.push(last);
         }
     }
 
-    /// Of the ANSI modes only inserting: others lock the keyboard. Of the private ones all but the one that makes a terminal
-    /// speak another language.
-    fn modes(&mut self, private: Option<u8>, numbers: &[u8], last: u8, shown: &mut Vec<u8>) {
+    /// Of the ANSI modes only insert mode passes: others lock the keyboard. Of the private modes all pass but 2, which switches
+    /// to VT52 sequences.
+    fn set_modes(&mut self, private: Option<u8>, numbers: &[u8], last: u8, shown: &mut Vec<u8>) {
         let numbers = std::str::from_utf8(numbers).unwrap_or_default().split(';');
         for mode in numbers.filter_map(|number| number.parse::<u16>().ok()) {
             match private {
                 None if mode == 4 => shown.extend_from_slice(&[ESC, b'[', b'4', last]),
                 Some(b'?') if mode != 2 => {
                     if last == b'l' {
-                        // A screen that was not entered here may be the operator's own.
-                        if !self.modes.remove(&mode) && ALTERNATE.contains(&mode) {
+                        // If the program did not enter the alternate screen, the operator's own program may have.
+                        if !self.modes.remove(&mode) && ALTERNATE_SCREEN.contains(&mode) {
                             continue;
                         }
-                    } else if self.modes.len() < MOST_MODES || self.modes.contains(&mode) {
+                    } else if self.modes.len() < MAX_MODES || self.modes.contains(&mode) {
                         self.modes.insert(mode);
                     } else {
                         continue;
@@ -237,15 +181,6 @@ impl Filter {
                 }
                 _ => {}
             }
-        }
-    }
-
-    fn string(&mut self, byte: u8) {
-        match byte {
-            ESC => self.state = State::Closing,
-            BEL if self.state == State::Command => self.begin(State::Ground),
-            _ if CANCEL.contains(&byte) => self.begin(State::Ground),
-            _ => {}
         }
     }
 }
@@ -384,7 +319,7 @@ mod tests {
         for mode in 100..10_000 {
             filter.pass(format!("\x1b[?{mode}h").as_bytes());
         }
-        assert_eq!(filter.modes.len(), MOST_MODES);
+        assert_eq!(filter.modes.len(), MAX_MODES);
     }
 
     #[test]

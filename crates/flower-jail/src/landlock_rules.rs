@@ -1,8 +1,8 @@
-//! Landlock: once more, and in the kernel's other way, what the mounts already say. It also covers what no mount does:
-//! descriptors that lead outside, TCP ports, signals and abstract sockets.
+//! Landlock rules: a second enforcement of the mount plan by another part of the kernel. They also restrict what mounts cannot:
+//! descriptors of files outside, TCP ports, signals and abstract sockets.
 
-use super::failure::{Failure, Step};
-use super::places::{Place, Places};
+use super::error::{SetupError, SetupResult};
+use super::mount_plan::{Mount, MountPlan};
 use super::spec::{Network, Spec};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
@@ -13,28 +13,28 @@ use rustix::stdio::{stderr, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
-/// The newest version that the crate knows; what this kernel lacks of it is left out.
+/// The newest version that the crate supports; rights that the kernel lacks are left out.
 const NEWEST: ABI = ABI::V9;
 /// DNS over TCP, and the web.
 const WEB_PORTS: &[u16] = &[53, 80, 443];
 
 #[derive(Debug, thiserror::Error)]
-enum Unruly {
+enum LandlockError {
     #[error(transparent)]
     Ruleset(#[from] RulesetError),
     #[error("{0}: {1}")]
     Path(String, rustix::io::Errno),
-    #[error("the kernel took the rules but enforces none")]
+    #[error("the kernel accepted the rules but does not enforce them")]
     NotEnforced,
 }
 
-/// From here on this process and its children are bound. `scopes` says whether signals and abstract sockets must be
-/// covered here, because no namespace does it.
-pub(super) fn apply(spec: &Spec, places: &Places, scopes: bool) -> Step<()> {
-    restrict(spec, places, scopes).map_err(|error| Failure::new("Landlock", error))
+/// Restricts this process and its children. With `scopes`, restricting signals and abstract sockets is required, because no
+/// namespace does it.
+pub(super) fn apply(spec: &Spec, mount_plan: &MountPlan, scopes: bool) -> SetupResult<()> {
+    restrict(spec, mount_plan, scopes).map_err(|error| SetupError::new("Landlock", error))
 }
 
-fn restrict(spec: &Spec, places: &Places, scopes: bool) -> Result<(), Unruly> {
+fn restrict(spec: &Spec, mount_plan: &MountPlan, scopes: bool) -> Result<(), LandlockError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V3))?;
@@ -51,20 +51,20 @@ fn restrict(spec: &Spec, places: &Places, scopes: bool) -> Result<(), Unruly> {
     let mut rules = rules.create()?;
     rules = allow(rules, open(Path::new("/"))?, AccessFs::from_read(ABI::V3))?;
     rules = allow(rules, open(Path::new("/dev"))?, device_rights() | AccessFs::ReadDir)?;
-    for (at, place) in places {
-        rules = match place {
-            Place::Host { write: true, .. } | Place::Scratch { .. } => allow(rules, open(at)?, write_rights())?,
-            // It may have been left out.
-            Place::Overlay(_) => match open(at) {
+    for (at, mount) in mount_plan {
+        rules = match mount {
+            Mount::Host { write: true, .. } | Mount::Scratch { .. } => allow(rules, open(at)?, write_rights())?,
+            // An overlay that could not be mounted is left out.
+            Mount::Overlay(_) => match open(at) {
                 Ok(folder) => allow(rules, folder, write_rights())?,
                 Err(_) => rules,
             },
-            Place::Host { write: false, .. }
-            | Place::Link(_)
-            | Place::Empty
-            | Place::Covered
-            | Place::Devices
-            | Place::Processes => rules,
+            Mount::Host { write: false, .. }
+            | Mount::Symlink(_)
+            | Mount::Empty
+            | Mount::Covered
+            | Mount::Dev
+            | Mount::Proc => rules,
         };
     }
     rules = allow_streams(rules)?;
@@ -77,17 +77,17 @@ fn restrict(spec: &Spec, places: &Places, scopes: bool) -> Result<(), Unruly> {
         }
     }
     let status = rules.restrict_self()?;
-    // Partly is what it says when something newer was left out; what is required has failed above.
+    // `PartiallyEnforced` means that optional rights were left out; missing required rights have failed above.
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {
-        return Err(Unruly::NotEnforced);
+        return Err(LandlockError::NotEnforced);
     }
     Ok(())
 }
 
-/// Whoever writes to `/dev/stdout` opens the caller's file or terminal once more, which lies outside. It gets the rights
-/// that the open stream has.
-fn allow_streams(mut rules: RulesetCreated) -> Result<RulesetCreated, Unruly> {
-    let failed = |errno| Unruly::Path("standard streams".into(), errno);
+/// Allows programs to reopen the standard streams, as writing to `/dev/stdout` does, with the rights that the open stream has.
+/// The caller's file or terminal is outside the jail.
+fn allow_streams(mut rules: RulesetCreated) -> Result<RulesetCreated, LandlockError> {
+    let failed = |errno| LandlockError::Path("standard streams".into(), errno);
     for stream in [stdin(), stdout(), stderr()] {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(stream).map_err(failed)?.st_mode);
         if !matches!(kind, FileType::RegularFile | FileType::CharacterDevice) {
@@ -109,7 +109,7 @@ fn allow_streams(mut rules: RulesetCreated) -> Result<RulesetCreated, Unruly> {
     Ok(rules)
 }
 
-/// No device can be made, and none that lies around be talked to.
+/// All rights but creating devices and using device files that exist in a writable folder.
 fn write_rights() -> BitFlags<AccessFs> {
     AccessFs::from_all(NEWEST) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)
 }
@@ -128,12 +128,12 @@ fn allow(
     rules.add_rule(PathBeneath::new(fd.as_fd(), rights))
 }
 
-fn open(at: &Path) -> Result<(OwnedFd, bool), Unruly> {
+fn open(at: &Path) -> Result<(OwnedFd, bool), LandlockError> {
     let opened = || {
         let how = OFlags::PATH | OFlags::CLOEXEC;
         let fd = rustix::fs::openat2(CWD, at, how, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
         let is_folder = FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Directory;
         Ok((fd, is_folder))
     };
-    opened().map_err(|errno| Unruly::Path(at.display().to_string(), errno))
+    opened().map_err(|errno| LandlockError::Path(at.display().to_string(), errno))
 }

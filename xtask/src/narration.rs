@@ -1,22 +1,22 @@
-//! What happened, in one line each: the part of the trace that a spectator wants to hear of.
+//! Describes the interesting events of the trace, one line each, for viewers of the demo.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::shop::WANTED;
+use crate::demo_repository::BRIEFS;
 
-/// Of a line, in characters.
-const WIDTH: usize = 84;
+/// The maximum width of a line, in characters.
+const MAX_WIDTH: usize = 84;
 
 #[derive(Default)]
-pub(crate) struct News {
-    /// Agents by their numbers.
+pub(crate) struct Narration {
+    /// Names of agents by their numbers.
     names: HashMap<u64, String>,
 }
 
-impl News {
-    /// Nothing if it is not worth a line.
+impl Narration {
+    /// None for an event that is not shown.
     pub(crate) fn line(&mut self, event: &Value) -> Option<String> {
         let body = &event["body"];
         let text = |name: &str| body[name].as_str().unwrap_or_default().trim_end_matches('.');
@@ -53,16 +53,16 @@ impl News {
 }
 
 pub(crate) fn titled(brief: u64) -> String {
-    let title = usize::try_from(brief).ok().and_then(|brief| WANTED.get(brief.checked_sub(1)?)).map(|one| one.title);
+    let title = usize::try_from(brief).ok().and_then(|brief| BRIEFS.get(brief.checked_sub(1)?)).map(|one| one.title);
     format!("#{brief} {}", title.unwrap_or_default())
 }
 
 pub(crate) fn shortened(line: &str) -> String {
     let line = line.lines().next().unwrap_or_default();
-    if line.chars().count() <= WIDTH {
+    if line.chars().count() <= MAX_WIDTH {
         return line.to_owned();
     }
-    line.chars().take(WIDTH - 1).chain(['…']).collect()
+    line.chars().take(MAX_WIDTH - 1).chain(['…']).collect()
 }
 
 #[cfg(test)]
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn events_become_lines_and_most_of_them_none() {
-        let mut news = News::default();
+        let mut narration = Narration::default();
         let started =
             json!({ "kind": "agent_started", "brief": 1, "body": { "number": 4, "name": "play-4", "member": 0 } });
-        assert_eq!(news.line(&started).unwrap(), "play-4 begins on #1 Prices");
+        assert_eq!(narration.line(&started).unwrap(), "play-4 begins on #1 Prices");
         let full = json!({ "kind": "agent_refreshed", "body": { "number": 4, "used": 184, "size": 200 } });
-        assert_eq!(news.line(&full).unwrap(), "play-4's context is 92 % full. A fresh one goes on from its note.");
-        assert_eq!(news.line(&json!({ "kind": "link_added", "body": {} })), None);
-        assert_eq!(shortened(&"ü".repeat(200)).chars().count(), WIDTH);
+        assert_eq!(narration.line(&full).unwrap(), "play-4's context is 92 % full. A fresh one goes on from its note.");
+        assert_eq!(narration.line(&json!({ "kind": "link_added", "body": {} })), None);
+        assert_eq!(shortened(&"ü".repeat(200)).chars().count(), MAX_WIDTH);
     }
 }

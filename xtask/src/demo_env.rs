@@ -1,4 +1,4 @@
-//! Where the demo's story is played: a scratch repository, a daemon, and the operator, whose commands are shown.
+//! The environment of the demo: a scratch repository and a daemon. Shows the commands that it runs as the operator.
 
 use std::cell::RefCell;
 use std::fs;
@@ -9,38 +9,38 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::news::News;
+use crate::demo_repository;
+use crate::narration::Narration;
 use crate::run::{Program, Running, minutes, seconds};
-use crate::shop;
 
-/// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = seconds(90);
+/// Longer than any step takes on a busy machine.
+const STEP_TIMEOUT: Duration = seconds(90);
 
-pub(crate) struct Stage {
+pub(crate) struct DemoEnv {
     flower: PathBuf,
     root: PathBuf,
     repository: PathBuf,
     daemon: Option<Running>,
     began: Instant,
-    /// The last event that was told, and who is who.
-    told: RefCell<(u64, News)>,
+    /// The number of the last event that was shown, and the state of the narration.
+    shown: RefCell<(u64, Narration)>,
 }
 
-impl Stage {
+impl DemoEnv {
     pub(crate) fn new(flower: &Path, root: &Path) -> Result<Self, String> {
-        let repository = shop::make(root)?;
-        let stage = Self {
+        let repository = demo_repository::create(root)?;
+        let env = Self {
             flower: flower.to_owned(),
             root: root.to_owned(),
             repository,
             daemon: None,
             began: Instant::now(),
-            told: RefCell::default(),
+            shown: RefCell::default(),
         };
-        fs::create_dir(stage.home()).map_err(|error| format!("no home: {error}"))?;
-        let config = stage.home().join("config.toml");
-        fs::write(config, shop::profile(flower)).map_err(|error| format!("no profile: {error}"))?;
-        Ok(stage)
+        fs::create_dir(env.home()).map_err(|error| format!("no home: {error}"))?;
+        let config = env.home().join("config.toml");
+        fs::write(config, demo_repository::profile(flower)).map_err(|error| format!("no profile: {error}"))?;
+        Ok(env)
     }
 
     pub(crate) fn scene(&self, title: &str, why: &str) {
@@ -53,7 +53,7 @@ impl Stage {
         let daemon = self.program(minutes(60)).args(["up", "--foreground"]).leftover(&self.root);
         self.daemon = Some(daemon.serve(&log, "TERM")?);
         let start = Instant::now();
-        // The socket of a killed daemon may still lie there, so that only an answer counts.
+        // The socket of a killed daemon may still exist, so only a response proves that the daemon runs.
         while self.program(seconds(10)).env("FLOWER_URL", self.url()).args(["status"]).output().is_err() {
             if start.elapsed() > seconds(20) {
                 let log = fs::read_to_string(&log).unwrap_or_default();
@@ -64,7 +64,7 @@ impl Stage {
         Ok(())
     }
 
-    /// As a crash would: no warning, no farewell.
+    /// Kills the daemon without a warning, as a crash would.
     pub(crate) fn kill_daemon(&mut self) -> Result<(), String> {
         let status = self.json(&["status", "--json"])?;
         let pid = status["pid"].as_u64().ok_or("the daemon does not say its process id")?;
@@ -73,56 +73,56 @@ impl Stage {
         let mut daemon = self.daemon.take().ok_or("no daemon runs")?;
         let start = Instant::now();
         while daemon.ended()?.is_none() {
-            refuse(start.elapsed() > seconds(5), "the daemon survived")?;
+            fail_if(start.elapsed() > seconds(5), "the daemon survived")?;
             thread::sleep(Duration::from_millis(10));
         }
         Ok(())
     }
 
-    /// Runs a command and shows it with its answer.
+    /// Runs a command and shows it with its output.
     pub(crate) fn flower(&self, args: &[&str]) -> Result<(), String> {
         self.show(args);
         eprint!("{}", self.quiet(args)?);
         Ok(())
     }
 
-    /// The same, with the first line of the answer only.
+    /// Like [`Self::flower`], with the first line of the output only.
     pub(crate) fn brief(&self, args: &[&str]) -> Result<(), String> {
         self.show(args);
         eprintln!("{}", self.quiet(args)?.lines().next().unwrap_or_default());
         Ok(())
     }
 
-    /// Runs a command and gives its answer without showing anything.
+    /// Runs a command and returns its output without showing it.
     pub(crate) fn quiet(&self, args: &[&str]) -> Result<String, String> {
         self.program(seconds(60)).args(args).output()
     }
 
-    /// The same, as a document.
+    /// Like [`Self::quiet`], parsed as JSON.
     pub(crate) fn json(&self, args: &[&str]) -> Result<Value, String> {
         serde_json::from_str(&self.quiet(args)?).map_err(|error| format!("no JSON: {error}"))
     }
 
-    /// Tells what happens until something has come about.
-    pub(crate) fn until(&self, what: &str, mut is_so: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    /// Shows events until the condition holds.
+    pub(crate) fn until(&self, what: &str, mut condition: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
         let start = Instant::now();
         eprintln!();
         loop {
-            let done = is_so()?;
-            self.tell_news()?;
+            let done = condition()?;
+            self.show_events()?;
             if done {
                 return Ok(());
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > STEP_TIMEOUT {
                 let agents = self.quiet(&["agent", "--all"])?;
                 let log = fs::read_to_string(self.root.join("daemon.log")).unwrap_or_default();
-                return Err(format!("not in {} s: {what}\n{agents}\n{log}", PATIENCE.as_secs()));
+                return Err(format!("not in {} s: {what}\n{agents}\n{log}", STEP_TIMEOUT.as_secs()));
             }
             thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// Until these briefs are in MAIN.
+    /// Waits until these briefs are in MAIN.
     pub(crate) fn until_landed(&self, wanted: &[u64]) -> Result<(), String> {
         self.until(&format!("briefs {wanted:?} land"), || {
             let briefs = self.json(&["brief", "--json"])?;
@@ -134,12 +134,12 @@ impl Stage {
         })
     }
 
-    fn tell_news(&self) -> Result<(), String> {
-        let (seen, news) = &mut *self.told.borrow_mut();
-        let events = self.json(&["trace", "--json", "--limit", "500", "--after", &seen.to_string()])?;
+    fn show_events(&self) -> Result<(), String> {
+        let (last, narration) = &mut *self.shown.borrow_mut();
+        let events = self.json(&["trace", "--json", "--limit", "500", "--after", &last.to_string()])?;
         for event in events.as_array().into_iter().flatten() {
-            *seen = event["seq"].as_u64().unwrap_or(*seen);
-            if let Some(line) = news.line(event) {
+            *last = event["seq"].as_u64().unwrap_or(*last);
+            if let Some(line) = narration.line(event) {
                 let time = format!("{:5.1} s", self.began.elapsed().as_secs_f32());
                 eprintln!("  {}  {line}", styled("2", &time));
             }
@@ -159,7 +159,7 @@ impl Stage {
         &self.repository
     }
 
-    /// A file that the operator has written.
+    /// Writes a file of the operator and returns its path.
     pub(crate) fn file(&self, name: &str, text: &str) -> Result<String, String> {
         let path = self.root.join(name);
         fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -186,13 +186,13 @@ impl Stage {
         Ok(())
     }
 
-    /// An address that opens the page, once.
+    /// A link that opens the page once.
     pub(crate) fn link(&self) -> Result<String, String> {
         let up = self.json(&["up", "--json"])?;
         up["open_url"].as_str().map(str::to_owned).ok_or_else(|| "no address to open".to_owned())
     }
 
-    /// Commands and their answers as a terminal shows them, in colour.
+    /// Commands and their output as a terminal shows them, in colour.
     pub(crate) fn in_a_terminal(&self, commands: &[&[&str]]) -> Result<String, String> {
         let mut text = String::new();
         for args in commands {
@@ -206,7 +206,7 @@ impl Stage {
         Ok(text)
     }
 
-    /// Ends the daemon; nothing may be left of it or its agents.
+    /// Stops the daemon. Fails if processes of it or its agents are left.
     pub(crate) fn close(mut self) -> Result<(), String> {
         self.quiet(&["down"])?;
         self.daemon = None;
@@ -216,7 +216,7 @@ impl Stage {
             if left.is_empty() {
                 return Ok(());
             }
-            refuse(start.elapsed() > seconds(10), &format!("these are left running: {}", left.join("; ")))?;
+            fail_if(start.elapsed() > seconds(10), &format!("these are left running: {}", left.join("; ")))?;
             thread::sleep(Duration::from_millis(50));
         }
     }
@@ -244,18 +244,18 @@ impl Stage {
         self.root.join("home")
     }
 
-    /// With an address, no command starts a daemon of its own.
+    /// With FLOWER_URL set, commands do not start a daemon.
     fn url(&self) -> String {
         let port = fs::read_to_string(self.home().join("port")).unwrap_or_default();
         format!("http://127.0.0.1:{}", port.trim().parse::<u16>().unwrap_or(1))
     }
 }
 
-pub(crate) fn refuse(bad: bool, message: &str) -> Result<(), String> {
+pub(crate) fn fail_if(bad: bool, message: &str) -> Result<(), String> {
     if bad { Err(message.to_owned()) } else { Ok(()) }
 }
 
-/// Where there is a screen; what opens it is the desktop's own.
+/// Opens the address with the desktop's program, if there is a display.
 fn open_in_browser(address: &str) -> bool {
     let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
     has_screen && Program::new("xdg-open", seconds(10)).args([address]).output().is_ok()
@@ -270,7 +270,7 @@ fn styled(code: &str, text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("\u{1b}[{code}m{text}\u{1b}[0m") }
 }
 
-/// Those whose words or home lie below `root`, but for guards of ours.
+/// Processes with `root` in their command line or environment, except guards of this program.
 fn processes_of(root: &Path) -> Vec<String> {
     let root = root.display().to_string();
     let read = |pid: &str, file: &str| {

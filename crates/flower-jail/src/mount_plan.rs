@@ -1,10 +1,10 @@
-//! From the lists of a [`Spec`] to what is put where, in the order in which it must happen.
+//! Turns a [`Spec`] into an ordered list of mounts.
 //!
-//! The host's own links are followed here, once, and repeated inside, so that every spelling of a path works. From then on
-//! paths are without links, and each is opened with the demand that it stays so: what runs inside can plant links in
-//! the folders it may write to, and must not divert the next jail by them.
+//! Symbolic links of the host are resolved here, once, and recreated in the jail, so that all spellings of a path work. Later
+//! steps open only resolved paths and reject links: a command can create links in the folders it may write to, and must not
+//! redirect the mounts of the next jail with them.
 
-use super::failure::{During, Failure, Step};
+use super::error::{Context, SetupError, SetupResult};
 use super::spec::{Overlay, Spec};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashSet, VecDeque};
@@ -12,110 +12,109 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
-/// What the kernel allows, too.
-const MOST_LINKS: usize = 40;
+/// The kernel's limit.
+const MAX_LINKS: usize = 40;
 
-/// What stands at a path inside. A map by path puts parents before what lies below them.
-pub(super) type Places = BTreeMap<PathBuf, Place>;
+/// What is mounted at each path in the jail. A map sorted by path has parents before their children.
+pub(super) type MountPlan = BTreeMap<PathBuf, Mount>;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Mount {
     /// A file or folder of the host, with everything mounted below it.
     Host {
         from: PathBuf,
         write: bool,
     },
     Overlay(Overlay),
-    /// A link as on the host.
-    Link(PathBuf),
-    /// Fresh, empty, writable and gone with the jail.
+    /// A symbolic link as on the host.
+    Symlink(PathBuf),
+    /// A new, empty, writable folder that is deleted with the jail.
     Scratch {
         mode: u32,
     },
-    /// Fresh and empty; only flower puts things there.
+    /// A new, empty folder that the command cannot write to.
     Empty,
-    /// The same over a folder of the host.
+    /// Like `Empty`, over a folder of the host.
     Covered,
-    Devices,
-    Processes,
+    Dev,
+    Proc,
 }
 
-pub(super) fn of(spec: &Spec) -> Step<Places> {
-    let mut places = Places::from([
-        ("/tmp".into(), Place::Scratch { mode: 0o1777 }),
-        ("/var/tmp".into(), Place::Scratch { mode: 0o1777 }),
-        ("/run".into(), Place::Empty),
-        ("/dev".into(), Place::Devices),
-        ("/dev/shm".into(), Place::Scratch { mode: 0o1777 }),
-        ("/proc".into(), Place::Processes),
+pub(super) fn from_spec(spec: &Spec) -> SetupResult<MountPlan> {
+    let mut mount_plan = MountPlan::from([
+        ("/tmp".into(), Mount::Scratch { mode: 0o1777 }),
+        ("/var/tmp".into(), Mount::Scratch { mode: 0o1777 }),
+        ("/run".into(), Mount::Empty),
+        ("/dev".into(), Mount::Dev),
+        ("/dev/shm".into(), Mount::Scratch { mode: 0o1777 }),
+        ("/proc".into(), Mount::Proc),
     ]);
     let mut host = Host::new(spec);
     for path in &spec.read {
         match host.resolve(path) {
             Ok(real) => {
-                places.insert(real.clone(), Place::Host { from: real, write: false });
+                mount_plan.insert(real.clone(), Mount::Host { from: real, write: false });
             }
             Err(Unresolved::Errno(_)) => {}
-            Err(error) => return Err(error).during_with(|| path.display().to_string()),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
         }
     }
     for path in &spec.write {
-        let real = host.resolve(path).during_with(|| path.display().to_string())?;
-        places.insert(real.clone(), Place::Host { from: real, write: true });
+        let real = host.resolve(path).with_context(|| path.display().to_string())?;
+        mount_plan.insert(real.clone(), Mount::Host { from: real, write: true });
     }
     for overlay in &spec.overlays {
-        let mut resolve = |path: &Path| host.resolve(path).during_with(|| path.display().to_string());
+        let mut resolve = |path: &Path| host.resolve(path).with_context(|| path.display().to_string());
         let (lower, upper, work) = (resolve(&overlay.lower)?, resolve(&overlay.upper)?, resolve(&overlay.work)?);
-        let at = host.resolve_place(&overlay.at)?;
+        let at = host.resolve_mount_point(&overlay.at)?;
         let or_read_only = overlay.or_read_only;
-        places.insert(at.clone(), Place::Overlay(Overlay { lower, upper, work, at, or_read_only }));
+        mount_plan.insert(at.clone(), Mount::Overlay(Overlay { lower, upper, work, at, or_read_only }));
     }
     for bind in &spec.binds {
-        let from = host.resolve(&bind.from).during_with(|| bind.from.display().to_string())?;
-        places.insert(host.resolve_place(&bind.at)?, Place::Host { from, write: bind.write });
+        let from = host.resolve(&bind.from).with_context(|| bind.from.display().to_string())?;
+        mount_plan.insert(host.resolve_mount_point(&bind.at)?, Mount::Host { from, write: bind.write });
     }
-    // The working directory may be spelled through links, too. If it is not there, entering it says so.
+    // Records the links in the path of the working directory. If it does not exist, entering it fails later.
     let _ = host.resolve(&spec.dir);
     for (at, to) in std::mem::take(&mut host.links) {
-        places.entry(at).or_insert(Place::Link(to));
+        mount_plan.entry(at).or_insert(Mount::Symlink(to));
     }
-    // Before anything is dropped: what is listed below a cover needs a mount of its own.
-    cover(&mut places, &mut host, &spec.covered)?;
-    drop_redundant(&mut places);
+    // Before `drop_redundant`: a listed path below a cover needs its own mount.
+    cover(&mut mount_plan, &mut host, &spec.covered)?;
+    drop_redundant(&mut mount_plan);
     for path in &spec.pinned {
-        let real = host.resolve(path).during_with(|| path.display().to_string())?;
-        places.entry(real.clone()).or_insert(Place::Host { from: real, write: true });
+        let real = host.resolve(path).with_context(|| path.display().to_string())?;
+        mount_plan.entry(real.clone()).or_insert(Mount::Host { from: real, write: true });
     }
-    refuse_covering(&places)?;
-    Ok(places)
+    reject_replaced(&mount_plan)?;
+    Ok(mount_plan)
 }
 
-/// Puts an empty folder over what must not be visible, wherever a listed folder would show it. A place that is listed itself is
-/// shown on purpose.
-fn cover(places: &mut Places, host: &mut Host, covered: &[PathBuf]) -> Step<()> {
+/// Puts an empty folder over each covered path that a listed folder contains. A covered path that is itself listed stays visible.
+fn cover(mount_plan: &mut MountPlan, host: &mut Host, covered: &[PathBuf]) -> SetupResult<()> {
     for path in covered {
         let real = match host.resolve(path) {
             Ok(real) => real,
             Err(Unresolved::Errno(Errno::NOENT)) => continue,
-            Err(error) => return Err(error).during_with(|| path.display().to_string()),
+            Err(error) => return Err(error).with_context(|| path.display().to_string()),
         };
-        let around = real.ancestors().skip(1).find_map(|above| places.get(above));
-        if matches!(around, Some(Place::Host { .. } | Place::Overlay(_))) {
-            places.entry(real).or_insert(Place::Covered);
+        let around = real.ancestors().skip(1).find_map(|above| mount_plan.get(above));
+        if matches!(around, Some(Mount::Host { .. } | Mount::Overlay(_))) {
+            mount_plan.entry(real).or_insert(Mount::Covered);
         }
     }
     Ok(())
 }
 
-/// What is visible anyway, with the same rights, needs no mount of its own; and links of the host are already there.
-fn drop_redundant(places: &mut Places) {
-    let redundant: Vec<PathBuf> = places
+/// Drops entries that a mount of a parent folder already provides with the same rights, and links inside such mounts.
+fn drop_redundant(mount_plan: &mut MountPlan) {
+    let redundant: Vec<PathBuf> = mount_plan
         .iter()
-        .filter(|(at, place)| {
-            let around = at.ancestors().skip(1).find_map(|above| places.get_key_value(above));
-            match (place, around) {
-                (Place::Link(_), Some((_, Place::Host { .. } | Place::Overlay(_)))) => true,
-                (Place::Host { from, write }, Some((above, Place::Host { from: outer, write: outer_write }))) => {
+        .filter(|(at, mount)| {
+            let around = at.ancestors().skip(1).find_map(|above| mount_plan.get_key_value(above));
+            match (mount, around) {
+                (Mount::Symlink(_), Some((_, Mount::Host { .. } | Mount::Overlay(_)))) => true,
+                (Mount::Host { from, write }, Some((above, Mount::Host { from: outer, write: outer_write }))) => {
                     write == outer_write && from == *at && outer == above
                 }
                 _ => false,
@@ -124,30 +123,31 @@ fn drop_redundant(places: &mut Places) {
         .map(|(at, _)| at.clone())
         .collect();
     redundant.iter().for_each(|at| {
-        places.remove(at);
+        mount_plan.remove(at);
     });
 }
 
-/// The fresh root, its processes and its devices are not up for replacement.
-fn refuse_covering(places: &Places) -> Step<()> {
+/// Rejects entries that would replace `/`, `/proc` or `/dev`.
+fn reject_replaced(mount_plan: &MountPlan) -> SetupResult<()> {
     for fresh in ["/", "/proc", "/dev"] {
         let fresh = Path::new(fresh);
-        let replaced = places.get(fresh).is_some_and(|place| !matches!(place, Place::Devices | Place::Processes));
-        let inside = || places.keys().find(|at| *at != fresh && *at != Path::new("/dev/shm") && at.starts_with(fresh));
-        let intruder = if fresh == Path::new("/") || replaced { None } else { inside() };
-        if replaced || intruder.is_some() {
-            let at = intruder.map_or(fresh, PathBuf::as_path).display().to_string();
-            return Err(Failure::new(at, "is made anew in every jail and cannot be listed"));
+        let replaced = mount_plan.get(fresh).is_some_and(|mount| !matches!(mount, Mount::Dev | Mount::Proc));
+        let inside =
+            || mount_plan.keys().find(|at| *at != fresh && *at != Path::new("/dev/shm") && at.starts_with(fresh));
+        let nested = if fresh == Path::new("/") || replaced { None } else { inside() };
+        if replaced || nested.is_some() {
+            let at = nested.map_or(fresh, PathBuf::as_path).display().to_string();
+            return Err(SetupError::new(at, "is created fresh in every jail and cannot be listed"));
         }
     }
     Ok(())
 }
 
-/// The host's paths, each component looked at once.
+/// Resolves paths of the host and remembers each component.
 struct Host {
     links: BTreeMap<PathBuf, PathBuf>,
     no_links: HashSet<PathBuf>,
-    /// Folders in which something inside can plant links.
+    /// Folders in which a command in the jail can create links.
     exposed: Vec<PathBuf>,
 }
 
@@ -171,7 +171,7 @@ impl Host {
         Host { exposed, ..host }
     }
 
-    /// The path without links; the links are noted.
+    /// The path without links; records the links.
     fn resolve(&mut self, path: &Path) -> Result<PathBuf, Unresolved> {
         match self.walk(path)? {
             (real, None) => Ok(real),
@@ -179,25 +179,25 @@ impl Host {
         }
     }
 
-    /// A place that need not be there on the host. Its own name is taken as it is, even if the host has a link there.
-    fn resolve_place(&mut self, at: &Path) -> Step<PathBuf> {
+    /// Resolves a mount point that need not exist on the host. Its last component is not followed, even if it is a link.
+    fn resolve_mount_point(&mut self, at: &Path) -> SetupResult<PathBuf> {
         let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
-            return Err(Failure::new(at.display().to_string(), "is no place for a mount"));
+            return Err(SetupError::new(at.display().to_string(), "is not a valid mount point"));
         };
-        let (real, _) = self.walk(parent).during_with(|| at.display().to_string())?;
+        let (real, _) = self.walk(parent).with_context(|| at.display().to_string())?;
         Ok(real.join(name))
     }
 
-    /// As far as the host has it; the rest is appended as it is, together with the reason.
+    /// Resolves the existing part of a path and appends the rest unchanged, together with the error that ended it.
     fn walk(&mut self, path: &Path) -> Result<(PathBuf, Option<Errno>), Unresolved> {
         if !path.is_absolute() {
             return Err(Unresolved::Relative);
         }
         let mut real = PathBuf::from("/");
-        let mut ahead = parts(path);
+        let mut remaining = parts(path);
         let mut missing = None;
         let mut links = 0;
-        while let Some(part) = ahead.pop_front() {
+        while let Some(part) = remaining.pop_front() {
             if part == ".." {
                 real.pop();
                 continue;
@@ -210,7 +210,7 @@ impl Host {
             match rustix::fs::readlink(&next, Vec::new()) {
                 Ok(target) => {
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return Err(Errno::LOOP.into());
                     }
                     if self.exposed.iter().any(|folder| next != *folder && next.starts_with(folder)) {
@@ -220,12 +220,12 @@ impl Host {
                     if target.is_absolute() {
                         real = PathBuf::from("/");
                     }
-                    let mut onward = parts(&target);
-                    onward.append(&mut ahead);
-                    ahead = onward;
+                    let mut expanded = parts(&target);
+                    expanded.append(&mut remaining);
+                    remaining = expanded;
                     self.links.insert(next, target);
                 }
-                // It is there, and no link.
+                // It exists and is not a link.
                 Err(Errno::INVAL) => {
                     self.no_links.insert(next.clone());
                     real = next;
@@ -270,38 +270,38 @@ mod tests {
     }
 
     #[test]
-    fn links_on_the_way_are_repeated_and_what_they_lead_to_is_shown() {
+    fn links_in_a_path_are_recreated_and_their_targets_are_mounted() {
         let (_dir, root) = scratch();
         fs::create_dir_all(root.join("data/work")).unwrap();
         symlink("data", root.join("short")).unwrap();
         let mut spec = empty(&root);
         spec.write.push(root.join("short/work"));
-        let places = of(&spec).map_err(|failure| failure.to_string()).unwrap();
-        assert_eq!(places[&root.join("short")], Place::Link("data".into()));
-        assert_eq!(places[&root.join("data/work")], Place::Host { from: root.join("data/work"), write: true });
+        let mount_plan = from_spec(&spec).map_err(|failure| failure.to_string()).unwrap();
+        assert_eq!(mount_plan[&root.join("short")], Mount::Symlink("data".into()));
+        assert_eq!(mount_plan[&root.join("data/work")], Mount::Host { from: root.join("data/work"), write: true });
     }
 
     #[test]
-    fn what_is_visible_anyway_is_not_mounted_twice() {
+    fn a_path_inside_a_mount_with_the_same_rights_is_not_mounted_again() {
         let (_dir, root) = scratch();
         fs::create_dir_all(root.join("a/b/c")).unwrap();
         let mut spec = empty(&root);
         spec.read = vec![root.join("a"), root.join("a/b/c"), root.join("missing")];
         spec.write = vec![root.join("a/b")];
-        let places = of(&spec).map_err(|failure| failure.to_string()).unwrap();
-        let write = |path: &str| match places.get(&root.join(path)) {
-            Some(Place::Host { write, .. }) => Some(*write),
+        let mount_plan = from_spec(&spec).map_err(|failure| failure.to_string()).unwrap();
+        let write = |path: &str| match mount_plan.get(&root.join(path)) {
+            Some(Mount::Host { write, .. }) => Some(*write),
             _ => None,
         };
         assert_eq!([write("a"), write("a/b"), write("a/b/c")], [Some(false), Some(true), Some(false)]);
         assert_eq!(write("missing"), None);
         spec.write.clear();
-        let places = of(&spec).map_err(|failure| failure.to_string()).unwrap();
-        assert_eq!(places.keys().filter(|at| at.starts_with(&root)).count(), 1, "only the folder around all");
+        let mount_plan = from_spec(&spec).map_err(|failure| failure.to_string()).unwrap();
+        assert_eq!(mount_plan.keys().filter(|at| at.starts_with(&root)).count(), 1, "only the folder around all");
     }
 
     #[test]
-    fn a_link_planted_from_inside_is_not_followed() {
+    fn a_link_in_a_writable_folder_is_not_followed() {
         let (_dir, root) = scratch();
         fs::create_dir_all(root.join("work")).unwrap();
         fs::create_dir_all(root.join("secret")).unwrap();
@@ -314,17 +314,17 @@ mod tests {
                 ..empty(&root)
             },
         ] {
-            let refusal = of(&nested).map(drop).map_err(|failure| failure.to_string()).unwrap_err();
+            let refusal = from_spec(&nested).map(drop).map_err(|failure| failure.to_string()).unwrap_err();
             assert!(refusal.contains("is a link in a folder that can be written to"), "{refusal}");
         }
     }
 
     #[test]
-    fn what_is_fresh_in_every_jail_cannot_be_listed() {
+    fn root_proc_and_dev_cannot_be_listed() {
         for listed in ["/", "/proc", "/dev", "/proc/1", "/dev/null"] {
             let spec = Spec { write: vec![listed.into()], ..empty(Path::new("/")) };
-            let refusal = of(&spec).map(drop).map_err(|failure| failure.to_string()).unwrap_err();
-            assert!(refusal.contains("made anew"), "{listed}: {refusal}");
+            let refusal = from_spec(&spec).map(drop).map_err(|failure| failure.to_string()).unwrap_err();
+            assert!(refusal.contains("created fresh"), "{listed}: {refusal}");
         }
     }
 }

@@ -1,12 +1,12 @@
-//! What the demo is played on: the repository of a small flower shop, and the work that is wanted there. The agents are
-//! scripted: the blocks named `play` in a spec say what its agent does, and `play fix` what the one does that mends it.
+//! The data of the demo: the repository of a small flower shop, and briefs for it. The agents are scripted: the blocks named
+//! `play` in a spec contain the steps of its agent, and `play fix` those of the agent that fixes a rejected landing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::run::{Program, seconds};
 
-/// The parts of the front page; each names its edition, and MAIN has all of them in the same one.
+/// The files of the front page. Each contains its edition, which is the same for all in MAIN.
 pub(crate) const PARTS: [&str; 3] = ["index.html", "style.css", "prices.json"];
 
 const CHECK: &str = r#"#!/bin/sh
@@ -37,8 +37,8 @@ const FRONT: [&str; 3] = [
     "{\"about\": \"edition 1\"}\n",
 ];
 
-/// A piece of work, with everything that its agents will do.
-pub(crate) struct Wanted {
+/// A brief, with the scripts of its agents.
+pub(crate) struct DemoBrief {
     pub(crate) title: &'static str,
     pub(crate) file: &'static str,
     pub(crate) options: &'static [&'static str],
@@ -55,14 +55,14 @@ pub(crate) const SALE: u64 = 7;
 pub(crate) const GUESTS: u64 = 8;
 
 /// In the order of their numbers. `{main}` stands for MAIN's directory.
-pub(crate) const WANTED: [Wanted; 8] = [
-    Wanted {
+pub(crate) const BRIEFS: [DemoBrief; 8] = [
+    DemoBrief {
         title: "Prices",
         file: "prices.md",
         options: &[AUTO],
         spec: r#"# Prices on the front page
 
-Whoever comes to the page asks first what a rose costs.
+Visitors of the page first want to know the price of a rose.
 
 - Page, style and prices change together, as edition 2.
 - **Done when** the price stands on the front page and the check is green.
@@ -78,19 +78,19 @@ hand-back All three parts are edition 2.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "A cart",
         file: "cart.md",
         options: &[AUTO, "--needs", "1"],
         spec: r#"# A cart
 
-A page that holds what somebody wants to buy, after brief 1: a cart needs prices.
+A page with the items that a visitor wants to buy, after brief 1: a cart needs prices.
 
 ```play
 write site/cart.html <!doctype html>\n<html>\n<p>Half a cart</p>\n</html>
 commit Half a cart
 die
-say Somebody began this. I go on from what is committed.
+say Another agent started this. I continue from its commits.
 write site/cart.html <!doctype html>\n<html>\n<p>Your cart</p>\n</html>
 commit The whole cart
 usage 52000 200000 0.38 47000
@@ -98,7 +98,7 @@ hand-back The cart is whole.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "Opening hours",
         file: "hours.md",
         options: &[AUTO],
@@ -122,13 +122,13 @@ hand-back Closed.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "Shop history",
         file: "history.md",
         options: &[AUTO],
         spec: r#"# The history of the shop
 
-Fifty years on one page, from the papers in the cellar. They are long: whoever reads them will need a fresh context.
+Fifty years on one page, from the papers in the cellar. They are long: the agent that reads them will need a fresh context.
 
 ```play
 think Fifty years of paper. This fills my context.
@@ -145,7 +145,7 @@ hand-back Fifty years on one page.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "Spring and autumn",
         file: "seasons.md",
         options: &[],
@@ -173,7 +173,7 @@ usage 15000 200000 0.11 12000
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "Summer headline",
         file: "summer.md",
         options: &[AUTO, "--needs", "1"],
@@ -193,7 +193,7 @@ hand-back A headline for summer.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "A sale on Sunday",
         file: "sale.md",
         options: &[AUTO, "--needs", "1"],
@@ -234,7 +234,7 @@ hand-back Both headlines in one.
 ```
 "#,
     },
-    Wanted {
+    DemoBrief {
         title: "A guest book",
         file: "guests.md",
         options: &[AUTO],
@@ -263,8 +263,8 @@ hand-back A page for guests.
     },
 ];
 
-/// The repository, with the shop as it was before anybody dispatched anything.
-pub(crate) fn make(root: &Path) -> Result<PathBuf, String> {
+/// Creates the repository in its initial state.
+pub(crate) fn create(root: &Path) -> Result<PathBuf, String> {
     let shop = root.join("shop");
     let write = |path: &str, text: &str| {
         fs::write(shop.join(path), text).map_err(|error| format!("no scratch repository: {error}"))
@@ -291,7 +291,7 @@ pub(crate) fn make(root: &Path) -> Result<PathBuf, String> {
     Ok(shop)
 }
 
-/// How flower starts an agent here.
+/// The profile with which flower starts the scripted agent.
 pub(crate) fn profile(flower: &Path) -> String {
     let program = flower.display();
     format!("[agents.play]\nprotocol = \"acp\"\ncommand = [\"{program}\", \"scripted-agent\"]\nany_of = []\n")
