@@ -178,6 +178,9 @@ fn in_test_environment(program: Program, tools: &Tools, options: &Options, clust
         ("FLOWER_TEST_SKIP_PYTHON", when(!tools.python)),
         ("FLOWER_SOAK", when(options.soak)),
         (agents::VARIABLE, None),
+        // A page that differs from its snapshot fails, and no file is written.
+        ("INSTA_UPDATE", Some("no")),
+        ("INSTA_FORCE_PASS", None),
     ]
     .into_iter()
     .fold(program, |program, (key, value)| match value {
