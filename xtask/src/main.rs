@@ -16,6 +16,7 @@ mod probe;
 mod run;
 mod scratch;
 mod shop;
+mod skipped;
 mod spdx;
 mod stage;
 mod steps;

@@ -8,6 +8,7 @@ use crate::memory;
 use crate::pictures;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
+use crate::skipped;
 use crate::steps::Steps;
 use std::path::PathBuf;
 
@@ -26,7 +27,8 @@ Arguments after `--` go to `cargo nextest run`, for instance a part of a test's 
 are all tried, whatever it is.
 
 Missing programs are installed on Debian as root. Elsewhere, tests that need them are
-skipped and named; with CI=true, a missing program is an error.
+skipped; the last lines name each skipped test and its reason. With CI=true, a missing
+program is an error, and so is a test that was skipped although the machine could run it.
 ";
 
 #[derive(Debug, Default, PartialEq)]
@@ -72,6 +74,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         Some(binaries) => Some(steps.step("PostgreSQL", || Cluster::start(binaries))?),
         None => None,
     };
+    skipped::clear()?;
     steps.step("tests", || {
         let program = test_program(&tools, &options)?;
         in_test_environment(program, &tools, &options, cluster.as_ref()).run()
@@ -101,6 +104,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 
     drop(cluster);
     eprintln!("\n{}", steps.summary(&tools.skipped));
+    let skipped_tests = skipped::load();
+    if let Some(report) = skipped_tests.report() {
+        eprintln!("\n{report}");
+    }
     match pictures::changes_since() {
         0 => {}
         changes => eprintln!(
@@ -108,7 +115,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
              `cargo xtask pictures` takes them anew."
         ),
     }
-    Ok(())
+    skipped_tests.judge(install::in_ci())
 }
 
 /// The one that the tests were built with.
@@ -183,7 +190,7 @@ fn in_test_environment(program: Program, tools: &Tools, options: &Options, clust
         ("INSTA_FORCE_PASS", None),
     ]
     .into_iter()
-    .fold(program, |program, (key, value)| match value {
+    .fold(program.env(skipped::VARIABLE, skipped::file()), |program, (key, value)| match value {
         Some(value) => program.env(key, value),
         None => program.without_env(key),
     })

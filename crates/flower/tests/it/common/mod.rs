@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub mod http;
+pub mod skip;
 pub mod work;
 
 use http::Request;

@@ -1,6 +1,7 @@
 //! A worktree that a jail may write to, and around it everything that it must not touch.
 
 use crate::common::Output;
+use crate::common::skip::{is_skipped_by, skip_in_this_run};
 use flower_jail::Spec;
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,12 +52,11 @@ pub struct World {
 impl World {
     /// Unless it cannot be had here.
     pub fn new(who: Who) -> Option<World> {
-        if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
-            eprintln!("skipped, because {SKIP}=1");
+        if is_skipped_by(SKIP) {
             return None;
         }
         if who == Who::Root && !rustix::process::getuid().is_root() {
-            eprintln!("skipped: the tests do not run as root");
+            skip_in_this_run("the tests do not run as root");
             return None;
         }
         Some(World::make(who))

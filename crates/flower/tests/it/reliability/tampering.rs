@@ -1,6 +1,7 @@
 //! The database is changed while the daemon is down. `flower log verify` finds it and names the event; a log
 //! whose end is cut is not written to until the operator accepts the loss.
 
+use crate::common::skip::is_skipped_by;
 use crate::reliability::harness::{Home, count, message_and_hint, random};
 use crate::reliability::ledger::{Client, Ledger};
 use flower_core::Recorded;
@@ -199,10 +200,10 @@ fn an_exported_log_can_be_checked_by_anybody() {
     );
 }
 
-/// What the independent check says, or nothing where there is no Python.
+/// The verdict of the independent check; `None` where there is no Python.
 fn python(file: &str) -> Option<(Option<i32>, String)> {
     const SKIP: &str = "FLOWER_TEST_SKIP_PYTHON";
-    if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
+    if is_skipped_by(SKIP) {
         return None;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/reliability/verify_export.py");
