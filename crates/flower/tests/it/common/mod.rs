@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes on a busy machine; only a failing test waits so long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A daemon that has not answered after this time hangs. How fast it answers is a figure of the bench.
+pub const HANG: Duration = Duration::from_secs(10);
+
 pub struct Flower {
     dir: tempfile::TempDir,
     pub home: PathBuf,

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const DAEMONS: &str = "for i in 1 2 3; do setsid sh -c \"trap '' TERM HUP INT; while :; do sleep $0; done\" $0 & done; \
                        (setsid sleep $0 &); echo ready";
 
+/// A stop ends everything within this time.
+const STOP: Duration = Duration::from_secs(5);
+
 /// A length of sleep by which our own are found among all processes.
 fn marker() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -48,7 +51,7 @@ as_both!(nothing_outlives_the_command, |world| {
     let marker = marker();
     let mut child = start(world.jail(&[]), &marker, "sleep 1; exit 3");
     assert_eq!(child.wait().expect("ended").code(), Some(3));
-    gone_within(Duration::from_secs(1), &marker);
+    gone_within(STOP, &marker);
 });
 
 as_both!(nothing_outlives_the_outer_process, |world| {
@@ -60,8 +63,8 @@ as_both!(nothing_outlives_the_outer_process, |world| {
         kill_process(pid(&child), signal).expect("sent");
         let asked = Instant::now();
         assert_eq!(child.wait().expect("ended").code(), code, "{signal:?}");
-        assert!(asked.elapsed() < Duration::from_secs(2), "{signal:?}: {:?}", asked.elapsed());
-        gone_within(Duration::from_secs(5), &marker);
+        assert!(asked.elapsed() < STOP, "{signal:?}: {:?}", asked.elapsed());
+        gone_within(STOP, &marker);
     }
 });
 
@@ -72,8 +75,8 @@ as_both!(who_does_not_listen_is_killed, |world| {
     kill_process(pid(&child), Signal::TERM).expect("sent");
     let asked = Instant::now();
     assert_eq!(child.wait().expect("ended").code(), Some(137));
-    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
-    gone_within(Duration::from_secs(5), &marker);
+    assert!(asked.elapsed() < STOP, "{:?}", asked.elapsed());
+    gone_within(STOP, &marker);
 });
 
 as_both!(the_end_is_announced, |world| {
@@ -109,7 +112,7 @@ as_both!(the_lifeline_ends_everything, |world| {
     assert_eq!(child.try_wait().expect("asked"), None, "it runs as long as the line holds");
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("ended").code(), Some(143));
-    gone_within(Duration::from_secs(5), &marker);
+    gone_within(STOP, &marker);
 });
 
 as_both!(the_lock_is_held_for_as_long_as_anything_runs, |mut world| {

@@ -3,7 +3,7 @@
 
 use super::*;
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn nothing_new_is_refused_with_the_next_step() {
@@ -133,15 +133,10 @@ fn very_many_files_wait_for_the_operator_and_land() {
     let mut import = Command::new("git");
     let import = flower.in_own_environment(import.args(["fast-import", "--quiet"]).current_dir(&flower.repo));
     assert!(import.stdin(fs::File::open(file).unwrap()).status().unwrap().success());
-    let start = Instant::now();
     let held = land(&flower, "one");
     assert_eq!(held["state"], "approval", "{held:#}");
     says(&held["reason"], &format!("it changes {files} files"));
-    let gated = start.elapsed();
     approve(&flower, number(&held));
-    let took = start.elapsed();
-    eprintln!("{files} files: gated after {gated:?}, landed after {took:?}");
-    assert!(took < Duration::from_secs(110), "{took:?}");
     assert_eq!(fs::read_dir(flower.repo.join("many/19")).unwrap().count(), 1_000);
     assert_main_is_whole(&flower);
 }

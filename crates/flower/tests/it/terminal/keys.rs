@@ -97,7 +97,7 @@ fn keys_to_whoever_does_not_read_are_given_up() {
             }
         }
         assert_eq!(answers.last(), Some(&Err(io::ErrorKind::TimedOut)), "{answers:?}");
-        assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         let too_much = session.terminal.write(&[b'x'; 64 * 1024 + 1]).await;
         assert_eq!(too_much.map_err(|error| error.kind()), Err(io::ErrorKind::InvalidInput));
         session.terminal.stop().await;
