@@ -119,7 +119,11 @@ fn every_attack_of_an_agent_fails() {
     assert_eq!(differences(&main, &files(&stage.repo)), Vec::<String>::new());
     assert_main_is_whole(&stage);
     let after = stage.agent(&victim);
-    assert_eq!((&after["state"], &after["pid"]), (&json!("idle"), &json!(pid)), "nobody was hurt: {after}");
+    assert_eq!(
+        (&after["state"], &after["pid"]),
+        (&json!("idle"), &json!(pid)),
+        "the other agent is unaffected: {after}"
+    );
     assert_eq!(stage.get("/api/permissions")[0]["id"], permission, "and nothing decided");
     assert_eq!(stage.events_of("token_issued").iter().filter(|event| event.to_string().contains("evil")).count(), 0);
     let _ = asking;

@@ -60,13 +60,13 @@ fn every_kind_of_entry_is_there_to_be_read() {
     }
     let colours = page.chars().any(|c| c == '\u{1b}');
     assert!(!colours, "no colours in a pipe");
-    // Whoever comes for the last of it gets that, from the disk.
+    // A late reader gets the last of it from the disk.
     let last = stage.ok(&["agent", "log", &name]);
     assert!(last.contains("flower: hand_back"), "{last}");
 }
 
 #[test]
-fn whoever_follows_sees_all_of_it_until_the_end() {
+fn a_follower_reads_the_whole_transcript() {
     let stage = Stage::new(&play("play", &["--resume"], ""));
     let work = stage.plays(
         "play",
@@ -118,7 +118,7 @@ fn chunks() -> usize {
 }
 
 #[test]
-fn however_much_it_says_little_is_kept_and_nobody_else_notices() {
+fn a_flood_of_output_is_bounded_and_does_not_block_others() {
     let stage = Stage::plain("");
     // As large as it gets for other reasons.
     let warm = stage.plays("play", "Warm", "flood 20000\n write w w\n commit w\n hand-back done");

@@ -221,7 +221,7 @@ impl Stage {
         all.as_array().expect("a list").iter().filter(|event| event["kind"] == kind).cloned().collect()
     }
 
-    /// Waits for what an agent asks somebody for.
+    /// Waits for a permission that an agent asks for.
     pub fn asked(&self) -> Value {
         eventually("a permission is asked for", || {
             self.get("/api/inbox").as_array()?.iter().find(|item| item["kind"] == "permission").cloned()

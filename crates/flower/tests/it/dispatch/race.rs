@@ -30,7 +30,7 @@ fn each_dispatch_has_one_winner_on_postgres() {
     flower.env("FLOWER_DATABASE_URL", &format!("{base}{join}options=-csearch_path%3D{}", schema.name));
     race(&flower);
     assert!(!flower.home.join("flower.db").exists(), "it was that database");
-    // Whoever uses the schema ends before it goes.
+    // The daemon that uses the schema ends before it goes.
     drop(flower);
 }
 
@@ -143,8 +143,8 @@ fn a_claimer() {
         let answer = Answer::read(&mut reader, false).expect("an answer");
         answers.push(json!([dispatch, answer.status, answer.text()]));
     }
-    // Said at the end: whoever waits for somebody to listen does not race.
+    // Written at the end: a claimer that waits for its reader does not race.
     for answer in answers {
-        writeln!(std::io::stdout(), "\nclaim {answer}").expect("somebody listens");
+        writeln!(std::io::stdout(), "\nclaim {answer}").expect("a reader");
     }
 }

@@ -68,7 +68,7 @@ as_both!(nothing_outlives_the_outer_process, |world| {
     }
 });
 
-as_both!(who_does_not_listen_is_killed, |world| {
+as_both!(a_command_that_ignores_signals_is_killed, |world| {
     let marker = marker();
     let stubborn = format!("trap '' TERM; while :; do sleep {marker}; done");
     let mut child = start(world.jail(&[]), &marker, &stubborn);
@@ -127,7 +127,7 @@ as_both!(the_lock_is_held_for_as_long_as_anything_runs, |mut world| {
     kill_process(pid(&child), Signal::KILL).expect("sent");
     child.wait().expect("ended");
     eventually("it is free", || free().then_some(()));
-    // While somebody else has it for themselves, nothing starts.
+    // While another process has it exclusively, nothing starts.
     let output = world.run("true");
     assert_eq!(output.code, 125, "{output:?}");
     assert!(output.stderr.contains("worktree.lock"), "{output:?}");

@@ -92,7 +92,7 @@ as_both!(only_listed_ports_can_be_reached, |mut world| {
     works(&world, &["tcp", "connect", &listed]);
     refused(&world, &["tcp", "connect", &other]);
     for port in [&listed, &other] {
-        // Landlock does not look there, so nobody may.
+        // Landlock does not restrict it, so it is refused to all.
         refused(&world, &["tcp", "fast_open", port]);
         refused(&world, &["tcp", "fast_open_message", port]);
     }

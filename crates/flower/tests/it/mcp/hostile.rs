@@ -199,6 +199,6 @@ fn sessions_and_streams_are_bounded() {
     let start = Instant::now();
     while client.request("tools/list", json!({})).send().status == 503 {
         assert!(start.elapsed() < PATIENCE);
-        flower.ok(&["brief", "note", "1", "so that somebody notices who has left"]);
+        flower.ok(&["brief", "note", "1", "an event, so that the daemon notices closed streams"]);
     }
 }

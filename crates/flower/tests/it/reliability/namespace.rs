@@ -1,4 +1,4 @@
-//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as anybody else as
+//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as any other user as
 //! root of a user namespace.
 
 use crate::common::skip::is_skipped_by;

@@ -164,7 +164,7 @@ fn a_thousand_slow_sockets_delay_no_other_request() {
             socket
         })
         .collect();
-    // Half a body, from somebody who has a token: it gets an answer in the end.
+    // Half a body, with a token: it gets an answer in the end.
     let half_a_body = flower.api("POST", "/api/briefs").header("Content-Type", "application/json");
     let half_a_body = [half_a_body.header("Content-Length", "1000").bytes(), b"{".to_vec()].concat();
     let bodies: Vec<TcpStream> = (0..20)

@@ -78,7 +78,7 @@ impl World {
     }
 }
 
-/// Somebody who types and looks.
+/// A user who types and reads the screen.
 pub struct Session {
     pub terminal: Arc<Terminal>,
     output: flower_engine::terminal::Output,

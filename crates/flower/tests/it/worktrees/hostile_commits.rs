@@ -57,7 +57,7 @@ const HOSTILE: &[(&str, &str, &str)] = &[
         "more than 200000 files",
     ),
     (
-        "more files than anybody has",
+        "more files than the limit",
         "tree=$(seq 200002 | sed \"s/^/100644 blob $blob\\tf/\" | git mktree)",
         "more than 200000 files",
     ),
@@ -223,7 +223,7 @@ fn more_than_the_limits_allow_stays_inside() {
          done
          tree=$(git mktree < /tmp/list); rm /tmp/zeros /tmp/list",
     );
-    // Whoever only looks is told so meanwhile. It is decided sooner or later: flower gives up after ten minutes.
+    // A look reports that meanwhile. The import ends: flower gives up after ten minutes.
     while show(&flower, "one")["notes"].to_string().contains("still on their way") {}
     assert_stays_inside(&flower, "two gigabytes", "more than 2 GB", &before, &branch);
     assert_heals(&flower, "two gigabytes", &branch);
