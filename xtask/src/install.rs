@@ -93,9 +93,8 @@ pub(crate) fn require_tools() -> Result<Tools, String> {
     if let Err(message) = install(&missing) {
         eprintln!("warning: could not install everything: {message}");
     }
-    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     let still_missing = if missing.is_empty() { missing } else { missing_tools() };
-    let skipped = check_missing(&still_missing, in_ci)?;
+    let skipped = check_missing(&still_missing, in_ci())?;
     let is_installed = |name| still_missing.iter().all(|tool| tool.name != name);
     Ok(Tools {
         postgres: Binaries::find(),
@@ -104,6 +103,10 @@ pub(crate) fn require_tools() -> Result<Tools, String> {
         chromium: is_installed(CHROMIUM.name),
         skipped,
     })
+}
+
+pub(crate) fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
 /// Requires Node.js only, to build the page.

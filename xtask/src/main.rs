@@ -17,6 +17,7 @@ mod postgres;
 mod postgres_binaries;
 mod run;
 mod scratch;
+mod skipped;
 mod spdx;
 mod steps;
 mod test;

@@ -7,6 +7,7 @@ use crate::licences;
 use crate::pictures;
 use crate::postgres::{self, Cluster};
 use crate::run::{Program, minutes, target_folder};
+use crate::skipped;
 use crate::steps::Steps;
 use crate::tmpfs;
 use crate::words;
@@ -27,7 +28,8 @@ Arguments after `--` go to `cargo nextest run`, for instance a part of a test's 
 apply to the tests of real agents.
 
 Missing programs are installed on Debian as root. Elsewhere, tests that need them are
-skipped and named; with CI=true, a missing program is an error.
+skipped; the last lines name each skipped test and its reason. With CI=true, a missing
+program is an error, and so is a test that was skipped although the machine could run it.
 ";
 
 #[derive(Debug, Default, PartialEq)]
@@ -74,6 +76,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
         Some(binaries) => Some(steps.step("PostgreSQL", || Cluster::start(binaries))?),
         None => None,
     };
+    skipped::clear()?;
     steps.step("tests", || {
         let program = test_program(&tools, &options)?;
         in_test_environment(program, &tools, &options, cluster.as_ref()).run()
@@ -103,6 +106,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
 
     drop(cluster);
     eprintln!("\n{}", steps.summary(&tools.skipped));
+    let skipped_tests = skipped::load();
+    if let Some(report) = skipped_tests.report() {
+        eprintln!("\n{report}");
+    }
     match pictures::changes_since() {
         0 => {}
         changes => eprintln!(
@@ -110,7 +117,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
              run `cargo xtask pictures`."
         ),
     }
-    Ok(())
+    skipped_tests.judge(install::in_ci())
 }
 
 /// The program that was built for the tests.
@@ -180,9 +187,12 @@ fn in_test_environment(program: Program, tools: &Tools, options: &Options, clust
         ("FLOWER_TEST_SKIP_PYTHON", when(!tools.python)),
         ("FLOWER_SOAK", when(options.soak)),
         (agents::VARIABLE, None),
+        // A page that differs from its snapshot fails, and no file is written.
+        ("INSTA_UPDATE", Some("no")),
+        ("INSTA_FORCE_PASS", None),
     ]
     .into_iter()
-    .fold(program, |program, (key, value)| match value {
+    .fold(program.env(skipped::VARIABLE, skipped::file()), |program, (key, value)| match value {
         Some(value) => program.env(key, value),
         None => program.without_env(key),
     })

@@ -440,7 +440,7 @@ fn hidden_characters_in_a_permission_request_become_visible() {
 }
 
 #[test]
-fn who_may_do_what() {
+fn each_role_takes_only_its_own_steps() {
     let mut world = asked();
     start(&mut world, Request { standing: true, ..named("ada", None) });
     done(&mut world, &Command::AskPermission(question(1)));

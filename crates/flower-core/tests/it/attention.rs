@@ -163,7 +163,7 @@ fn every_alarm_of_main_names_its_way_out() {
 }
 
 #[test]
-fn a_decided_permission_needs_nobody_and_an_open_one_has_a_deadline() {
+fn a_decided_permission_needs_no_person_and_an_open_one_has_a_deadline() {
     for allowed in [true, false] {
         assert_eq!(causes(&Situation { permissions: vec![permission(Some(allowed))], ..Situation::default() }), []);
     }

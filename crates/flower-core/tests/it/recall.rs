@@ -6,30 +6,25 @@ use flower_core::recall::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Recall, RunSta
 use flower_core::{RefusalKind, Status};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
-use std::fs;
-use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Read a changed text as an agent would before you store it with `FLOWER_UPDATE=1`.
+/// Read a changed text as an agent would before you store it with `INSTA_UPDATE=always`.
 #[test]
-fn golden_payloads() {
+fn texts_of_recalls() {
     let mut long = building();
     long.spec.as_mut().unwrap().markdown = (1..=400).map(|n| format!("{n}. A line of a long spec.\n")).collect();
     let alone = Recall { spec: None, ..Recall::of(building().brief) };
+    let mut settings = insta::Settings::clone_current();
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
     for (name, input, budget) in [
-        ("build", building(), DEFAULT_TOKENS),
-        ("fix", fixing(), DEFAULT_TOKENS),
-        ("smallest", fixing(), MIN_TOKENS),
-        ("long-spec", long, 1_500),
-        ("nothing-yet", alone, DEFAULT_TOKENS),
+        ("recall-build", building(), DEFAULT_TOKENS),
+        ("recall-fix", fixing(), DEFAULT_TOKENS),
+        ("recall-smallest", fixing(), MIN_TOKENS),
+        ("recall-long-spec", long, 1_500),
+        ("recall-nothing-yet", alone, DEFAULT_TOKENS),
     ] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/it/golden/recall/{name}.md"));
-        let text = render(&input, budget).unwrap().text;
-        if std::env::var_os("FLOWER_UPDATE").is_some() {
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(&path, &text).unwrap();
-        }
-        assert_eq!(text, fs::read_to_string(&path).unwrap_or_default(), "{name}.md is not what is said now");
+        settings.bind(|| insta::assert_snapshot!(name, render(&input, budget).unwrap().text));
     }
 }
 
@@ -217,18 +212,17 @@ fn the_essential_parts_fit_with_any_names() {
     }
 }
 
+/// The time does not grow with the square of the input, which would take minutes. The figure itself is P7 of the bench.
 #[test]
-fn a_huge_brief_is_quick_at_a_small_budget() {
+fn a_huge_brief_is_rendered_at_a_small_budget() {
     let mut input = fixing();
     input.spec.as_mut().unwrap().markdown = "A line of a very long spec, as they come.\n".repeat(25_000);
     input.trace = (0..500).map(|n| happening(n, &"Something happened. ".repeat(100))).collect();
     let began = Instant::now();
-    for _ in 0..20 {
-        render(&input, DEFAULT_TOKENS).unwrap();
+    for budget in [MIN_TOKENS, DEFAULT_TOKENS, MAX_TOKENS] {
+        check(&input, budget);
     }
-    // The target is 1 ms; an unoptimised build on a busy machine may take longer.
-    let each = began.elapsed() / 20;
-    assert!(each.as_millis() < 20, "{each:?}");
+    assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
 fn check(input: &Recall, budget: u64) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 #[tokio::test]
-async fn what_is_not_committed_is_told_whatever_its_name_is() {
+async fn uncommitted_files_with_any_name_are_listed() {
     let fixture = Fixture::new();
     fixture.write(b".gitignore", "ignored\n");
     fixture.write(b".env", "x");

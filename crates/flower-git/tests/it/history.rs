@@ -40,7 +40,7 @@ async fn histories_part_and_have_nothing_in_common() {
 }
 
 #[tokio::test]
-async fn a_log_says_what_was_committed_whatever_is_written_in_it() {
+async fn a_log_has_every_commit_with_any_message() {
     let fixture = Fixture::new();
     let repo = &fixture.repo;
     let first = fixture.commit_file("a", "1");
@@ -72,7 +72,7 @@ async fn a_log_says_what_was_committed_whatever_is_written_in_it() {
 }
 
 #[tokio::test]
-async fn changed_paths_are_whole_whatever_their_names_are() {
+async fn changed_paths_with_any_name_are_whole() {
     let fixture = Fixture::new();
     let old = fixture.commit_file("a", "1");
     let empty = fixture.commit("nothing");

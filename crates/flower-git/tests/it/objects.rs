@@ -2,7 +2,7 @@ use crate::fixture::{Fixture, nothing};
 use flower_git::{ObjectId, Questions};
 
 #[tokio::test]
-async fn objects_are_read_with_whatever_is_in_them() {
+async fn objects_with_any_content_are_read() {
     let fixture = Fixture::new();
     let content = "a\nb missing\n";
     let commit = fixture.commit_file("a", content);

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 #[tokio::test]
-async fn differences_are_told_with_their_kind_whatever_the_names_are() {
+async fn differences_of_files_with_any_name_have_their_kind() {
     let fixture = Fixture::new();
     for name in [b"changed".as_slice(), b"gone", b"retyped"] {
         fixture.write(name, "1");

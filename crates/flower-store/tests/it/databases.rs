@@ -1,5 +1,6 @@
 //! A separate database for every test, of both kinds.
 
+use crate::skip::is_skipped_by;
 use flower_store::{Conn, Location};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,10 +52,7 @@ pub fn sqlite() -> Database {
 pub fn postgres() -> Option<Database> {
     let base = match std::env::var("FLOWER_TEST_POSTGRES") {
         Ok(base) => base,
-        Err(_) if std::env::var_os("FLOWER_TEST_SKIP_POSTGRES").is_some_and(|skip| skip == "1") => {
-            eprintln!("skipped: FLOWER_TEST_SKIP_POSTGRES=1");
-            return None;
-        }
+        Err(_) if is_skipped_by("FLOWER_TEST_SKIP_POSTGRES") => return None,
         Err(_) => panic!("no PostgreSQL for this test: run `cargo xtask test`, which starts one"),
     };
     let schema = Schema::create(&base);

@@ -18,4 +18,7 @@ mod on_sqlite;
 mod proof;
 mod rebuild;
 mod search;
+#[path = "../../../flower/tests/it/common/skip.rs"]
+#[expect(dead_code, reason = "no test of the store depends on the user or the length of a run")]
+mod skip;
 mod tamper;

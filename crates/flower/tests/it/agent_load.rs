@@ -109,7 +109,7 @@ fn median(mut samples: Vec<u64>) -> u64 {
 }
 
 #[test]
-fn what_many_agents_do_at_once_is_all_there_in_the_end() {
+fn the_work_of_many_agents_at_once_lands_completely() {
     // The pauses make it 15 seconds, or five minutes, of many small steps.
     let (agents, rounds, times, pause) = if is_soak() { (50, 20, 4, 14.0) } else { (12, 3, 2, 4.0) };
     let patience = Duration::from_secs(if is_soak() { 3_600 } else { 300 });
@@ -159,7 +159,7 @@ fn what_many_agents_do_at_once_is_all_there_in_the_end() {
         }
     }
     let restarted = events.iter().filter(|event| event["kind"] == "agent_restarted").count();
-    assert_eq!(restarted, 0, "somebody died");
+    assert_eq!(restarted, 0, "an agent died");
 
     let between = |from: f64, to: f64| {
         let inside = |at: &Duration| {
@@ -245,7 +245,7 @@ fn play_round(flower: &Flower, round: usize, good: usize, broken: usize) {
         };
         pair.iter().all(asked).then_some(())
     });
-    until("everybody has begun", patience, flower, || {
+    until("all agents have begun", patience, flower, || {
         let live = flower.json(&["agent", "--all"]);
         let begun = |brief: &u64| live.as_array().expect("a list").iter().any(|agent| agent["brief"] == *brief);
         pair.iter().chain(&bad).chain(&fine).all(begun).then_some(())

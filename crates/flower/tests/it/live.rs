@@ -1,4 +1,4 @@
-//! The live stream: in order, without gaps and without repeats, whatever happens to the reader or the daemon.
+//! The live stream: in order, without gaps and without repeats, across failures of the reader and of the daemon.
 
 use crate::common::http::{Chunks, Request};
 use crate::common::{Flower, PATIENCE, eventually};
@@ -269,7 +269,7 @@ fn a_reader_that_stops_is_dropped_and_goes_on_without_loss() {
     assert_eq!(note(&flower, 1, "live again").send().status, 200);
     assert_eq!(resumed.next().map(|event| event["body"]["text"].clone()), Some(json!("live again")));
     let memory = flower.memory("VmHWM");
-    assert!(memory < 200_000, "nobody's slowness costs memory: {memory} kB");
+    assert!(memory < 200_000, "a slow reader costs no memory: {memory} kB");
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn a_restart_ends_the_stream_and_resuming_gives_the_rest() {
         while let Some(event) = events.next() {
             seen.push(seq(&event));
         }
-        write(&flower, 2, 10, "while nobody reads");
+        write(&flower, 2, 10, "while no client reads");
         events = Events::open(&flower, "", seen.last().copied());
     }
     let last = flower.events();

@@ -4,6 +4,7 @@ mod agent_bounds;
 mod agent_load;
 mod agents;
 mod architecture;
+mod cli_pages;
 mod commands;
 mod common;
 mod dispatch;

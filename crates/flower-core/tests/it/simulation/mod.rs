@@ -3,7 +3,7 @@
 //! the machine restarts, and messages are lost, duplicated and delayed. Some of the agents are flower's own, which a
 //! supervisor restarts.
 //!
-//! To see the history of a failed seed: `FLOWER_SEED=123 cargo nextest run -p flower-core --test it
+//! To see the history of a failed seed: `FLOWER_SEED=123 cargo nextest run -p flower-core --test it --run-ignored only
 //! simulation::replay`.
 
 mod agents;
@@ -38,8 +38,10 @@ fn no_invariant_breaks_under_random_faults() {
 
 /// Prints the whole history of one seed.
 #[test]
+#[ignore = "a tool: needs FLOWER_SEED"]
 fn replay() {
-    let Some(seed) = std::env::var("FLOWER_SEED").ok().and_then(|text| text.parse().ok()) else { return };
+    let seed = std::env::var("FLOWER_SEED").expect("FLOWER_SEED is a number");
+    let seed = seed.parse().expect("FLOWER_SEED is a number");
     let told = told(seed, usize::MAX);
     assert!(run(seed, seed, Fault::None).broken.is_none(), "{told}");
     #[expect(clippy::print_stdout, reason = "it was asked for")]
@@ -126,6 +128,6 @@ fn told(seed: u64, last: usize) -> String {
     let history = outcome.history[from..].join("\n");
     let end = outcome.broken.as_ref().map_or("it held".to_owned(), |broken| format!("it broke at {broken}"));
     format!(
-        "seed {seed}: {end}\n{history}\nthe whole: FLOWER_SEED={seed} cargo nextest run -p flower-core --test it simulation::replay"
+        "seed {seed}: {end}\n{history}\nthe whole: FLOWER_SEED={seed} cargo nextest run -p flower-core --test it --run-ignored only simulation::replay"
     )
 }

@@ -1,6 +1,6 @@
 //! An agent attacks from inside its jail: every attempt fails, and other users of the daemon notice nothing.
 
-use crate::agent_bounds::stage::{Stage, latency, play, shell};
+use crate::agent_bounds::stage::{Stage, assert_answers_until, play, shell};
 use crate::common::work::{assert_main_is_whole, differences, files, put};
 use crate::common::{Flower, eventually};
 use serde_json::json;
@@ -119,7 +119,11 @@ fn every_attack_of_an_agent_fails() {
     assert_eq!(differences(&main, &files(&stage.repo)), Vec::<String>::new());
     assert_main_is_whole(&stage);
     let after = stage.agent(&victim);
-    assert_eq!((&after["state"], &after["pid"]), (&json!("idle"), &json!(pid)), "nobody was hurt: {after}");
+    assert_eq!(
+        (&after["state"], &after["pid"]),
+        (&json!("idle"), &json!(pid)),
+        "the other agent is unaffected: {after}"
+    );
     assert_eq!(stage.get("/api/permissions")[0]["id"], permission, "and nothing decided");
     assert_eq!(stage.events_of("token_issued").iter().filter(|event| event.to_string().contains("evil")).count(), 0);
     let _ = asking;
@@ -221,8 +225,7 @@ fn an_agent_that_runs_wild_is_stopped_within_five_seconds() {
         tree.join("wild").exists().then_some(())
     });
     let begin = Instant::now();
-    let p99 = latency(&stage, |asked| begin.elapsed() > Duration::from_secs(3) && asked > 200);
-    assert!(p99 < Duration::from_millis(250), "{p99:?}");
+    assert_answers_until(&stage, |answered| begin.elapsed() > Duration::from_secs(3) && answered > 200);
     let below = stage.home.display().to_string();
     for name in [&name, &bomb] {
         let asked = Instant::now();

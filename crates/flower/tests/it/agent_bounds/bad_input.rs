@@ -8,7 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 #[test]
-fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
+fn a_program_that_is_no_agent_fails_with_a_reason() {
     let quick = "turn_timeout = \"2s\"";
     let command = |name: &str, words: &str| {
         format!("[agents.{name}]\nprotocol = \"acp\"\ncommand = [{words}]\nany_of = []\nturn_timeout = \"2s\"\n")
@@ -26,7 +26,7 @@ fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
         let work = stage.plays(profile, profile, "say nothing");
         (profile, work, stage.agent_of(work))
     });
-    // Whoever works properly meanwhile is not disturbed.
+    // A proper agent at work is not disturbed.
     let fine = stage.plays("play", "Fine", "write a a\n commit a\n hand-back done");
     stage.lands(fine);
     for (profile, work, name) in works {
@@ -61,7 +61,7 @@ fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
 }
 
 #[test]
-fn what_is_odd_in_the_protocol_is_borne() {
+fn unusual_protocol_messages_are_tolerated() {
     let stage = Stage::plain("");
     let odd = stage.plays(
         "play",
@@ -89,7 +89,7 @@ fn what_is_odd_in_the_protocol_is_borne() {
 }
 
 #[test]
-fn one_that_is_not_installed_is_said_to_be_missing() {
+fn an_agent_that_is_not_installed_is_reported_as_missing() {
     let missing = "[agents.absent]\nprotocol = \"acp\"\ncommand = [\"no-such-agent\"]\nany_of = []\ninstall = \"get it from nowhere\"\n";
     let stage = Stage::new(&(play("play", &[], "") + missing));
     let error = stage.fails(&["agent", "spawn", "absent", "--worktree", "one"], 1);
@@ -113,15 +113,15 @@ fn one_that_is_not_installed_is_said_to_be_missing() {
 }
 
 #[test]
-fn whoever_is_not_there_is_not_found() {
+fn an_unknown_agent_is_not_found() {
     let stage = Stage::plain("");
     for args in [
-        &["agent", "show", "nobody"][..],
-        &["agent", "log", "nobody"],
-        &["agent", "log", "nobody", "--follow"],
-        &["agent", "stop", "nobody"],
-        &["agent", "refresh", "nobody"],
-        &["agent", "tell", "nobody", "hello"],
+        &["agent", "show", "absent"][..],
+        &["agent", "log", "absent"],
+        &["agent", "log", "absent", "--follow"],
+        &["agent", "stop", "absent"],
+        &["agent", "refresh", "absent"],
+        &["agent", "tell", "absent", "hello"],
     ] {
         stage.fails(args, 3);
     }
@@ -145,7 +145,7 @@ fn whoever_is_not_there_is_not_found() {
 }
 
 #[test]
-fn settings_that_cannot_be_read_stop_nobody_who_works() {
+fn unreadable_settings_do_not_stop_agents_at_work() {
     let profile = play("play", &[], "");
     let stage = Stage::new(&profile);
     let work = stage.plays(
@@ -168,7 +168,7 @@ fn settings_that_cannot_be_read_stop_nobody_who_works() {
     let tree = stage.worktree(stage.agent(&name)["worktree"].as_str().expect("a name"));
     fs::write(tree.join("go"), "").expect("a file");
     stage.lands(work);
-    // A daemon starts with such a file too, and whoever waits goes on when it is mended.
+    // A daemon starts with such a file too, and waiting agents go on when it is corrected.
     stage.ok(&["down"]);
     stage.ok(&["up"]);
     assert!(stage.waits(second, "no_profile").contains(&file));
@@ -221,7 +221,7 @@ fn without_a_key_it_waits_and_with_one_it_goes_on() {
 }
 
 #[test]
-fn whoever_wants_to_be_logged_in_waits_for_that() {
+fn an_agent_that_requires_a_login_waits_for_it() {
     let stage = Stage::new(&play("play", &["--auth-required"], ""));
     let work = stage.plays("play", "Login", "write a a\n commit a\n hand-back done");
     let name = stage.agent_of(work);
@@ -237,7 +237,7 @@ fn whoever_wants_to_be_logged_in_waits_for_that() {
 }
 
 #[test]
-fn stopping_takes_no_longer_than_five_seconds_whatever_it_does() {
+fn every_agent_is_stopped_within_five_seconds() {
     let stage = Stage::plain("");
     let names =
         ["hang", "hang-hard", "permission-forever edit Let-me /x", "flood 1000000", "fork\n hang-hard"].map(|script| {

@@ -34,7 +34,7 @@ fn the_meter_shows_what_it_says_and_nothing_else() {
     assert!(stage.ok(&["agent", "show", &silent]).contains("unknown"));
     for name in [&tells, &silent] {
         stage.ok(&["agent", "stop", name]);
-        assert_eq!(stage.agent(name)["context"], Value::Null, "nobody is there whose context it would be");
+        assert_eq!(stage.agent(name)["context"], Value::Null, "there is no process whose context it would be");
     }
 }
 
@@ -73,12 +73,12 @@ fn past_the_mark_a_fresh_one_goes_on_from_a_note() {
 }
 
 #[test]
-fn somebody_may_ask_for_a_fresh_one() {
+fn a_fresh_agent_can_be_requested() {
     let stage = Stage::plain("");
     let work = stage.plays("play", "Asked", "write a a\n commit a\n run sleep 30\n hand-back done");
     let name = stage.agent_of(work);
     stage.until(&name, "at its tool", |agent| agent["evidence"] == "tool: sleep 30");
-    let worker = stage.token_for("somebody", "worker");
+    let worker = stage.token_for("ada", "worker");
     let path = format!("/api/agents/{name}/refresh");
     assert_eq!(stage.request("POST", &path).token(&worker).json(&json!({})).send().status, 403);
     stage.ok(&["agent", "refresh", &name]);
@@ -87,11 +87,11 @@ fn somebody_may_ask_for_a_fresh_one() {
     assert_eq!((events.len(), &events[0]["body"]["author"]), (1, &json!("agent")), "{events:?}");
     assert_eq!(events[0]["body"]["used"], Value::Null, "it never said");
     says(&stage.fails(&["agent", "refresh", &name], 1), "has ended");
-    assert_eq!(stage.run(&["agent", "refresh", "nobody"]).code, 3);
+    assert_eq!(stage.run(&["agent", "refresh", "absent"]).code, 3);
 }
 
 #[test]
-fn whoever_leaves_no_note_has_one_written() {
+fn flower_writes_the_note_that_an_agent_did_not_leave() {
     let stage = Stage::plain("turn_timeout = \"5s\"");
     let script = FULL.replace("usage", "mute-handover\n plan Do one; Do two\n say I did the first half\n usage");
     let work = stage.plays("play", "Mute", &script);
@@ -107,7 +107,7 @@ fn whoever_leaves_no_note_has_one_written() {
 }
 
 #[test]
-fn one_that_is_full_at_once_is_not_refreshed_for_ever() {
+fn an_agent_that_is_full_at_once_is_not_refreshed_for_ever() {
     // It forgets how far it was, so each fresh one is just as full.
     let stage = Stage::new(&play("play", &["--forget"], ""));
     let script =

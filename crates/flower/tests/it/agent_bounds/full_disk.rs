@@ -52,7 +52,7 @@ fn full(stage: &Stage, disk: &Path) {
         let evidence = agent["evidence"].as_str().unwrap_or_default();
         evidence.contains("started again") || evidence.contains("-e room")
     });
-    // Stopping stops, even though nobody can write it down.
+    // A stop ends the agent, even though it cannot be recorded.
     let asked = Instant::now();
     let stopped = stage.run(&["agent", "stop", &doomed, "--json"]);
     assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());

@@ -1,6 +1,6 @@
 //! What is written down of an agent: readable, whole for as long as it is kept, and bounded.
 
-use crate::agent_bounds::stage::{Stage, latency, play};
+use crate::agent_bounds::stage::{Stage, assert_answers_until, play};
 use crate::common::work::count;
 use crate::common::{eventually, finish};
 use serde_json::Value;
@@ -60,13 +60,13 @@ fn every_kind_of_entry_is_there_to_be_read() {
     }
     let colours = page.chars().any(|c| c == '\u{1b}');
     assert!(!colours, "no colours in a pipe");
-    // Whoever comes for the last of it gets that, from the disk.
+    // A late reader gets the last of it from the disk.
     let last = stage.ok(&["agent", "log", &name]);
     assert!(last.contains("flower: hand_back"), "{last}");
 }
 
 #[test]
-fn whoever_follows_sees_all_of_it_until_the_end() {
+fn a_follower_reads_the_whole_transcript() {
     let stage = Stage::new(&play("play", &["--resume"], ""));
     let work = stage.plays(
         "play",
@@ -119,7 +119,7 @@ fn chunks() -> usize {
 }
 
 #[test]
-fn however_much_it_says_little_is_kept_and_nobody_else_notices() {
+fn a_flood_of_output_is_bounded_and_does_not_block_others() {
     let stage = Stage::plain("");
     // As large as it gets for other reasons.
     let warm = stage.plays("play", "Warm", "flood 20000\n write w w\n commit w\n hand-back done");
@@ -130,15 +130,14 @@ fn however_much_it_says_little_is_kept_and_nobody_else_notices() {
     let number = stage.agent(&name)["id"].as_u64().expect("a number");
     let file = stage.home.join(format!("agents/{number}/transcript"));
     let (mut largest, mut most) = (0, 0);
-    let p99 = latency(&stage, |asked| {
-        if asked % 10 != 9 {
+    assert_answers_until(&stage, |answered| {
+        if answered % 10 != 9 {
             return false;
         }
         largest = largest.max(std::fs::metadata(&file).map_or(0, |found| found.len()));
         most = most.max(stage.memory("VmRSS"));
-        asked > 50 && stage.get(&format!("/api/briefs/{}", work.brief))["status"] == "landed"
+        answered > 50 && stage.get(&format!("/api/briefs/{}", work.brief))["status"] == "landed"
     });
-    assert!(p99 < Duration::from_millis(250), "{p99:?}");
     assert!(largest > 4 << 20 && largest <= 17 << 20, "the transcript had {largest} bytes");
     assert!(most < before + (24 << 10), "{before} kB before, {most} kB at most");
     // What is left of it is read in pages, and begins with a whole entry.

@@ -66,7 +66,7 @@ fn has(bytes: &[u8]) -> bool {
     bytes.windows(CANARY.len()).any(|window| window == CANARY.as_bytes())
 }
 
-/// In the arguments of anybody on this machine.
+/// In the arguments of any process on this machine.
 fn in_arguments() -> Option<String> {
     let processes = fs::read_dir("/proc").expect("processes").flatten();
     let arguments = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
@@ -149,7 +149,7 @@ fn a_lent_secret_is_recorded_nowhere() {
     flower_profiles.push_str(&play("play", &[], ""));
     let stage = canaries(&flower_profiles);
     let key = lent("key");
-    // Whoever follows all events.
+    // A reader that follows all events.
     let stream = stage.api("GET", "/api/events?after=0").stream();
     let (answer, mut events) = stream.expect("a stream");
     assert_eq!(answer.status, 200, "{answer:?}");
@@ -286,7 +286,7 @@ fn a_secret_that_was_not_lent_is_not_inside() {
             assert!(!said.contains(&format!("{CANARY}-")), "{said}");
         }
         stage.ok(&["agent", "stop", &name]);
-        // Afterwards nobody in that worktree has it.
+        // Afterwards no process in that worktree has it.
         let worktree = stage.agent(&name)["worktree"].as_str().expect("a name").to_owned();
         let left = inside(&stage, &worktree, "env; cat $HOME/.play/credentials.json 2>/dev/null || true");
         assert!(left.code == 0 && !left.stdout.contains(CANARY), "{left:?}");

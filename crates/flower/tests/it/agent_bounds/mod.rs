@@ -1,5 +1,5 @@
 //! Agents that flower runs, with a real daemon, real git and a real jail: what they ask for, what they use up, what is written
-//! down of them, what they try, and whatever else may go wrong with them. Each is the scripted one, or a shell.
+//! down of them, what they try, and what else may go wrong with them. Each is the scripted one, or a shell.
 
 mod attacks;
 mod bad_input;

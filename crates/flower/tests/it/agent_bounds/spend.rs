@@ -6,7 +6,7 @@ use crate::common::work::says;
 use serde_json::{Value, json};
 
 #[test]
-fn what_it_cost_is_known_by_run_brief_and_day() {
+fn spend_is_listed_by_run_brief_and_day() {
     let stage = Stage::new(&(play("play", &[], "") + &play("silent", &["--no-usage"], "")));
     let nothing = stage.ok(&["agent", "spend"]);
     assert!(nothing.contains("no agent has told"), "{nothing}");
@@ -97,7 +97,7 @@ fn a_limit_holds_back_what_would_begin_and_no_more() {
 }
 
 #[test]
-fn what_a_turn_costs_is_known_before_it_ends_and_not_lost_when_it_is_cut_off() {
+fn the_cost_of_a_turn_is_recorded_even_if_it_is_cut_off() {
     let stage = Stage::new(&play("play", &[], ""));
     let long = stage.plays("play", "Long", "usage 60000 100000 1.25\n sleep 60\n hand-back done");
     let agent = stage.agent_of(long);

@@ -113,7 +113,7 @@ fn a_person_sees_and_types_and_it_goes_on_without_them() {
     stage.ok(&["agent", "tell", &name, "echo told-$((7 * 8))\n and-more"]);
     shows(&stage, &name, "told-56 and-more");
     stage.becomes(&name, "working");
-    let worker = stage.token_for("somebody", "worker");
+    let worker = stage.token_for("ada", "worker");
     for (method, path) in [("GET", ""), ("POST", "/keys")] {
         let request = stage.request(method, &format!("/api/agents/{name}/terminal{path}")).token(&worker);
         assert_eq!(request.body("application/octet-stream", "x").send().status, 403);
@@ -142,7 +142,7 @@ fn an_operator_works_in_a_shell_leaves_it_and_comes_back() {
 }
 
 #[test]
-fn whoever_ignores_every_signal_is_stopped_all_the_same() {
+fn an_agent_that_ignores_every_signal_is_stopped() {
     let stubborn = "trap '' TERM HUP INT QUIT; echo here; while :; do sleep 1; done";
     let stage = Stage::new(&(play("play", &[], "") + &shell("term", "pty", stubborn, "")));
     let name = stage.standing("term", "one");

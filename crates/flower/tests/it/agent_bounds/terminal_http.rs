@@ -17,9 +17,7 @@ fn with_terminal(script: &str) -> (Stage, String) {
 /// The offset at which the answer begins, and its body.
 fn open(stage: &Stage, name: &str, query: &str) -> (String, BufReader<Chunks>) {
     let request = stage.api("GET", &format!("/api/agents/{name}/terminal{query}")).header("TE", "trailers");
-    let asked = Instant::now();
-    let (answer, body) = request.stream().expect("an answer");
-    assert!(asked.elapsed() < Duration::from_secs(5), "the head comes at once, although nothing is shown");
+    let (answer, body) = request.stream().expect("a head, even if the terminal shows nothing");
     assert_eq!(answer.status, 200, "{answer:?}");
     (answer.header("x-flower-offset").expect("an offset").to_owned(), body)
 }

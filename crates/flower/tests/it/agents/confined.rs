@@ -34,7 +34,7 @@ fn flower_is_reached_from_inside_a_closed_network_and_nothing_else_is() {
 }
 
 #[test]
-fn opencode_runs_on_no_model_that_nobody_chose() {
+fn opencode_does_not_run_without_a_chosen_model() {
     let stage = Stage::serving("[agents]\nmax = 4\n", "", &[]);
     let brief = stage.brief("Work", "hand-back done");
     let refused = [

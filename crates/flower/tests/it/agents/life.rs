@@ -46,7 +46,7 @@ fn an_agent_is_started_for_a_dispatch_and_leaves_when_it_has_landed() {
 }
 
 #[test]
-fn what_is_dispatched_by_itself_is_served_by_the_default() {
+fn automatic_dispatches_use_the_default_profile() {
     let stage = Stage::new();
     let script = "write auto.txt x\ncommit auto\nhand-back done";
     let brief = stage.brief_with("By itself", script, &json!({ "auto_dispatch": true }));
@@ -63,8 +63,8 @@ fn an_agent_is_spawned_for_a_brief() {
     assert_eq!((&agent["name"], &agent["brief"]), (&json!("ada"), &json!(brief)));
     let dispatch = number(&agent["dispatch"]);
     assert_eq!(stage.becomes(dispatch, "landed")["held_by"], "ada");
-    // Without a default nobody serves what names no profile.
-    let waiting = stage.play("Nobody", "hand-back done");
+    // Without a default profile a dispatch that names none has no agent.
+    let waiting = stage.play("Unserved", "hand-back done");
     assert_eq!(stage.waits(waiting), ["no_agent"]);
 }
 
@@ -99,7 +99,7 @@ fn three_agents_share_a_worktree() {
     let stage = Stage::new();
     let commit = |file: &str| {
         format!(
-            "reserve {file}\nwrite {file} from somebody\nrun for n in 1 2 3 4 5 6 7 8 9; do git add {file} && git commit \
+            "reserve {file}\nwrite {file} from its agent\nrun for n in 1 2 3 4 5 6 7 8 9; do git add {file} && git commit \
              --quiet -m {file} -- {file} && break; sleep 0.2; done"
         )
     };
@@ -114,7 +114,7 @@ fn three_agents_share_a_worktree() {
     let dispatch = stage.dispatch_with(stage.brief("Together", &spec), &json!({ "agents": 3 }));
     stage.becomes(dispatch, "landed");
     for file in ["lead.txt", "one.txt", "two.txt"] {
-        assert_eq!(stage.landed(file).as_deref(), Some("from somebody\n"), "{file}");
+        assert_eq!(stage.landed(file).as_deref(), Some("from its agent\n"), "{file}");
     }
     let all = stage.all_agents();
     let members: BTreeSet<u64> = all.iter().map(|agent| number(&agent["member"])).collect();
@@ -159,16 +159,16 @@ fn no_more_run_at_once_than_there_is_room_for() {
     });
     let began: Vec<u64> =
         stage.events("agent_started").iter().map(|event| number(&event["body"]["dispatch"])).collect();
-    assert_eq!(began, all, "whoever came first was served first, and once");
+    assert_eq!(began, all, "dispatches are served in order, each once");
 }
 
 #[test]
-fn nobody_begins_while_main_is_frozen() {
+fn no_agent_begins_while_main_is_frozen() {
     let stage = Stage::new();
     stage.flower.ok(&["freeze", "an inventory"]);
     let dispatch = stage.play("Later", "write later.txt x\ncommit later\nhand-back done");
     assert_eq!(stage.waits(dispatch), ["main_frozen"]);
-    // Whoever is spawned by hand has been thought about, and shows that the supervisor has looked.
+    // An agent spawned by hand may begin; it proves that the supervisor has looked.
     stage.flower.ok(&["agent", "spawn", "play", "--worktree", "aside", "--standing", "--name", "aside"]);
     stage.agent_becomes("aside", "idle");
     assert_eq!((stage.waits(dispatch), stage.newest_of(dispatch)), (vec!["main_frozen".to_owned()], None));
@@ -177,7 +177,7 @@ fn nobody_begins_while_main_is_frozen() {
 }
 
 #[test]
-fn whoever_asks_waits_for_the_answer() {
+fn an_agent_that_asks_waits_for_the_answer() {
     let stage = Stage::new();
     let brief = stage.brief("Asks", "question which colour?\nwait\nwrite colour.txt blue\ncommit it\nhand-back done");
     let dispatch = stage.dispatch(brief);
@@ -194,7 +194,7 @@ fn whoever_asks_waits_for_the_answer() {
 }
 
 #[test]
-fn whoever_hands_back_too_early_is_told_so() {
+fn an_early_hand_back_is_refused_with_a_reason() {
     let stage = Stage::new();
     let dispatch = stage.play("Early", "write early.txt x\nhand-back too early\nwait\ncommit it\nhand-back done");
     stage.becomes(dispatch, "landed");
@@ -204,7 +204,7 @@ fn whoever_hands_back_too_early_is_told_so() {
 }
 
 #[test]
-fn whoever_never_hands_back_is_given_up() {
+fn an_agent_that_never_hands_back_fails() {
     let stage = Stage::new();
     let dispatch = stage.play("Idler", "say I would rather not");
     let failed = stage.becomes(dispatch, "failed");
@@ -224,7 +224,7 @@ fn fix_of(stage: &Stage, brief: u64) -> Value {
 }
 
 #[test]
-fn what_fails_its_checks_is_mended_by_an_agent() {
+fn a_failed_check_is_fixed_by_an_agent() {
     let settings = "[checks]\ntest = { run = \"if test -e bad; then echo it is broken; exit 3; fi\" }\n[land]\nretries = 0\n\
         [agents]\ndefault = \"play\"\n";
     let stage = Stage::serving(settings, &profile("play", &[], ""), &[]);
@@ -241,7 +241,7 @@ fn what_fails_its_checks_is_mended_by_an_agent() {
 }
 
 #[test]
-fn what_conflicts_with_main_is_mended_by_an_agent() {
+fn a_conflict_with_main_is_fixed_by_an_agent() {
     let settings = "[agents]\ndefault = \"play\"\n";
     let stage = Stage::serving(settings, &profile("play", &[], ""), &[("same", "before\n")]);
     let mending = "```play fix\nrun git merge origin/main\nwrite same both\ncommit merged\nhand-back mended\n```\n";

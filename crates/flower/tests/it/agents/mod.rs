@@ -5,5 +5,5 @@
 mod confined;
 mod kills;
 mod life;
-mod stage;
+pub mod stage;
 mod supervision;

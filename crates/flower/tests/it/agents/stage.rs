@@ -17,12 +17,12 @@ pub fn profile(name: &str, flags: &[&str], more: &str) -> String {
     format!("[agents.{name}]\nprotocol = \"acp\"\ncommand = {command}\nany_of = []\n{more}\n")
 }
 
-/// A plan that is played by whoever leads.
+/// A plan that the lead of the dispatch plays.
 pub fn plan(script: &str) -> String {
     format!("```play\n{}\n```\n", script.trim())
 }
 
-/// A step that ends when somebody opens it: see [`Stage::open`].
+/// A step that ends when the test opens it: see [`Stage::open`].
 pub const GATE: &str = "run n=0; while [ ! -e go ] && [ $n -lt 1200 ]; do sleep 0.05; n=$((n + 1)); done; rm go";
 
 pub struct Stage {
@@ -157,7 +157,7 @@ impl Stage {
         said
     }
 
-    /// Page by page, until somebody has read enough.
+    /// Page by page, until `is_enough`.
     fn read_log(&self, name: &str, mut is_enough: impl FnMut(&str) -> bool) -> bool {
         let mut after = 0;
         loop {
@@ -231,7 +231,7 @@ impl Stage {
         })
     }
 
-    /// Lets whoever stands at a gate in the worktree of this dispatch go on.
+    /// Opens the gate in the worktree of this dispatch.
     pub fn open(&self, dispatch: u64) {
         let tree = tree(&self.flower, &text(&self.show(dispatch)["worktree"]));
         self.until("its worktree is there", || fs::write(tree.join("go"), "").ok());
@@ -281,7 +281,7 @@ impl Stage {
         self.until(&format!("no process `{word}`"), || self.processes(word).is_empty().then_some(()));
     }
 
-    /// Ends the daemon in the middle of whatever it does.
+    /// Kills the daemon at any point of its work.
     pub fn kill_daemon(&self) {
         let pid = self.flower.pid();
         kill(pid);

@@ -140,7 +140,7 @@ fn a_killed_agent_is_replaced_and_goes_on() {
             kill(victim);
             let after = stage.within(REPLACED, "another process works", || {
                 let agent = stage.agent(&name);
-                // It may be done with the rest before anybody looks.
+                // It may be done with the rest before the test looks.
                 let works =
                     agent["state"] == "working" && agent["pid"].as_u64().is_some_and(|pid| pid != u64::from(old));
                 (works || agent["ended_at"].is_string()).then_some(agent)
@@ -166,7 +166,7 @@ fn a_killed_agent_is_replaced_and_goes_on() {
 }
 
 #[test]
-fn whatever_an_agent_forks_ends_with_it() {
+fn processes_forked_by_an_agent_end_with_it() {
     let stage = Stage::new();
     let script = "fork\nsay now then\nhang\nwrite a.txt x\ncommit a\nhand-back done";
     let forks = |dispatch: u64| {
@@ -191,7 +191,7 @@ fn whatever_an_agent_forks_ends_with_it() {
 }
 
 #[test]
-fn whoever_is_stopped_is_stopped_at_once_and_goes_on_only_when_told_to() {
+fn a_stopped_agent_ends_within_five_seconds_and_goes_on_only_when_told_to() {
     let stage = Stage::with("max = 5", &profiles());
     let all = stubborn(&stage);
     let worktrees: Vec<Value> = all.iter().map(|(dispatch, _)| stage.show(*dispatch)["worktree"].clone()).collect();
@@ -227,7 +227,7 @@ fn whoever_is_stopped_is_stopped_at_once_and_goes_on_only_when_told_to() {
 
 /// At any moment between its dispatch and its work.
 #[test]
-fn whoever_is_stopped_early_never_begins() {
+fn an_agent_stopped_before_its_start_never_begins() {
     let stage = Stage::new();
     let mut left = 0;
     for n in 0..count(10, 100) {
@@ -252,7 +252,7 @@ fn whoever_is_stopped_early_never_begins() {
 }
 
 #[test]
-fn a_halt_stops_everybody_and_after_a_thaw_they_go_on() {
+fn a_halt_stops_all_agents_and_after_a_thaw_they_go_on() {
     let stage = Stage::with("max = 4", &profiles());
     let all = stubborn(&stage);
     let start = Instant::now();

@@ -19,7 +19,7 @@ fn up_twice_is_the_same_daemon_with_a_new_link() {
     assert_ne!(first["open_url"], second["open_url"]);
     let down = flower.json(&["down"]);
     assert_eq!(down["pid"], first["pid"]);
-    assert!(connect(flower.port()).is_err(), "nobody listens any more");
+    assert!(connect(flower.port()).is_err(), "the port is closed");
     assert_eq!(flower.json(&["down"]), json!({ "pid": null }), "to stop what does not run is no error");
     // The address of the page stays, so that its tabs do.
     assert_eq!(flower.start()["url"], first["url"]);
@@ -38,7 +38,7 @@ fn dying_daemon(flower: &Flower) -> std::thread::JoinHandle<String> {
             let (socket, _) = listener.accept().expect("a connection");
             let mut line = String::new();
             BufReader::new(&socket).read_line(&mut line).expect("a line");
-            // Whether somebody listens is asked without a word.
+            // The check whether a daemon listens sends nothing.
             if !line.is_empty() {
                 fs::remove_file(&path).expect("its socket goes first");
                 return line;
@@ -160,9 +160,9 @@ fn with_flower_url_no_daemon_is_started() {
     let made = run(&url, &token, &["brief", "new", "over there", "--project", "repo"]);
     assert_eq!(made.code, 0, "{made:?}");
     assert_eq!(theirs.json(&["brief", "show", "1"])["title"], "over there");
-    let nobody = "http://127.0.0.1:1";
+    let unused = "http://127.0.0.1:1";
     for args in [&["brief"][..], &["up"], &["status"], &["brief", "new", "x"], &["inbox"]] {
-        let error = run(nobody, &token, args).error(5);
+        let error = run(unused, &token, args).error(5);
         assert_eq!(error["kind"], "unreachable");
         assert!(error["hints"][0].as_str().is_some_and(|hint| hint.contains("FLOWER_URL")), "{error}");
     }

@@ -152,7 +152,7 @@ fn a_worktree_lands_is_found_again_and_is_taken_back() {
 }
 
 #[test]
-fn what_does_not_land_says_why_and_ends_accordingly() {
+fn a_landing_that_fails_gives_its_reason_and_exit_code() {
     let flower = served();
     worktree(&flower, "red", "broken", "x");
     let (landing, error) = both(&flower.run(&["land", "red", "--wait", "--json"]), 1);
@@ -179,7 +179,7 @@ fn what_does_not_land_says_why_and_ends_accordingly() {
 }
 
 #[test]
-fn what_is_delicate_waits_in_the_inbox_until_it_is_approved() {
+fn a_landing_that_needs_approval_waits_in_the_inbox() {
     let flower = served();
     flower.ok(&["brief", "new", "Quicker checks"]);
     worktree(&flower, "toml", "flower.toml", "[checks]\\ntest = { run = \"true\" }\\n");
@@ -223,7 +223,7 @@ fn a_frozen_queue_holds_everything_until_it_thaws() {
     assert!(flower.ok(&["status"]).starts_with("    MAIN  frozen, main at "));
     assert_eq!(flower.fails(&["queue", "log", "1"], 1)["kind"], "refused", "no check has run");
 
-    // Whoever waits is told; whoever cancels says why.
+    // A waiting command is told; a cancellation has a reason.
     let waits = waiting(&flower, &["revert", "1", "--why", "x"]);
     assert_eq!(ended(waits).code, 1, "it has not landed");
     let cancelled = flower.json(&["queue", "cancel", "2", "not today"]);
@@ -303,7 +303,7 @@ fn mistakes_are_told_apart() {
 }
 
 #[test]
-fn somebody_at_main_raises_an_alarm_with_three_ways_out() {
+fn a_change_of_main_by_hand_raises_an_alarm_with_three_ways_out() {
     let flower = served();
     fs::write(flower.repo.join("README.md"), "edited\n").unwrap();
     let main = flower.json(&["main"]);
@@ -403,11 +403,11 @@ fn init_proposes_settings_and_lands_them_when_it_may() {
     assert_eq!(serde_json::from_str::<Value>(&landed.stdout).unwrap()["name"], "made");
     assert!(fs::read_to_string(repo.join("flower.toml")).unwrap().contains("make test"));
     assert_eq!(flower.json_in(&repo, &["queue", "show", "1"])["state"], "landed");
-    assert_eq!(flower.json_in(&repo, &["project", "approve"])["approved"], true, "whoever landed it has read it");
+    assert_eq!(flower.json_in(&repo, &["project", "approve"])["approved"], true, "its landing was an approval");
     let again = flower.run_in(&repo, &["init", "--yes"]);
     assert_eq!((again.code, again.stderr.as_str()), (0, ""), "there is nothing more to say: {again:?}");
 
-    // One that came with the repository was read by nobody yet.
+    // One that came with the repository is not approved yet.
     let theirs = flower.make_repository("theirs");
     fs::write(theirs.join("flower.toml"), "[checks]\ntest = { run = \"true\" }\n").unwrap();
     flower.git(&theirs, &["add", "."]);
@@ -489,7 +489,7 @@ fn a_check_is_followed_while_it_runs() {
     assert_eq!((output.code, output.stdout.as_str()), (0, "begun\ndone\n"), "{output:?}");
     assert_eq!(state(&flower, "1"), "landed");
 
-    // In a terminal whoever waits sees it too.
+    // A command that waits in a terminal shows it too.
     worktree(&flower, "next", "next.txt", "1");
     let shown = std::thread::scope(|scope| {
         scope.spawn(|| {

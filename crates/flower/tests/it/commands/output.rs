@@ -1,4 +1,4 @@
-//! How answers look: codes, errors, colours only where somebody sees them, help and completions.
+//! How answers look: codes, errors, colours only in a terminal, help and completions.
 
 use super::with_briefs;
 use crate::common::{Flower, finish};

@@ -60,7 +60,7 @@ fn blobs(flower: &Flower) -> usize {
 }
 
 #[test]
-fn what_is_no_picture_or_too_large_is_refused_and_nothing_is_stored() {
+fn an_invalid_or_too_large_picture_is_refused_and_not_stored() {
     let flower = with_briefs(&["one"]);
     let before = flower.events();
     let huge = [&bytes(PNG)[..16], &[0, 1, 0, 0, 0, 1, 0, 0], &bytes(PNG)[24..]].concat();

@@ -53,7 +53,7 @@ fn a_question_waits_in_the_inbox_until_it_is_answered_once() {
     }
     let result = &flower.json(&["inbox"])[0];
     assert_eq!(result["next"], "flower brief accept 2", "a result waits too");
-    assert_eq!(result["by"]["type"], "operator", "whoever moved it, not whoever wrote the spec: {result}");
+    assert_eq!(result["by"]["type"], "operator", "the actor that moved it, not the author of the spec: {result}");
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_scratchpad_has_versions_and_a_stale_one_is_a_conflict() {
     assert_eq!(flower.json(&["scratchpad", "show", "1"])["text"], "first\nsecond\n");
     assert_eq!(flower.fails(&["scratchpad", "write", "1", &more, "--base", "1"], 4)["kind"], "conflict");
     assert_eq!(flower.json(&["scratchpad", "write", "1", &more])["text"], "second\n");
-    flower.ok(&["scratchpad", "new", "Of nobody"]);
+    flower.ok(&["scratchpad", "new", "Of no brief"]);
     assert_eq!(numbers(&flower.json(&["scratchpad"])), [1, 2]);
     assert_eq!(numbers(&flower.json(&["scratchpad", "--brief", "1"])), [1]);
     assert_eq!(flower.fails(&["scratchpad", "show", "3"], 3)["kind"], "not_found");

@@ -106,7 +106,7 @@ pub fn exchange(port: u16, bytes: &[u8], without_body: bool) -> io::Result<Answe
     let mut writing = stream.try_clone()?;
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            // Whoever refuses early also closes early.
+            // A server that refuses early also closes early.
             let _ = writing.write_all(bytes);
         });
         Answer::read(&mut BufReader::new(stream), without_body)

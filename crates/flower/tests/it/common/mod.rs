@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 
 pub mod http;
+pub mod skip;
 pub mod work;
 
 use http::Request;
@@ -18,18 +19,21 @@ use std::time::{Duration, Instant};
 /// Longer than anything takes on a busy machine; only a failing test waits so long.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A daemon that has not answered after this time hangs. How fast it answers is a figure of the bench.
+pub const HANG: Duration = Duration::from_secs(10);
+
 pub struct Flower {
     dir: tempfile::TempDir,
     pub home: PathBuf,
     pub repo: PathBuf,
     program: PathBuf,
-    /// Whoever everything here belongs to and runs as, if that is not whoever runs the tests.
+    /// The user who owns and runs everything here, if that is not the user of the tests.
     user: Option<u32>,
     /// What its commands have in their environment beside the usual.
     environment: Vec<(String, String)>,
 }
 
-/// `nobody`, nearly everywhere.
+/// The user `nobody` on nearly every system.
 const ORDINARY_USER: u32 = 65534;
 
 /// How a command ended, and what it said.
@@ -55,7 +59,7 @@ impl Flower {
         let dir = tempfile::Builder::new().prefix("flower-").tempdir().expect("a temporary folder");
         let (home, repo) = (dir.path().join("home"), dir.path().join("repo"));
         let mut program = PathBuf::from(env!("CARGO_BIN_EXE_flower"));
-        if user.is_some() && !is_for_everybody(&program) {
+        if user.is_some() && !is_executable_for_all(&program) {
             let copy = dir.path().join("flower");
             fs::copy(&program, &copy).expect("a copy of the program");
             program = copy;
@@ -67,7 +71,7 @@ impl Flower {
         flower
     }
 
-    /// Makes everything at `path` belong to whoever this flower runs as.
+    /// Makes everything at `path` belong to the user this flower runs as.
     pub fn give(&self, path: &Path) {
         if let Some(user) = self.user {
             let owner = format!("{user}:{user}");
@@ -280,7 +284,7 @@ impl Drop for Flower {
         if lock.is_empty() || self.run(&["down"]).code == 0 {
             return;
         }
-        // Whatever the test did to the home: its daemon does not outlive it.
+        // The daemon does not outlive its test, even if the test has damaged the home.
         let holder: Value = serde_json::from_str(&lock).unwrap_or_default();
         let Some(pid) = holder["pid"].as_u64() else { return };
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
@@ -318,7 +322,7 @@ impl From<std::process::Output> for Output {
 }
 
 /// Whether every user can run it.
-fn is_for_everybody(program: &Path) -> bool {
+fn is_executable_for_all(program: &Path) -> bool {
     program.ancestors().all(|part| fs::metadata(part).is_ok_and(|found| found.permissions().mode() & 0o001 != 0))
 }
 

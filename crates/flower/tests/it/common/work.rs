@@ -126,7 +126,7 @@ pub fn git(flower: &Flower, dir: &Path, args: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
 }
 
-/// A file that belongs to whoever flower runs as.
+/// A file that belongs to the user flower runs as.
 pub fn put(flower: &Flower, path: &Path, content: impl AsRef<[u8]>) {
     let above = path.parent().expect("a folder");
     let first_new = above.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
@@ -165,7 +165,7 @@ pub fn assert_main_is_whole(flower: &Flower) {
     assert_eq!(git(flower, &flower.repo, &["symbolic-ref", "HEAD"]), "refs/heads/main");
 }
 
-/// What a file is to whoever looks at it: its sort, permissions, and content.
+/// The type, permissions and content of each file.
 pub type Snapshot = BTreeMap<OsString, (u32, Vec<u8>)>;
 
 /// Everything below `root` but git's own file at its top.

@@ -18,7 +18,7 @@ fn finish_research(flower: &Flower, brief: u64) {
 }
 
 #[test]
-fn whatever_comes_last_sets_it_off() {
+fn the_last_condition_met_dispatches_the_brief() {
     let flower = serving(&[]);
     // The plan.
     let plan = auto(&flower, "Plan last", &json!({}));
@@ -78,7 +78,7 @@ fn a_dependency_that_lands_sets_it_off() {
 }
 
 #[test]
-fn it_is_asked_for_once_whatever_happens_to_the_daemon() {
+fn a_brief_is_dispatched_once_despite_kills_of_the_daemon() {
     let flower = serving(&[]);
     let brief = auto(&flower, "Once", &json!({}));
     accept(&flower, brief);

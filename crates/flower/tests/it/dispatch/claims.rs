@@ -40,7 +40,7 @@ fn the_loser_is_told_who_holds_it() {
 }
 
 #[test]
-fn whoever_wants_the_next_one_gets_one_also_if_its_worktree_cannot_be_made() {
+fn a_claim_of_the_next_dispatch_holds_even_if_its_worktree_cannot_be_made() {
     let flower = serving(&[]);
     for title in ["One", "Two"] {
         dispatched(&flower, planned(&flower, title), &json!({}));
@@ -65,7 +65,7 @@ fn a_lease_that_runs_out_puts_it_back_and_the_fence_grows() {
     let fences: Vec<&Value> = over.iter().map(|event| &event["body"]["fence"]).collect();
     assert_eq!(fences, [1, 2, 3], "{over:?}");
     assert_eq!((&over[0]["body"]["holder"], &over[0]["actor"]["type"]), (&json!("ada"), &json!("system")));
-    // Its worktree stays, for whoever comes next.
+    // Its worktree stays for the next holder.
     assert!(tree(&flower, "b1-one").exists());
 }
 
@@ -83,14 +83,14 @@ fn every_call_with_the_token_renews_it() {
     }
     let held = show_dispatch(&flower, dispatch);
     assert_eq!((&held["state"], &held["claim"]["fence"]), (&json!("executing"), &json!(1)), "{held}");
-    // The one that nobody was heard of is back: its lease was the same.
+    // The one without heartbeats is back: its lease was the same.
     assert_eq!(show_dispatch(&flower, quiet)["state"], "requested");
     assert_eq!(expired(&flower), 1);
     becomes(&flower, dispatch, "requested");
 }
 
 #[test]
-fn a_claim_outlives_the_daemon_and_ends_when_nobody_is_heard_of() {
+fn a_claim_outlives_the_daemon_and_ends_without_heartbeats() {
     let flower = serving(&[]);
     let work = at_work(&flower, "One");
     let before = show_dispatch(&flower, work.dispatch);

@@ -1,4 +1,4 @@
-//! Landings that go wrong: somebody is asked to mend them, where the work is, with what went wrong. Not for ever.
+//! Rejected landings: an agent is asked to fix them in the same worktree, with the evidence, a limited number of times.
 
 use super::*;
 
@@ -21,7 +21,7 @@ fn look_again_after_a_kill(flower: &Flower) {
 }
 
 #[test]
-fn what_fails_its_checks_is_to_be_mended_with_their_output() {
+fn a_failed_check_requests_a_fix_with_its_output() {
     let flower = serving(&[SETTINGS]);
     let work = at_work(&flower, "Breaks");
     work.commit(&flower, "bad", "the very reason");
@@ -45,7 +45,7 @@ fn what_fails_its_checks_is_to_be_mended_with_their_output() {
     look_again(&flower);
     look_again_after_a_kill(&flower);
     assert_eq!(dispatches_of(&flower, work.brief).len(), 2, "one for one landing");
-    // Whoever mends it reads it as something quoted.
+    // The agent that fixes it reads it as a quotation.
     let recalled = flower.ok(&["brief", "show", &work.brief.to_string(), "--as-agent"]);
     assert!(recalled.contains("> it is broken: the very reason"), "{recalled}");
     // Taken back, it is not asked for again.
@@ -68,7 +68,7 @@ fn what_fails_its_checks_is_to_be_mended_with_their_output() {
 }
 
 #[test]
-fn what_conflicts_with_main_is_to_be_mended() {
+fn a_conflict_with_main_requests_a_fix() {
     let flower = serving(&[("same", "before\n")]);
     let (one, two) = (at_work(&flower, "One"), at_work(&flower, "Two"));
     one.commit(&flower, "same", "one");
@@ -107,7 +107,7 @@ fn a_revert_parks_the_brief_and_starts_nothing() {
     assert_eq!(dispatches_of(&flower, work.brief).len(), 1, "no agent was asked for");
     let trace = flower.json(&["brief", "trace", &work.brief.to_string()]).to_string();
     assert!(trace.contains("it breaks the login"), "{trace}");
-    // Taken up again, it is still nobody's to mend unless it is dispatched.
+    // Taken up again, no fix is requested until it is dispatched.
     flower.ok(&["brief", "status", &work.brief.to_string(), "in_progress"]);
     look_again(&flower);
     look_again_after_a_kill(&flower);
@@ -128,7 +128,7 @@ fn a_fix_is_not_given_to_a_profile_whose_dispatch_was_cancelled() {
 }
 
 #[test]
-fn what_is_taken_back_out_of_main_is_to_be_mended_where_that_is_asked_for() {
+fn a_reverted_landing_requests_a_fix_if_asked_for() {
     let flower = serving(&[]);
     let (work, landing) = landed(&flower);
     flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--fix"]);
@@ -139,7 +139,7 @@ fn what_is_taken_back_out_of_main_is_to_be_mended_where_that_is_asked_for() {
     assert_eq!(show_brief(&flower, work.brief)["status"], "in_progress");
     look_again(&flower);
     assert_eq!(dispatches_of(&flower, work.brief).len(), 2);
-    // The worktree may be gone by then; whoever claims it has one of that name, and is told how to get at the work again.
+    // The worktree may be gone by then; a claim makes one of that name, and says how to get at the work again.
     let mending = claimed(&flower, number(&fix["id"]), 900);
     assert_eq!(mending.worktree, work.worktree);
     let way = fix["evidence"].as_str().expect("evidence").split('`').find(|part| part.starts_with("git revert "));

@@ -7,7 +7,7 @@ fn committed(flower: &Flower, dispatch: u64) -> Value {
 }
 
 #[test]
-fn what_is_not_committed_is_named() {
+fn a_hand_back_names_uncommitted_files() {
     let flower = serving(&[("known", "1\n"), (".gitignore", "ignored\n")]);
     let work = at_work(&flower, "Untidy");
     work.commit(&flower, "x", "x");
@@ -27,7 +27,7 @@ fn what_is_not_committed_is_named() {
 }
 
 #[test]
-fn what_does_not_merge_with_main_is_named_and_can_be_put_right() {
+fn a_conflict_with_main_is_named_and_can_be_resolved() {
     let flower = serving(&[("same", "before\n")]);
     let (one, two) = (at_work(&flower, "One"), at_work(&flower, "Two"));
     one.commit(&flower, "same", "one");

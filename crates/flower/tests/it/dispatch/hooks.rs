@@ -1,4 +1,5 @@
-//! Two agents in one worktree: the hook keeps them apart as a courtesy, and whoever goes around it needs the operator.
+//! Two agents in one worktree: the hook refuses commits to paths reserved by the other, and a commit that bypasses it needs
+//! the operator.
 
 use super::*;
 
@@ -30,7 +31,7 @@ fn the_second_may_not_commit_what_the_first_has_reserved() {
 }
 
 #[test]
-fn whoever_goes_around_the_hook_needs_the_operator() {
+fn a_commit_that_bypasses_the_hook_needs_the_operator() {
     let flower = serving(&[("src/main", "1\n")]);
     let lead = at_work(&flower, "Shared");
     let (member, agent) = packet(&flower, lead.dispatch, true);
@@ -65,13 +66,13 @@ fn whoever_goes_around_the_hook_needs_the_operator() {
 }
 
 #[test]
-fn whoever_has_said_nothing_about_a_commit_is_not_believed() {
+fn a_commit_without_a_recorded_author_needs_the_operator() {
     let flower = serving(&[("src/main", "1\n")]);
     let lead = at_work(&flower, "Shared");
     let (member, _) = packet(&flower, lead.dispatch, true);
     assert_eq!(as_agent(&flower, &lead.token, &["lease", "take", "src/"]).code, 0);
     assert_eq!(as_agent(&flower, &member, &["lease", "take", "docs/"]).code, 0);
-    // Without any hook nobody says whose it is.
+    // Without a hook no agent is recorded as its author.
     let silent = inside_as(
         &flower,
         &member,

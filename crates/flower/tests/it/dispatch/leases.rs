@@ -13,7 +13,7 @@ fn holders(flower: &Flower) -> Vec<String> {
 }
 
 #[test]
-fn what_overlaps_is_refused_and_its_holder_named() {
+fn an_overlapping_lease_is_refused_and_its_holder_named() {
     let flower = serving(&[]);
     let work = at_work(&flower, "Shared");
     let (other, agent) = packet(&flower, work.dispatch, true);
@@ -50,7 +50,7 @@ fn what_overlaps_is_refused_and_its_holder_named() {
     assert_eq!(reached.status, 403, "{}", reached.text());
     let named =
         call(&flower, &work.token, "POST", "/api/leases?project=repo", &json!({ "patterns": ["x"], "as": "ada" }));
-    assert_eq!(named.status, 403, "nobody reserves in another's name: {}", named.text());
+    assert_eq!(named.status, 403, "an agent cannot reserve in another's name: {}", named.text());
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_lease_ends_by_time_by_hand_and_with_its_run() {
     let released = |why: &str| {
         eventually(why, || events(&flower, "lease_released").iter().any(|e| e["body"]["why"] == why).then_some(()));
     };
-    // By time, and somebody else may have it at once.
+    // By time, and another agent may take it at once.
     let work = at_work(&flower, "Ends");
     let (other, agent) = packet(&flower, work.dispatch, true);
     assert_eq!(take(&flower, &work, &["src/"], 1).status, 200);

@@ -1,4 +1,4 @@
-//! What a run has made is linked to its brief with nobody asking, until it is in MAIN.
+//! Commits and landings of a run are linked to its brief automatically.
 
 use super::*;
 
@@ -30,7 +30,7 @@ fn commits_branch_worktree_and_landing_are_linked_until_it_is_in_main() {
     says(&shown["links"], "Second, with a title");
     let by = shown["links"].as_array().expect("a list").iter().find(|link| link["target"] == json!(second));
     assert_eq!(by.expect("it is linked")["by"], "flower", "what flower saw itself");
-    // What somebody writes into a message proves nothing.
+    // The text of a commit message proves nothing.
     work.inside(&flower, "git commit --quiet --allow-empty --message 'x' --trailer 'Flower-Brief: 99'");
     let landing = work.lands(&flower);
     let handed = show_dispatch(&flower, work.dispatch);
@@ -48,7 +48,7 @@ fn commits_branch_worktree_and_landing_are_linked_until_it_is_in_main() {
 }
 
 #[test]
-fn what_was_there_before_or_came_from_main_is_not_linked() {
+fn earlier_commits_and_those_of_main_are_not_linked() {
     let flower = serving(&[]);
     new(&flower, "lane", &["--lane"]);
     inside_ok(&flower, "lane", "echo 0 > zero; git add zero; git commit --quiet --message zero");
@@ -94,7 +94,7 @@ fn commits_are_linked_by_the_next_daemon_too() {
 }
 
 #[test]
-fn a_worktree_that_somebody_has_claimed_is_let_be() {
+fn a_claimed_worktree_is_neither_removed_nor_merged_into() {
     let flower = serving(&[]);
     new(&flower, "lane", &["--lane"]);
     let one = at_work(&flower, "One");
@@ -112,7 +112,7 @@ fn a_worktree_that_somebody_has_claimed_is_let_be() {
         says(&note["body"]["why_not"], "somebody has claimed work in it");
     }
     assert_eq!(show(&flower, &one.worktree)["state"], "ready");
-    assert_eq!(three.inside(&flower, "git rev-parse HEAD"), head, "nothing is merged under anybody's feet");
+    assert_eq!(three.inside(&flower, "git rev-parse HEAD"), head, "nothing is merged into a claimed worktree");
     three.inside(&flower, "git merge --quiet origin/main; test -e one");
     // Once that has landed too it goes.
     two.commit(&flower, "two", "2");

@@ -1,4 +1,4 @@
-//! Messages: to an agent, to everybody in a worktree, to the operator; announced everywhere, delivered once.
+//! Messages: to an agent, to all agents in a worktree, to the operator; announced everywhere, delivered once.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn agents_hear_of_each_other_by_name_and_by_worktree() {
     let said = notice(&mut second).expect("it is announced");
     assert!(said.contains("[2 new in your inbox: `check_inbox`]"), "{said}");
     assert_eq!(notice(&mut second), Some(said), "until it is read");
-    // It waits, whatever becomes of the daemon.
+    // It waits, also across a restart of the daemon.
     kill_and_start(&flower);
     let heard = second.done("check_inbox", json!({}));
     for said in ["> by name\n> # Not a heading\n", "> by worktree", &format!("from agent `{}`", one.agent)] {
@@ -39,8 +39,8 @@ fn agents_hear_of_each_other_by_name_and_by_worktree() {
     assert_eq!(notice(&mut second), None);
     flower.restart();
     assert!(second.done("check_inbox", json!({})).starts_with("Nothing new."), "also by the next daemon");
-    let unknown = second.fails("send_message", json!({ "to": "nobody", "text": "x" }));
-    for known in ["there is neither an agent nor a worktree `nobody`", "operator", &one.agent, &one.worktree] {
+    let unknown = second.fails("send_message", json!({ "to": "absent", "text": "x" }));
+    for known in ["there is neither an agent nor a worktree `absent`", "operator", &one.agent, &one.worktree] {
         assert!(unknown.contains(known), "`{known}`: {unknown}");
     }
     for (to, text) in [("", "x"), ("a b", "x"), (one.agent.as_str(), ""), (&one.agent, &"x".repeat(9_000))] {
@@ -70,7 +70,11 @@ fn the_operator_and_an_agent_write_to_each_other() {
     assert!(!left.contains("May I?") && left.contains("Please?"), "{left}");
     let seen = flower.json(&["inbox", "--seen"]);
     assert!(!seen.to_string().contains("Please?"), "{seen}");
-    assert_eq!(as_agent(&flower, &work.token, &["inbox", "--seen"]).code, 1, "nobody sees it in the operator's place");
+    assert_eq!(
+        as_agent(&flower, &work.token, &["inbox", "--seen"]).code,
+        1,
+        "only the operator marks messages as seen"
+    );
     let told = flower.json(&["agent", "tell", &work.agent, "You may"]);
     assert_eq!(
         (&told["to"], &told["by_type"], &told["text"]),
@@ -82,14 +86,14 @@ fn the_operator_and_an_agent_write_to_each_other() {
         heard.contains("> You may") && heard.contains("> All of you") && heard.contains("from operator"),
         "{heard}"
     );
-    let unknown = flower.fails(&["agent", "tell", "nobody", "x"], 3);
+    let unknown = flower.fails(&["agent", "tell", "absent", "x"], 3);
     says(&unknown["hints"], &work.agent);
     assert_eq!(flower.run_with_input(&["agent", "tell", &work.agent, "-"], b"from a pipe\n").code, 0);
     assert!(agent.done("check_inbox", json!({})).contains("> from a pipe"));
 }
 
 #[test]
-fn what_happens_to_the_brief_reaches_whoever_works_on_it() {
+fn changes_of_a_brief_reach_the_agents_at_work_on_it() {
     let flower = serving(&[]);
     let work = at_work(&flower, "News");
     let mut agent = Http::start(&flower, Era::July2026, &work.token);

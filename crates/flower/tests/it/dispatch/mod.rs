@@ -1,4 +1,4 @@
-//! Dispatching with a real daemon, real git and a real jail: from a brief to somebody at work, and back to MAIN.
+//! Dispatching with a real daemon, real git and a real jail: from a brief to an agent at work, and back to MAIN.
 
 mod auto;
 mod claims;
@@ -38,7 +38,7 @@ fn serving(files: &[(&str, &str)]) -> Flower {
     flower
 }
 
-/// The answer to a call as whoever this token belongs to.
+/// The answer to a call with this token.
 fn call(flower: &Flower, token: &str, method: &str, path: &str, body: &Value) -> Answer {
     let request = flower.request(method, path).token(token);
     if method == "GET" { request.send() } else { request.json(body).send() }
@@ -51,7 +51,7 @@ fn post(flower: &Flower, path: &str, body: &Value) -> Value {
     answer.json()
 }
 
-/// A brief that waits as a proposed plan, with whatever else is said of it.
+/// A brief that waits as a proposed plan, with these further fields.
 fn proposed(flower: &Flower, title: &str, more: &Value) -> u64 {
     let mut body = json!({ "title": title, "spec": format!("# {title}\n"), "project": "repo" });
     for (key, value) in more.as_object().into_iter().flatten() {
@@ -218,7 +218,7 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no number: {value}"))
 }
 
-/// Ends the daemon in the middle of whatever it does, and starts the next one.
+/// Kills the daemon at any point of its work, and starts the next one.
 fn kill_and_start(flower: &Flower) {
     let pid = flower.pid();
     let process = rustix::process::Pid::from_raw(i32::try_from(pid).expect("a process")).expect("a process");

@@ -2,6 +2,7 @@
 //! who it is.
 
 use super::*;
+use crate::common::skip::skip;
 use std::collections::BTreeMap;
 use std::io::{BufReader, Write};
 use std::process::{Command, Stdio};
@@ -21,8 +22,7 @@ fn each_dispatch_has_one_winner_on_sqlite() {
 #[test]
 fn each_dispatch_has_one_winner_on_postgres() {
     let Ok(base) = std::env::var("FLOWER_TEST_POSTGRES") else {
-        eprintln!("skipped: FLOWER_TEST_POSTGRES names no PostgreSQL");
-        return;
+        return skip("FLOWER_TEST_POSTGRES names no PostgreSQL");
     };
     let schema = Schema::create(&base);
     let join = if base.contains('?') { '&' } else { '?' };
@@ -30,7 +30,7 @@ fn each_dispatch_has_one_winner_on_postgres() {
     flower.env("FLOWER_DATABASE_URL", &format!("{base}{join}options=-csearch_path%3D{}", schema.name));
     race(&flower);
     assert!(!flower.home.join("flower.db").exists(), "it was that database");
-    // Whoever uses the schema ends before it goes.
+    // The daemon that uses the schema ends before it goes.
     drop(flower);
 }
 
@@ -72,7 +72,7 @@ fn race(flower: &Flower) {
             let (name, role) = (format!("racer-{n}"), "orchestrator");
             let token = post(flower, "/api/tokens", &json!({ "agent": name, "role": role }))["token"].clone();
             let mut command = Command::new(std::env::current_exe().expect("this program"));
-            command.args(["dispatch::race::a_claimer", "--exact", "--nocapture", "--test-threads=1"]);
+            command.args(["dispatch::race::a_claimer", "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
             command.env(CLAIMER, json!([flower.port(), token, dispatches, n]).to_string());
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().expect("it runs")
         })
@@ -123,10 +123,11 @@ fn race(flower: &Flower) {
     assert_eq!(flower.json(&["log", "verify"])["ok"], true);
 }
 
-/// A process that claims one dispatch after the other over one connection; nothing to do unless it is asked to.
+/// A process that claims one dispatch after the other over one connection.
 #[test]
+#[ignore = "a helper"]
 fn a_claimer() {
-    let Ok(asked) = std::env::var(CLAIMER) else { return };
+    let asked = std::env::var(CLAIMER).expect("it is started by a race");
     let (port, token, dispatches, place): (u16, String, u64, u64) = serde_json::from_str(&asked).expect("what to do");
     std::io::stdin().read_line(&mut String::new()).expect("a word");
     let mut stream = crate::common::http::connect(port).expect("a daemon");
@@ -142,8 +143,8 @@ fn a_claimer() {
         let answer = Answer::read(&mut reader, false).expect("an answer");
         answers.push(json!([dispatch, answer.status, answer.text()]));
     }
-    // Said at the end: whoever waits for somebody to listen does not race.
+    // Written at the end: a claimer that waits for its reader does not race.
     for answer in answers {
-        writeln!(std::io::stdout(), "\nclaim {answer}").expect("somebody listens");
+        writeln!(std::io::stdout(), "\nclaim {answer}").expect("a reader");
     }
 }

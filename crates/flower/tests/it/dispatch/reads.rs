@@ -64,10 +64,10 @@ impl Scene {
             "scratchpads" => numbers(&[self.pad]),
             "archives" | "permissions" => numbers(&[1]),
             "worktrees" => vec![self.other.worktree.clone(), "nowhere".to_owned()],
-            "agents" => vec![self.other.agent.clone(), "nobody".to_owned()],
+            "agents" => vec![self.other.agent.clone(), "absent".to_owned()],
             "projects" => vec!["other".to_owned(), "nothing".to_owned()],
             "images" => vec![self.image.clone(), "0".repeat(64)],
-            "tokens" => vec!["nobody".to_owned()],
+            "tokens" => vec!["absent".to_owned()],
             _ => vec![String::new()],
         };
         let fill = |value: &String| {

@@ -51,7 +51,7 @@ fn every_door_gives_the_same_bytes_within_the_budget() {
 }
 
 #[test]
-fn what_fits_is_all_there() {
+fn a_recall_within_its_budget_is_complete() {
     let flower = serving(&[]);
     let work = at_work(&flower, "Short");
     let text = flower.ok(&["brief", "show", "1", "--as-agent"]);

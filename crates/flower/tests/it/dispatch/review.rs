@@ -1,10 +1,10 @@
-//! Review: what is said about a line reaches whoever can mend it, and stays for whoever comes next.
+//! Review: a comment on a line reaches the agent that can fix it, and stays for the next one.
 
 use super::*;
 
 const MAIN: (&str, &str) = ("src/app.txt", "one\ntwo\nthree\n");
 
-/// Somebody at work who has changed a line, and added a file.
+/// An agent at work that has changed a line and added a file.
 fn changed(flower: &Flower) -> Work {
     let work = at_work(flower, "Change");
     inside_ok(
@@ -35,7 +35,7 @@ fn a_comment_reaches_who_leads_the_work_and_is_told_once() {
     assert!(agent.done("check_inbox", json!({})).starts_with("Nothing new."), "delivered once");
     assert_eq!(flower.json(&["comment", &work.worktree])[0]["heard_by"], json!([work.agent]));
     says(&json!(flower.ok(&["comment", &work.worktree])), &format!("read by {}", work.agent));
-    // It belongs to the brief, and to whoever goes on with it.
+    // It belongs to the brief, and to the agent that continues it.
     let trace = flower.ok(&["brief", "trace", &work.brief.to_string()]);
     assert!(trace.contains("about src/app.txt:2: Why shout?"), "{trace}");
     let recall = flower.ok(&["brief", "show", &work.brief.to_string(), "--as-agent"]);
@@ -43,7 +43,7 @@ fn a_comment_reaches_who_leads_the_work_and_is_told_once() {
 }
 
 #[test]
-fn whoever_has_reserved_the_file_gets_it() {
+fn a_comment_reaches_the_agent_that_reserved_the_file() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);
     let (other, agent) = packet(&flower, work.dispatch, true);
@@ -54,7 +54,7 @@ fn whoever_has_reserved_the_file_gets_it() {
 }
 
 #[test]
-fn without_anybody_it_waits_for_the_next() {
+fn a_comment_without_an_agent_waits_for_the_next_one() {
     let flower = serving(&[MAIN]);
     new(&flower, "alone", &[]);
     inside_ok(
@@ -75,7 +75,7 @@ fn without_anybody_it_waits_for_the_next() {
 }
 
 #[test]
-fn what_names_no_line_is_refused_and_says_what_does() {
+fn a_comment_without_a_valid_line_is_refused_with_a_hint() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);
     let refused = |place: &str, text: &str, code: i32| {
@@ -98,7 +98,7 @@ fn what_names_no_line_is_refused_and_says_what_does() {
 }
 
 #[test]
-fn what_was_read_is_what_is_spoken_of() {
+fn a_comment_on_a_line_changed_since_is_refused() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);
     let path = format!("/api/worktrees/{}/comments?project=repo", work.worktree);
@@ -113,7 +113,7 @@ fn what_was_read_is_what_is_spoken_of() {
 }
 
 #[test]
-fn what_stands_around_a_change_can_be_read() {
+fn context_lines_around_a_change_can_be_read() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);
     let read = |query: &str| {

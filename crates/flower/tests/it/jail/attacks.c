@@ -295,7 +295,7 @@ static void without_namespaces(char **args) {
     execvp(args[0], args);
 }
 
-// A kernel with an older Landlock: `old_landlock VERSION COMMAND...`. Whoever asks for the version gets this one.
+// A kernel with an older Landlock: `old_landlock VERSION COMMAND...`. The version of Landlock is reported as this one.
 static void old_landlock(char **args) {
     struct sock_filter filter[] = {
         LOAD(nr),

@@ -4,7 +4,7 @@ use crate::common::Output;
 use crate::jail::world::World;
 use std::process::Stdio;
 
-/// A jail that inherits whatever `redirections` open.
+/// A jail that inherits the descriptors that `redirections` open.
 fn with(world: &World, redirections: &str, script: &str) -> Output {
     let jail = format!("exec {redirections}; exec \"$@\"");
     let mut command = world.command("sh");

@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 const DAEMONS: &str = "for i in 1 2 3; do setsid sh -c \"trap '' TERM HUP INT; while :; do sleep $0; done\" $0 & done; \
                        (setsid sleep $0 &); echo ready";
 
+/// A stop ends everything within this time.
+const STOP: Duration = Duration::from_secs(5);
+
 /// A length of sleep by which our own are found among all processes.
 fn marker() -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -48,7 +51,7 @@ as_both!(nothing_outlives_the_command, |world| {
     let marker = marker();
     let mut child = start(world.jail(&[]), &marker, "sleep 1; exit 3");
     assert_eq!(child.wait().expect("ended").code(), Some(3));
-    gone_within(Duration::from_secs(1), &marker);
+    gone_within(STOP, &marker);
 });
 
 as_both!(nothing_outlives_the_outer_process, |world| {
@@ -60,20 +63,20 @@ as_both!(nothing_outlives_the_outer_process, |world| {
         kill_process(pid(&child), signal).expect("sent");
         let asked = Instant::now();
         assert_eq!(child.wait().expect("ended").code(), code, "{signal:?}");
-        assert!(asked.elapsed() < Duration::from_secs(2), "{signal:?}: {:?}", asked.elapsed());
-        gone_within(Duration::from_secs(5), &marker);
+        assert!(asked.elapsed() < STOP, "{signal:?}: {:?}", asked.elapsed());
+        gone_within(STOP, &marker);
     }
 });
 
-as_both!(who_does_not_listen_is_killed, |world| {
+as_both!(a_command_that_ignores_signals_is_killed, |world| {
     let marker = marker();
     let stubborn = format!("trap '' TERM; while :; do sleep {marker}; done");
     let mut child = start(world.jail(&[]), &marker, &stubborn);
     kill_process(pid(&child), Signal::TERM).expect("sent");
     let asked = Instant::now();
     assert_eq!(child.wait().expect("ended").code(), Some(137));
-    assert!(asked.elapsed() < Duration::from_secs(3), "{:?}", asked.elapsed());
-    gone_within(Duration::from_secs(5), &marker);
+    assert!(asked.elapsed() < STOP, "{:?}", asked.elapsed());
+    gone_within(STOP, &marker);
 });
 
 as_both!(the_end_is_announced, |world| {
@@ -109,7 +112,7 @@ as_both!(the_lifeline_ends_everything, |world| {
     eventually("it runs as long as the line holds", || (!world.path("worktree/asked").exists()).then_some(()));
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("ended").code(), Some(143));
-    gone_within(Duration::from_secs(5), &marker);
+    gone_within(STOP, &marker);
 });
 
 as_both!(the_lock_is_held_for_as_long_as_anything_runs, |mut world| {
@@ -124,7 +127,7 @@ as_both!(the_lock_is_held_for_as_long_as_anything_runs, |mut world| {
     kill_process(pid(&child), Signal::KILL).expect("sent");
     child.wait().expect("ended");
     eventually("it is free", || free().then_some(()));
-    // While somebody else has it for themselves, nothing starts.
+    // While another process has it exclusively, nothing starts.
     let output = world.run("true");
     assert_eq!(output.code, 125, "{output:?}");
     assert!(output.stderr.contains("worktree.lock"), "{output:?}");

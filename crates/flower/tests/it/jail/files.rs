@@ -47,7 +47,7 @@ as_both!(main_that_may_be_read_is_not_changed, |mut world| {
             world.all_refused(&["metadata", &way], 20);
         }
     }
-    // Whoever runs this could do all of it outside.
+    // The user of this test could do all of it outside.
     let outside = world.attack_from_outside(&["metadata", &world.text("worktree/own")]);
     assert!(outside.stdout.contains("chmod done") && outside.stdout.contains("truncate done"), "{outside:?}");
     assert_eq!(world.fingerprint("main"), main);
@@ -85,7 +85,7 @@ as_both!(the_git_file_of_a_worktree_is_sealed, |mut world| {
     assert_eq!(fs::read_to_string(sealed).unwrap(), pointer);
 });
 
-as_both!(what_was_planted_inside_does_not_divert_the_next_jail, |mut world| {
+as_both!(files_planted_inside_do_not_divert_the_next_jail, |mut world| {
     world.file("user/secret/key", "canary");
     world.folder("worktree/target");
     world.spec.write.push(world.path("worktree/target"));

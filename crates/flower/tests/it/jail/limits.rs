@@ -41,7 +41,7 @@ as_both!(memory_that_processes_share_counts_once, |mut world| {
     assert_eq!((output.code, &*output.stdout), (0, "eaten\n"), "{output:?}");
 });
 
-as_both!(what_runs_inside_goes_first_when_memory_ends, |world| {
+as_both!(processes_inside_are_killed_first_when_memory_ends, |world| {
     let outside = fs::read_to_string("/proc/self/oom_score_adj").unwrap().trim().parse::<i32>().unwrap();
     assert_eq!(world.ok("cat /proc/self/oom_score_adj").trim().parse::<i32>().unwrap(), outside.max(500));
 });

@@ -1,5 +1,6 @@
 //! Sockets outside: only the ports that are listed.
 
+use crate::common::skip::skip;
 use crate::jail::world::World;
 use flower_jail::{Bind, Network};
 use std::net::TcpListener;
@@ -56,7 +57,7 @@ as_both!(unix_sockets_inside_work, |mut world| {
                        b.send(b'x'); assert a.accept()[0].recv(1)==b'x'";
         world.file("worktree/sockets.py", python);
         if world.run("command -v /usr/bin/python3").code != 0 {
-            return eprintln!("skipped: there is no /usr/bin/python3");
+            return skip("there is no /usr/bin/python3");
         }
         world.ok("rm -f s; /usr/bin/python3 sockets.py");
     }
@@ -91,7 +92,7 @@ as_both!(only_listed_ports_can_be_reached, |mut world| {
     works(&world, &["tcp", "connect", &listed]);
     refused(&world, &["tcp", "connect", &other]);
     for port in [&listed, &other] {
-        // Landlock does not look there, so nobody may.
+        // Landlock does not restrict it, so it is refused to all.
         refused(&world, &["tcp", "fast_open", port]);
         refused(&world, &["tcp", "fast_open_message", port]);
     }

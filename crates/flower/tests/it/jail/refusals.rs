@@ -1,4 +1,4 @@
-//! It fails closed: whatever is missing, nothing of the command runs, and one line says what it was.
+//! The jail fails closed: if anything is missing, nothing of the command runs, and one line names what is missing.
 
 use crate::common::Output;
 use crate::jail::world::World;
@@ -106,7 +106,7 @@ as_both!(the_probe_finds_this_machine_able_or_says_why_not, |world| {
     assert!(missing[0].contains("Linux 6.12 or newer"), "{missing:?}");
 });
 
-as_both!(what_is_listed_must_be_there, |mut world| {
+as_both!(a_missing_listed_path_is_refused, |mut world| {
     let good = world.spec.clone();
     let refuses = |world: &World, because: &str| {
         let output = world.run("true");

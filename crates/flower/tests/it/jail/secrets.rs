@@ -48,7 +48,7 @@ const IN_FILES: &[&str] = &[
     "user/.bash_history",
 ];
 
-/// All files but those of the system; then whatever processes show, the first of them included.
+/// All files but those of the system; then all that processes show, the first of them included.
 const SEARCH: &str = "\
     grep -rsl --exclude-dir=usr --exclude-dir=sys --exclude-dir=proc --exclude-dir=opt --exclude-dir=nix -e CANARY- /; \
     echo PROCESSES; \

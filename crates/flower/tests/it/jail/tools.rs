@@ -1,6 +1,7 @@
 //! Builds without a network, from the caches of the user, which stay as they are.
 
 use crate::common::Output;
+use crate::common::skip::{skip, skip_in_this_run};
 use crate::jail::world::{Who, World};
 use flower_jail::Overlay;
 use std::fs;
@@ -24,7 +25,7 @@ as_both!(cargo_builds_from_a_warm_cache, |mut world| {
     let reachable = |path: &Path| world.command("ls").arg(path).output().is_ok_and(|output| output.status.success());
     if !reachable(&toolchain) || !reachable(&cargo_home.join("registry")) {
         assert_eq!(world.who, Who::User);
-        return eprintln!("skipped: this user cannot read {} or {}", toolchain.display(), cargo_home.display());
+        return skip_in_this_run("the ordinary user cannot read cargo's toolchain or registry");
     }
     let lock = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock")).expect("Cargo.lock");
     let entry =
@@ -62,7 +63,7 @@ as_both!(cargo_builds_from_a_warm_cache, |mut world| {
 
 as_both!(npm_installs_from_a_warm_cache, |mut world| {
     if Command::new("npm").arg("--version").output().is_err() {
-        return eprintln!("skipped: there is no npm");
+        return skip("there is no npm");
     }
     world.file("package/package.json", r#"{"name": "tiny", "version": "1.0.0"}"#);
     world.file("package/index.js", "module.exports = 42\n");

@@ -21,7 +21,7 @@ as_both!(exit_codes_are_those_of_the_command, |world| {
     }
 });
 
-as_both!(what_the_caller_ignores_the_command_does_not, |world| {
+as_both!(signals_ignored_by_the_caller_reach_the_command, |world| {
     let mut command = world.command("env");
     command.args(["--ignore-signal=INT,TERM,HUP,CHLD,PIPE", "--block-signal=USR1"]).args(world.prefix());
     let script = "sh -c 'kill -INT $$'; echo $?; sh -c 'kill -USR1 $$'; echo $?; kill -TERM $$";

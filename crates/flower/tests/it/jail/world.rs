@@ -1,6 +1,7 @@
 //! A worktree that a jail may write to, and around it everything that it must not touch.
 
 use crate::common::Output;
+use crate::common::skip::{is_skipped_by, skip_in_this_run};
 use flower_jail::Spec;
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +34,7 @@ macro_rules! as_both {
 
 /// For machines that allow no namespaces, such as some containers.
 const SKIP: &str = "FLOWER_TEST_SKIP_MOUNT";
-/// Of the ordinary user, if the tests run as root: `nobody`.
+/// Id of the ordinary user `nobody`, if the tests run as root.
 const USER: u32 = 65534;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,12 +52,11 @@ pub struct World {
 impl World {
     /// Unless it cannot be had here.
     pub fn new(who: Who) -> Option<World> {
-        if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
-            eprintln!("skipped, because {SKIP}=1");
+        if is_skipped_by(SKIP) {
             return None;
         }
         if who == Who::Root && !rustix::process::getuid().is_root() {
-            eprintln!("skipped: the tests do not run as root");
+            skip_in_this_run("the tests do not run as root");
             return None;
         }
         Some(World::make(who))
@@ -113,7 +113,7 @@ impl World {
         self.path(name)
     }
 
-    /// Gives everything here to whoever runs the jail.
+    /// Gives everything here to the user who runs the jail.
     pub fn own(&self) {
         if self.who == Who::Root || !rustix::process::getuid().is_root() {
             return;
@@ -123,7 +123,7 @@ impl World {
         }
     }
 
-    /// A command of whoever this is about.
+    /// A command of the user under test.
     pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         if self.who == Who::User && rustix::process::getuid().is_root() {
@@ -166,7 +166,7 @@ impl World {
         output.stdout
     }
 
-    /// The program, at a place where anybody can run it.
+    /// The program, at a place where every user can run it.
     pub fn flower(&self) -> PathBuf {
         let built = PathBuf::from(env!("CARGO_BIN_EXE_flower"));
         let open = |path: &Path| fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0);
@@ -180,7 +180,7 @@ impl World {
         copy
     }
 
-    /// Everything about every file in a folder: whatever an attack could change.
+    /// Everything about every file in a folder: all that an attack could change.
     pub fn fingerprint(&self, name: &str) -> BTreeMap<PathBuf, String> {
         let describe = |path: PathBuf| {
             let meta = fs::symlink_metadata(&path).expect("there");
@@ -200,7 +200,7 @@ impl World {
     }
 }
 
-/// Does not outlive its test, whatever becomes of that.
+/// Does not outlive its test, even one that panics.
 pub struct Running(pub Child);
 
 impl std::ops::Deref for Running {

@@ -1,4 +1,4 @@
-//! The checks: whatever they do, they end, what they say is kept in bounds, and only a green one moves MAIN.
+//! The checks: every check ends, its output is bounded, and only a green one moves MAIN.
 
 use super::*;
 use std::time::{Duration, Instant};
@@ -37,7 +37,7 @@ fn a_check_that_hangs_is_ended_with_all_that_it_started() {
 }
 
 #[test]
-fn what_a_green_check_leaves_running_is_ended() {
+fn processes_left_by_a_green_check_are_ended() {
     let mark = mark();
     // Twice forked, in a session of its own, and holding on to the output.
     let run = format!(
@@ -113,7 +113,7 @@ fn every_check_sees_exactly_the_commit() {
 }
 
 #[test]
-fn what_cannot_be_started_is_red_and_says_so() {
+fn a_check_that_cannot_be_started_is_red_with_a_reason() {
     for (run, said) in [("no-such-program --all", "no-such-program"), ("./scripts/check.sh", "scripts/check.sh")] {
         let flower = serving(&[("flower.toml", &settings(run, ONCE))]);
         change(&flower, "one", "x", "x\n");
@@ -131,7 +131,7 @@ fn what_cannot_be_started_is_red_and_says_so() {
 }
 
 #[test]
-fn what_is_red_once_and_then_green_lands_and_is_called_flaky() {
+fn a_check_that_passes_the_second_time_lands_as_flaky() {
     let flower = Flower::new();
     let outside = flower.dir().join("outside");
     let fifo = outside.join("verdict");
@@ -157,7 +157,7 @@ fn what_is_red_once_and_then_green_lands_and_is_called_flaky() {
 }
 
 #[test]
-fn what_is_red_twice_is_rejected_with_the_end_of_its_output() {
+fn a_check_that_fails_twice_rejects_with_the_end_of_its_output() {
     let flower = serving(&[("flower.toml", &check("seq 5000; echo it is broken >&2; exit 3"))]);
     change(&flower, "one", "x", "x\n");
     let before = main_now(&flower);
@@ -278,7 +278,7 @@ fn a_check_has_git_and_what_it_changes_does_not_land() {
 }
 
 #[test]
-fn what_merges_but_does_not_work_together_is_red() {
+fn a_clean_merge_that_breaks_the_check_is_red() {
     let flower = serving(&[("flower.toml", &check("test ! -e a -o ! -e b"))]);
     change(&flower, "one", "a", "a\n");
     change(&flower, "two", "b", "b\n");

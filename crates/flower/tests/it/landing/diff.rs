@@ -39,7 +39,7 @@ fn a_landing_shows_what_it_changes_while_it_waits_and_after_its_worktree_is_gone
 }
 
 #[test]
-fn what_does_not_merge_is_shown_as_its_branch_has_it() {
+fn a_conflicting_landing_is_shown_as_its_branch_has_it() {
     let flower = serving(&[("a.txt", "one\n"), GREEN]);
     change(&flower, "first", "a.txt", "first\n");
     change(&flower, "second", "a.txt", "second\n");

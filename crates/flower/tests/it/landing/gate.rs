@@ -15,7 +15,7 @@ fn no_hook_of_a_tracked_folder_runs_at_a_landing() {
             new(flower, name, &[seal]);
             plant_hooks(flower, &trap, &tree(flower, name).join(".husky"));
             put(flower, &tree(flower, name).join(name), "work\n");
-            // Whoever commits there runs them; that is his own affair.
+            // A commit there by hand may run its own hooks, so the test turns them off.
             inside(flower, name, "git add --all; git -c core.hooksPath=/dev/null commit -qm hooks");
             let _ = fs::remove_file(&trap.mark);
             let held = land(flower, name);
@@ -42,7 +42,7 @@ fn no_hook_of_a_tracked_folder_runs_at_a_landing() {
 }
 
 #[test]
-fn what_mains_git_is_told_to_read_needs_the_operator() {
+fn files_that_configure_mains_git_need_the_operator() {
     as_each_user_unserved(|flower| {
         flower.git(&flower.repo, &["config", "core.hooksPath", "tools/hooks"]);
         flower.git(&flower.repo, &["config", "core.attributesFile", "conf/attributes"]);
@@ -150,7 +150,7 @@ fn links(name: &str, seal: &str) {
             assert_refused(flower, name, &format!("{name}, {what}"), "the link `s/ok` leads to");
             inside_ok(flower, name, "git reset -q --hard HEAD~1");
         }
-        // A link to something that everybody has is none of that.
+        // A link to a file of MAIN is allowed.
         inside_ok(flower, name, &format!("ln -s ../README.md src/{name}; git add --all; git commit -qm link"));
         lands(flower, name);
         assert_eq!(fs::read_to_string(flower.repo.join("src").join(name)).unwrap(), "hello\n");
@@ -266,7 +266,7 @@ fn hostile_content_of_an_older_commit_is_refused_too() {
         commit=$(git commit-tree -p $commit -m x $( (git ls-tree HEAD; printf '100644 blob %s\\tx\\n' $blob) | git mktree))", "--linked");
 }
 
-/// Whatever decides what runs, for people or for agents.
+/// Files that decide which commands run, for people or for agents.
 const DELICATE: &[(&str, &str)] = &[
     (".gitattributes", "filters"),
     ("sub/.gitattributes", "filters"),
@@ -390,7 +390,7 @@ fn a_branch_that_grows_during_its_checks_lands_as_it_was_gated() {
     rewritten("more commits", &format!("{EVIL} git commit -q -m evil"), &[]);
 }
 
-/// Not even its objects are lost, whoever tidies up.
+/// Its objects are kept too, even if git collects garbage.
 #[test]
 fn a_branch_that_is_deleted_during_its_checks_lands_as_it_was_gated() {
     rewritten(

@@ -19,7 +19,7 @@ fn commit_by_hand(flower: &Flower, path: &str, content: &str) -> String {
     tip(flower)
 }
 
-/// What git says to somebody in MAIN whom it refuses something.
+/// The message of git in MAIN when the hook refuses.
 fn refused(flower: &Flower, args: &[&str]) -> String {
     let mut git = Command::new("git");
     let identity = ["-c", "user.name=Tester", "-c", "user.email=tester@example.com"];
@@ -42,7 +42,7 @@ fn assert_stable(flower: &Flower, at: &str, what: &str) {
     assert_eq!(flower.json(&["inbox"]), json!([]), "{what}");
 }
 
-/// How long it takes until the log has an alarm; nobody asks for MAIN meanwhile.
+/// The time until the log has an alarm; no request reads MAIN meanwhile.
 fn alarm_after(flower: &Flower, act: impl FnOnce()) -> (Value, Duration) {
     let before = flower.events();
     act();
@@ -120,7 +120,7 @@ fn every_bypass_of_the_hook_is_found_within_two_seconds() {
             flower.ok(&["main", "restore"]);
             assert_stable(flower, &recorded, what);
             assert_main_is(flower, &before, what);
-            // It is kept for whoever wants it.
+            // It is kept, and can be read.
             git(flower, &flower.repo, &["merge-base", "--is-ancestor", &moved, &format!("refs/flower/saved/{moved}")]);
         }
         eprintln!("the slowest of {} alarms came after {slowest:?}", BYPASSES.len());
@@ -199,7 +199,7 @@ fn the_fence_refuses_and_names_the_way_out() {
 }
 
 #[test]
-fn what_does_not_move_main_is_let_through() {
+fn the_hook_allows_git_commands_that_do_not_move_main() {
     let flower = serving(&[GREEN]);
     let at = tip(&flower);
     change(&flower, "one", "x", "x\n");
@@ -336,7 +336,7 @@ fn edits_in_main_are_noticed_and_undone_by_restore_without_loss() {
 }
 
 #[test]
-fn what_was_saved_outlives_flower() {
+fn saved_files_outlive_the_removal_of_a_project() {
     let flower = serving(&FILES);
     let edited = edit(&flower);
     let restored = flower.json(&["main", "restore"]);
@@ -348,7 +348,7 @@ fn what_was_saved_outlives_flower() {
     assert!(left.lines().all(|name| name.starts_with("refs/flower/saved/")), "{left}");
 }
 
-/// Somebody merged in MAIN, the files did not fit, and he left it at that.
+/// A merge by hand in MAIN that ended in a conflict and was left there.
 #[test]
 fn a_merge_that_stopped_halfway_is_put_right_without_loss() {
     for way in ["restore", "rescue"] {
@@ -380,7 +380,7 @@ fn a_merge_that_stopped_halfway_is_put_right_without_loss() {
 }
 
 #[test]
-fn edits_that_are_undone_by_hand_need_nobody() {
+fn edits_undone_by_hand_end_the_alarm() {
     let flower = serving(&[GREEN]);
     change(&flower, "one", "x", "x\n");
     let before = main_now(&flower);

@@ -1,4 +1,4 @@
-//! Somebody else's git holds MAIN's index: nothing moves before it is free, and then everything does.
+//! Another git process holds MAIN's index: no landing moves MAIN before the lock is free, and then all do.
 
 use super::*;
 

@@ -43,7 +43,7 @@ fn begun(flower: &Flower, landing: u64, mark: u64) {
 }
 
 #[test]
-fn by_priority_and_age_but_nobody_before_whom_he_needs() {
+fn the_queue_follows_priority_and_age_but_dependencies_land_first() {
     let flower = serving(&[GREEN]);
     let needed = brief(&flower, "needed", &[]);
     let needs = brief(&flower, "needs", &["--needs", &needed.to_string()]);
@@ -123,7 +123,7 @@ fn halt_stops_a_running_check_and_nothing_lands() {
 }
 
 #[test]
-fn what_is_cancelled_during_its_check_ends_and_lets_the_next_one_in() {
+fn a_landing_cancelled_during_its_check_ends_and_the_next_one_follows() {
     let mark = mark();
     let flower = serving(&[("flower.toml", &slow(mark))]);
     let brief = brief(&flower, "slow", &[]);
@@ -256,7 +256,7 @@ fn revert_takes_a_landing_back() {
 }
 
 #[test]
-fn what_changed_since_is_not_taken_back_blindly() {
+fn a_revert_of_lines_changed_since_is_refused() {
     let flower = serving(&[GREEN, ("a", "1\n")]);
     change(&flower, "one", "a", "2\n");
     let first = number(&lands(&flower, "one")).to_string();
@@ -472,7 +472,7 @@ fn main_log_and_verify_know_every_landing() {
         (&json!(true), &json!(2), &json!([])),
         "{proof:#}"
     );
-    // Somebody commits by hand, with trailers as flower would write them.
+    // A commit by hand, with trailers as flower would write them.
     let forged = format!("forged\n\nFlower-Landing: {}\nFlower-Agent: tester\n", second["id"]);
     flower.git(
         &flower.repo,

@@ -1,5 +1,5 @@
 //! Landing with a real git, a real daemon and a real jail: what reaches MAIN, what does not, and what becomes of MAIN when
-//! somebody else is at it.
+//! others change it by hand.
 
 mod adoption;
 mod bad_input;
@@ -48,7 +48,7 @@ fn check(run: &str) -> String {
     format!("[checks]\ntest = {{ run = {} }}\n", json!(run))
 }
 
-/// What somebody may run in a check: all of it has this number in its command line, and is found by it.
+/// A number in the command line of all that a check runs, by which its processes are found.
 fn mark() -> u64 {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -63,7 +63,7 @@ fn running(mark: u64) -> Vec<String> {
     lines.filter(|line| line.contains(&mark.to_string())).collect()
 }
 
-/// Whatever has this mark ends soon.
+/// Every process with this mark ends within five seconds.
 fn assert_ended(mark: u64) {
     let start = std::time::Instant::now();
     while !running(mark).is_empty() {
@@ -180,7 +180,7 @@ fn events(flower: &Flower, kind: &str) -> Vec<Value> {
     all.as_array().expect("a list").iter().filter(|event| event["kind"] == kind).cloned().collect()
 }
 
-/// Everything that anybody is told about landings: events, the queue, and what waits for the operator.
+/// Everything that flower tells about landings: events, the queue, and what waits for the operator.
 fn all_that_is_said(flower: &Flower) -> String {
     let lists: [&[&str]; 4] = [&["trace", "--limit", "10000"], &["queue", "--all"], &["inbox"], &["main"]];
     lists.iter().map(|args| flower.json(args).to_string()).collect()

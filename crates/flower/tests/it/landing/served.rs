@@ -1,4 +1,4 @@
-//! What somebody sees who reads MAIN's files while something lands.
+//! Readers of MAIN's files while a landing replaces them.
 
 use super::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,9 +33,9 @@ fn a_served_file_is_never_missing_while_it_is_replaced() {
             lands(&flower, &name);
         }
         over.store(true, Ordering::Relaxed);
-        reader.join().expect("whoever read it always found it whole");
+        reader.join().expect("each read found a whole page");
     });
-    assert!(reads.load(Ordering::Relaxed) > 100, "hardly anybody looked");
+    assert!(reads.load(Ordering::Relaxed) > 100, "too few reads");
     assert!(!flower.repo.join("site/old.txt").exists());
     assert_eq!(fs::read_to_string(flower.repo.join("site/new/8.txt")).expect("it has landed"), "new\n");
     assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]).trim(), "", "the index knows all of it");

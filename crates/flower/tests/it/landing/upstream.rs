@@ -1,5 +1,5 @@
-//! MAIN's remote: what others push comes in through the checks, what has landed goes out, and a remote that does neither keeps
-//! nobody waiting.
+//! MAIN's remote: what others push comes in through the checks, what has landed goes out, and a remote that does neither delays
+//! no landing.
 
 use super::*;
 use std::net::TcpListener;
@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// A bare repository that MAIN's remote is, and a clone of somebody else's.
+/// A bare repository as MAIN's remote, and another person's clone of it.
 struct Remote {
     bare: PathBuf,
     other: PathBuf,
@@ -26,7 +26,7 @@ impl Remote {
         remote
     }
 
-    /// Somebody else pushes a file.
+    /// Another person pushes a file.
     fn push(&self, flower: &Flower, path: &str, content: &str) -> String {
         put(flower, &self.other.join(path), content);
         self.push_all(flower, path)
@@ -89,7 +89,7 @@ fn pull_brings_the_remotes_commits_in_through_the_checks() {
 }
 
 #[test]
-fn what_is_red_hostile_or_in_conflict_at_the_remote_stays_there() {
+fn red_hostile_or_conflicting_remote_commits_do_not_land() {
     let flower = Flower::new();
     let remote = Remote::of(&flower, "");
     let good = remote.tip(&flower);
@@ -158,7 +158,7 @@ fn without_a_remote_the_way_to_one_is_named() {
 }
 
 #[test]
-fn what_has_landed_is_pushed_where_the_settings_say_so() {
+fn landings_are_pushed_if_the_settings_say_so() {
     as_each_user_unserved(|flower| {
         let remote = Remote::of(flower, PUSH);
         for name in ["one", "two"] {
@@ -178,7 +178,7 @@ fn what_has_landed_is_pushed_where_the_settings_say_so() {
 }
 
 #[test]
-fn whoever_pushed_first_is_merged_checked_and_pushed_with_the_rest() {
+fn commits_pushed_by_others_are_merged_checked_and_pushed() {
     let flower = Flower::new();
     let remote = Remote::of(&flower, PUSH);
     remote.push(&flower, "theirs", "theirs\n");
@@ -199,7 +199,7 @@ fn whoever_pushed_first_is_merged_checked_and_pushed_with_the_rest() {
 }
 
 #[test]
-fn whoever_pushed_something_red_first_is_not_let_in_and_it_is_said() {
+fn commits_pushed_by_others_that_fail_checks_are_reported_and_not_landed() {
     let flower = Flower::new();
     let remote = Remote::of(&flower, PUSH);
     let theirs = remote.push(&flower, "bad", "bad\n");
@@ -263,7 +263,7 @@ fn a_remote_that_refuses_or_is_gone_is_told_and_tried_again_by_hand() {
 
 /// It takes the call and says nothing.
 #[test]
-fn a_remote_that_hangs_keeps_nobody_waiting() {
+fn a_remote_that_hangs_delays_no_landing() {
     let flower = Flower::new();
     Remote::of(&flower, PUSH);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();

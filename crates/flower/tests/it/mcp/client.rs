@@ -87,7 +87,7 @@ pub struct Piped {
 }
 
 impl Piped {
-    /// As whoever this token belongs to, or as somebody new.
+    /// With the identity of this token, or as a new worker.
     pub fn start(flower: &Flower, era: Era, token: Option<&str>) -> Piped {
         let mut command = flower.command(&["mcp"]);
         command.envs(token.map(|token| ("FLOWER_TOKEN", token)));
@@ -113,7 +113,7 @@ impl Piped {
         Piped { era, child, input, lines, told: vec![], next: 1 }
     }
 
-    /// Whatever the era asks for before anything else.
+    /// The handshake that the era requires.
     pub fn begin(&mut self) -> Value {
         if self.era == Era::July2026 {
             return self.ask("server/discover", json!({}));
@@ -132,7 +132,7 @@ impl Piped {
         self.raw(format!("{message}\n").as_bytes());
     }
 
-    /// The next message, of whatever sort.
+    /// The next message, of any sort.
     pub fn next(&mut self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("a message")
     }

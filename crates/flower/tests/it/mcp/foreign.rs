@@ -1,4 +1,4 @@
-//! A client that nobody here wrote: the Python SDK of the protocol, as published.
+//! A third-party client: the Python SDK of the protocol, as published.
 
 use super::{Flower, with_a_worker};
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
-//! Who an agent is: its token, or a worker that nobody knew before; never the operator.
+//! The identity of an agent: that of its token, or a new worker; never the operator.
 
 use super::{Client, ERAS, Era, Flower, Piped, with_a_worker};
 use crate::common::finish;
 use serde_json::json;
 
 #[test]
-fn without_a_token_an_agent_is_somebody_new_and_never_the_operator() {
+fn without_a_token_an_agent_is_a_new_worker_and_never_the_operator() {
     let (flower, _) = with_a_worker();
     for era in ERAS {
         let mut client = Piped::start(&flower, era, None);
@@ -77,7 +77,7 @@ fn a_daemon_that_is_away_is_an_error_and_not_the_end() {
 }
 
 #[test]
-fn what_an_agent_cannot_be_is_said_at_once() {
+fn a_bad_address_or_a_missing_daemon_is_reported() {
     let (flower, _) = with_a_worker();
     let mut command = flower.command(&["mcp"]);
     command.env("FLOWER_URL", "ftp://nowhere");

@@ -1,4 +1,4 @@
-//! Subscriptions: whoever watches a brief hears that it moved.
+//! Subscriptions: a client that watches a brief is told that it changed.
 
 use super::client::next_message;
 use super::{Client, Era, Http, Piped, with_a_worker};
@@ -41,7 +41,7 @@ fn a_pipe_tells_when_a_brief_moves_even_after_a_restart() {
     }
     flower.ok(&["freeze", "a test"]);
     assert_eq!(uri(&old.told(UPDATED)), "flower://main");
-    // Whoever does not want it any more does not get it.
+    // After its end a subscription delivers nothing.
     old.ask("resources/unsubscribe", json!({ "uri": "flower://brief/1" }));
     flower.ok(&["brief", "note", "1", "unheard"]);
     flower.ok(&["thaw"]);
@@ -105,7 +105,7 @@ fn streams_end_with_the_daemon_and_with_their_token() {
 }
 
 #[test]
-fn a_client_that_never_reads_holds_nobody_up() {
+fn a_client_that_never_reads_does_not_block_others() {
     let (flower, token) = with_a_worker();
     let mut hanging = Http::start(&flower, Era::June2025, &token);
     let _stream = hanging.bare("GET").stream().expect("a stream");
@@ -119,7 +119,7 @@ fn a_client_that_never_reads_holds_nobody_up() {
     let start = Instant::now();
     other.done("add_note", json!({ "brief": 1, "text": "still here" }));
     assert!(start.elapsed().as_secs() < 5);
-    // Whoever announces a body and sends none waits alone.
+    // A client that announces a body and sends none delays only itself.
     let begun = other.bare("POST").header("Content-Type", "application/json").header("Content-Length", "100");
     let mut silent = connect(flower.port()).expect("a connection");
     silent.write_all(&begun.bytes()).expect("a beginning");

@@ -1,5 +1,5 @@
-//! Real agents that flower starts by itself, by its own profiles and their ACP adapters: a brief is dispatched, and then
-//! nobody does anything.
+//! Real agents that flower starts by itself, by its own profiles and their ACP adapters: a brief is dispatched, and the
+//! rest happens without the operator.
 
 use super::{claude, codex};
 use crate::common::Flower;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// One that works takes some seconds; two of them on a busy machine take longer.
 const DEADLINE: Duration = Duration::from_secs(180);
-const KEY: &str = "dummy-key-of-nobody";
+const KEY: &str = "dummy-key-without-owner";
 const TITLE: &str = "Greet flower";
 const WORKTREE: &str = "b1-greet-flower";
 /// What MAIN never has.
@@ -379,7 +379,7 @@ impl Field {
         asked.into_iter().map(|asked| asked.results).max_by_key(Vec::len).unwrap_or_default()
     }
 
-    /// The whole story, for whoever has to find out why it failed.
+    /// The whole story, to find out why it failed.
     fn told(&self) -> String {
         let log = self.flower.run(&["agent", "log", &self.name(), "--all"]);
         format!("{}\n{:#}\n{:?}\n{:?}", log.stdout, self.agent(), self.model.trouble(), self.results())
@@ -463,7 +463,7 @@ fn family(pid: u32) -> BTreeMap<u32, String> {
     all
 }
 
-/// Of a process that is at work; one that nobody has waited for yet is not.
+/// Of a process that is at work; a zombie is not.
 fn birth_of(pid: u32) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -108,7 +108,7 @@ pub fn does_its_work(stage: &Stage, agent: Agent) {
     let offered = &asked.last().expect("the agent asked the model").tools;
     assert!(TOOLS.iter().all(|name| offered.contains(&tool(name))), "flower's tools are offered: {offered:?}");
     assert!(results[claimed + 1].contains("greeting"), "the plan is recalled: {told}");
-    // Whoever serves the model must not get the token.
+    // The model server must not get the token.
     assert!(!asked.iter().any(|asked| asked.body.to_string().contains(&stage.token)), "the model hears no token");
 
     stage.assert_recorded("mcp");
@@ -170,7 +170,7 @@ pub fn cannot_leave(stage: &Stage, agent: &Agent) {
     }
     assert!(
         !asked.iter().any(|asked| asked.body.to_string().contains(&operators)),
-        "nobody hears the operator's token"
+        "the operator's token goes to no model"
     );
     assert_eq!(differences(&before, &files(&flower.repo)), [""; 0]);
     assert_main_is_whole(flower);
@@ -199,7 +199,7 @@ impl Stage {
             &[],
             &["sh", "-ec", "for name in claude codex node flower; do command -v $name; done; flower --version"],
         );
-        assert_eq!(found.code, 0, "what is on the PATH of whoever enters is found inside: {found:?}");
+        assert_eq!(found.code, 0, "a program on the PATH of the caller is found inside: {found:?}");
         stage
     }
 
@@ -242,7 +242,7 @@ impl Stage {
         asked.into_iter().map(|asked| asked.results).max_by_key(Vec::len).unwrap_or_default()
     }
 
-    /// The whole session, for whoever has to find out why it failed.
+    /// The whole session, to find out why it failed.
     fn told(&self, output: &Output) -> String {
         let mut text = format!("{output:#?}\n");
         for asked in self.model.asked() {
@@ -328,7 +328,7 @@ fn within(deadline: Duration, mut command: Command) -> Output {
     output
 }
 
-/// Reads all of it, so that nobody waits for a full pipe, and keeps the beginning.
+/// Reads all of it, so that the writer never waits for a full pipe, and keeps the beginning.
 fn bounded(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<String> {
     std::thread::spawn(move || {
         let Some(mut pipe) = pipe else { return String::new() };
@@ -343,7 +343,7 @@ fn bounded(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<
 }
 
 #[test]
-fn whoever_does_not_end_is_ended_with_all_of_it() {
+fn a_program_past_its_deadline_is_ended_with_its_children() {
     let mark = format!("30{}", std::process::id());
     let ended = std::panic::catch_unwind(|| {
         let mut command = Command::new("sh");

@@ -57,7 +57,7 @@ fn start(stage: &Stage, prompt: &str) -> Output {
             "--mcp-config",
             &servers,
             "--strict-mcp-config",
-            // It asks nobody: the jail decides what is possible.
+            // It asks no person: the jail decides what is possible.
             "--permission-mode",
             "acceptEdits",
             "--allowedTools",

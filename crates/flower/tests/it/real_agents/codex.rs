@@ -44,7 +44,7 @@ fn start(stage: &Stage, prompt: &str) -> Output {
     stage.run(&[("CODEX_HOME", &home), ("SCRIPTED_KEY", "none")], &["codex", "exec", prompt])
 }
 
-/// Its own sandbox cannot start inside a jail, and it asks nobody: the jail decides what is possible. What its servers get
+/// Its own sandbox cannot start inside a jail, and it asks no person: the jail decides what is possible. What its servers get
 /// of the environment has to be named.
 fn settings(stage: &Stage) -> String {
     format!(

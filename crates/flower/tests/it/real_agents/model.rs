@@ -105,7 +105,7 @@ pub struct Model {
 #[derive(Default)]
 struct Shared {
     script: Mutex<Vec<Step>>,
-    /// What is answered to whoever says this last, at whatever step.
+    /// The answer to a request that ends with this text, at any step.
     aside: Mutex<Option<(String, String)>>,
     /// The step that is not answered for now.
     held: tokio::sync::watch::Sender<Option<usize>>,
@@ -132,17 +132,17 @@ impl Model {
         *lock(&self.shared.script) = script;
     }
 
-    /// Whoever is told these words hears that answer, at whatever step.
+    /// A request with these words gets that answer, at any step.
     pub fn answer(&self, words: &str, answer: &str) {
         *lock(&self.shared.aside) = Some((words.to_owned(), answer.to_owned()));
     }
 
-    /// Whoever is at this step waits for its answer, until it is another one or none.
+    /// A request at this step waits for its answer, until another step or none is held.
     pub fn hold(&self, step: Option<usize>) {
         self.shared.held.send_replace(step);
     }
 
-    /// How often somebody who has tools has asked for this step.
+    /// How often a request with tools has asked for this step.
     pub fn asked_for(&self, step: usize) -> usize {
         self.asked().iter().filter(|asked| !asked.tools.is_empty() && asked.results.len() == step).count()
     }
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_offers_no_tools_is_not_at_any_step() {
+    fn a_request_without_tools_is_at_no_step() {
         let model = Model::start();
         model.play(vec![Step::call("Edit", json!({}))]);
         let title = post(&model, "/v1/messages", &json!({ "model": "m", "messages": [] })).json();

@@ -1,4 +1,4 @@
-//! The daemon ends within five seconds of being told to, whatever hangs on it, and keeps all it has acknowledged.
+//! The daemon ends within five seconds of being told to, with any clients connected, and keeps all it has acknowledged.
 
 use crate::reliability::harness::{Daemon, FLOWER, Home, count, wait_until};
 use crate::reliability::http::Http;
@@ -55,13 +55,13 @@ fn drain(how: How, hung: bool) {
                         assert!([200, 503].contains(&answer.status), "{answer:?}");
                         asked.fetch_add(1, Ordering::Relaxed);
                     }
-                    // Nobody is cut off before the order came.
+                    // No client is cut off before the order came.
                     assert!(ended.load(Ordering::Relaxed));
                     client
                 })
             })
             .collect();
-        wait_until("everybody is at work", || asked.load(Ordering::Relaxed) > 10);
+        wait_until("all clients are at work", || asked.load(Ordering::Relaxed) > 10);
         ended.store(true, Ordering::Relaxed);
         let start = Instant::now();
         match how {

@@ -77,7 +77,7 @@ impl Faulty {
     }
 }
 
-/// Writes with several clients at once until each is refused or cut off. Nobody may be told 200 after a failed sync.
+/// Writes with several clients at once until each is refused or cut off. No client may be answered 200 after a failed sync.
 fn write_until_refused(daemon: &Daemon, brief: u64, ledger: &mut Ledger, name: &str) -> Vec<u16> {
     let clients: Vec<(Client, Option<u16>)> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..3)
@@ -204,7 +204,7 @@ fn no_space_at_any_write_is_survived() {
     let mut client = Client::new("no-space", brief);
     let (mut refused, tries) = (0, count(60, 1_000));
     for skip in 0..tries {
-        // One write of one request, and of whatever the daemon does on the way, finds no space.
+        // One write of one request, or of the other work of the daemon, finds no space.
         let name = if skip % 3 == 2 { "flower.db" } else { WAL };
         faulty.fail(WRITE, name, ENOSPC, skip % 40, 1);
         for _ in 0..2 {

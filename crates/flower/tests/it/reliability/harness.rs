@@ -23,7 +23,7 @@ pub fn count(short: usize, full: usize) -> usize {
 
 /// A folder for everything a test writes, with a `FLOWER_HOME` in it.
 pub struct Home {
-    /// Ends with the home; absent where the folder belongs to somebody else.
+    /// Ends with the home; absent where another owner removes the folder.
     _folder: Option<TempDir>,
     root: PathBuf,
     /// Set for every program that is started here.
@@ -39,7 +39,7 @@ impl Home {
         Home { _folder: Some(folder), root, environment: Vec::new(), most_files: None }
     }
 
-    /// With another program, `FLOWER_HOME` and repository below `root`, which somebody else removes.
+    /// With another program, `FLOWER_HOME` and repository below `root`, which the caller removes.
     pub fn below(root: &Path) -> Home {
         Home { _folder: None, root: root.to_owned(), environment: Vec::new(), most_files: None }
     }
@@ -166,7 +166,7 @@ impl Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // Whoever holds the lock of this home was started by this test, by itself or through the command line.
+        // The process that holds the lock of this home was started by this test, directly or through the command line.
         if let Some(pid) = self.holder() {
             signal(pid, Signal::KILL);
             let start = Instant::now();
@@ -309,7 +309,7 @@ struct Running {
 
 impl Running {
     fn start(command: &mut Command) -> Running {
-        // Files, because a pipe that nobody reads would hold it up.
+        // Files, because an unread pipe would block it.
         let (output, narration) = (scratch_file(), scratch_file());
         let child = command
             .stdout(output.try_clone().expect("one more handle"))

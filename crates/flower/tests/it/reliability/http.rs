@@ -75,7 +75,7 @@ impl Http {
         self.answer()
     }
 
-    /// The head of a request, for whoever sends its body in some other way.
+    /// The head of a request whose body the caller sends.
     pub fn head(&self, method: &str, path: &str, kind: &str, length: usize) -> Vec<u8> {
         let Http { host, token, .. } = self;
         format!(

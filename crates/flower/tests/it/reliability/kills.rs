@@ -36,7 +36,7 @@ fn acknowledged_events_survive_kills() {
                     scope.spawn(move || write_until_cut_off(client, http, answers))
                 })
                 .collect();
-            // Everybody is busy from the first answer on; from there it is a matter of chance.
+            // All clients are busy from the first answer on; the time of the kill is random from there.
             while answers.load(Ordering::Relaxed) < after {
                 thread::sleep(Duration::from_micros(200));
             }

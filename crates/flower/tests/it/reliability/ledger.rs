@@ -1,5 +1,5 @@
-//! What clients asked for and what they were told. After every disaster the log must agree with it: whatever was
-//! acknowledged is there, unchanged; whatever was not is whole or absent.
+//! What clients asked for and what they were told. After every disaster the log must agree with it: what was
+//! acknowledged is there, unchanged; what was not is whole or absent.
 
 use crate::reliability::harness::Daemon;
 use crate::reliability::http::{Answer, Http};
@@ -17,7 +17,7 @@ pub enum Told {
     Brief { number: u64 },
 }
 
-/// Somebody who asks for things, each of them once, under a name that is never used again.
+/// A client that asks for things, each of them once, under a name that is never used again.
 pub struct Client {
     name: String,
     brief: u64,
@@ -86,7 +86,7 @@ pub struct Ledger {
     compared: usize,
     recorded: HashMap<String, Told>,
     verifier: Verifier,
-    /// A brief whose spec must follow at once; only that somebody joined it stands between.
+    /// A brief whose spec must follow at once; only the event that a participant joined stands between.
     half: Option<(String, u64)>,
 }
 
@@ -181,7 +181,7 @@ impl Ledger {
     }
 
     fn record(&mut self, mark: &str, told: Told) {
-        assert!(self.asked.contains(mark), "nobody asked for `{mark}`");
+        assert!(self.asked.contains(mark), "no client asked for `{mark}`");
         let before = self.recorded.insert(mark.to_owned(), told);
         assert_eq!(before, None, "`{mark}` was asked for once and is there twice");
     }

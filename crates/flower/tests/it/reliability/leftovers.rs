@@ -75,7 +75,7 @@ fn notes_of_a_dead_daemon_are_no_obstacle() {
         ("head", "binary", binary.clone()),
         ("flower.sock", "a plain file", b"x".to_vec()),
         ("flower.db-shm", "binary", binary),
-        ("token.draft-1", "a draft of somebody who was killed", b"x".to_vec()),
+        ("token.draft-1", "a draft of a killed process", b"x".to_vec()),
     ];
     let count = cases.len();
     for (file, what, content) in cases {
@@ -92,7 +92,7 @@ fn notes_of_a_dead_daemon_are_no_obstacle() {
 }
 
 #[test]
-fn what_cannot_be_mended_is_explained() {
+fn a_home_that_cannot_be_served_is_explained() {
     let (home, mut ledger) = home_after_a_kill();
     let aside = home.root().join("aside");
     // What is put there, and a word of what must be said.
@@ -176,7 +176,7 @@ fn a_head_file_that_proves_something_else_stops_writing_only() {
 #[test]
 fn files_that_change_under_a_running_daemon() {
     let (home, mut ledger) = home_after_a_kill();
-    // Somebody writes over the note of who runs: it can be stopped all the same.
+    // The record of the running process is overwritten: it can still be stopped.
     let mut daemon = home.start();
     fs::write(home.file("lock"), "garbage").expect("a file");
     let second = home.try_start().err().expect("one at a time");

@@ -1,4 +1,4 @@
-//! Reliability: the real program is killed, starved, lied to by its disk and raced against itself; whatever it has
+//! Reliability: the real program is killed, starved, lied to by its disk and raced against itself; what it has
 //! acknowledged must be there afterwards.
 //!
 //! Short by default; `FLOWER_SOAK=1` runs the full counts. Each test prints its figures.

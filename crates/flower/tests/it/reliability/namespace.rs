@@ -1,6 +1,7 @@
-//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as anybody else as
+//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as any other user as
 //! root of a user namespace.
 
+use crate::common::skip::is_skipped_by;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -14,8 +15,7 @@ pub fn with_mounts(test: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }
-    if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
-        eprintln!("{test}: skipped, because {SKIP}=1");
+    if is_skipped_by(SKIP) {
         return;
     }
     let sort = if rustix::process::getuid().is_root() { "--mount" } else { "--map-root-user" };

@@ -90,7 +90,7 @@ fn a_repository_that_changes_hands_has_one_flower_at_a_time() {
                     let answer = http.post("/api/projects", &json!({ "dir": repository })).expect("an answer");
                     if answer.status == 409 {
                         refused.fetch_add(1, Ordering::Relaxed);
-                        // Whoever serves it needs the processor to let go.
+                        // The daemon that serves it needs the processor to let go.
                         thread::sleep(Duration::from_micros(random(500)));
                         continue;
                     }

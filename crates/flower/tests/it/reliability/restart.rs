@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 const MOST: Duration = Duration::from_secs(2);
 
 #[test]
-fn a_restart_with_many_events_is_quick() {
+fn a_restart_with_many_events_serves_within_two_seconds() {
     let events = count(10_000, 100_000);
     let home = Home::new();
     let start = Instant::now();

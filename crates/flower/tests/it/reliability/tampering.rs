@@ -1,6 +1,7 @@
 //! The database is changed while the daemon is down. `flower log verify` finds it and names the event; a log
 //! whose end is cut is not written to until the operator accepts the loss.
 
+use crate::common::skip::is_skipped_by;
 use crate::reliability::harness::{Home, count, message_and_hint, random};
 use crate::reliability::ledger::{Client, Ledger};
 use flower_core::Recorded;
@@ -40,13 +41,13 @@ fn copy(home: &Home) -> Home {
     copy
 }
 
-/// The database, for somebody who knows SQL and means no good.
+/// The database, for an attacker who knows SQL.
 fn database(home: &Home) -> Connection {
     let db = Connection::open(home.file("flower.db")).expect("the database");
     db.execute_batch(
         "DROP TRIGGER IF EXISTS events_are_never_changed; DROP TRIGGER IF EXISTS events_are_never_deleted;",
     )
-    .expect("whoever owns the file can");
+    .expect("the owner of the file can");
     db
 }
 
@@ -76,7 +77,7 @@ fn tampering_is_found() {
             4 => "UPDATE events SET kind = 'comment_added' WHERE seq = $1",
             5 => "UPDATE events SET schema = schema + 1 WHERE seq = $1",
             6 => "UPDATE events SET actor_type = 'system' WHERE seq = $1",
-            7 => "UPDATE events SET actor_name = 'somebody' WHERE seq = $1",
+            7 => "UPDATE events SET actor_name = 'mallory' WHERE seq = $1",
             8 => "UPDATE events SET door = 'mcp' WHERE seq = $1",
             9 => "UPDATE events SET at = '1970-01-01T00:00:00.000000Z' WHERE seq = $1",
             10 => "UPDATE events SET brief = coalesce(brief, 0) + 1 WHERE seq = $1",
@@ -150,7 +151,7 @@ fn a_cut_log_is_not_written_to_until_the_loss_is_accepted() {
 }
 
 #[test]
-fn an_exported_log_can_be_checked_by_anybody() {
+fn an_exported_log_can_be_checked_without_flower() {
     let (home, last) = recorded_home();
     let said = home.cli(&["log", "export"]);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -199,10 +200,10 @@ fn an_exported_log_can_be_checked_by_anybody() {
     );
 }
 
-/// What the independent check says, or nothing where there is no Python.
+/// The verdict of the independent check; `None` where there is no Python.
 fn python(file: &str) -> Option<(Option<i32>, String)> {
     const SKIP: &str = "FLOWER_TEST_SKIP_PYTHON";
-    if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
+    if is_skipped_by(SKIP) {
         return None;
     }
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/reliability/verify_export.py");

@@ -120,7 +120,7 @@ fn agree(daemon: &Daemon, main: &Path, works: &mut BTreeMap<String, Work>) {
         assert_eq!(worktree["notes"], json!([]), "{worktree}");
         let tree = PathBuf::from(worktree["path"].as_str().unwrap());
         match works.get_mut(name) {
-            // Made just now: somebody begins to work in it.
+            // Made just now: a client begins to work in it.
             None => {
                 works.insert(name.clone(), begin_work(&tree, name));
             }

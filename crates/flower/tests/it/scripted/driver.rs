@@ -1,4 +1,4 @@
-//! Whoever drives the scripted agent: a folder for it to work in, and the other end of its wire.
+//! Drives the scripted agent: a folder for it to work in, and the other end of its wire.
 
 use crate::common::PATIENCE;
 use serde_json::{Value, json};
@@ -197,7 +197,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // Whoever is inside a seal is ended by what it reads, and takes all of it along.
+        // Inside a seal the end of its input ends the jail with all its processes.
         self.input = None;
         for _ in 0..20 {
             if matches!(self.child.try_wait(), Ok(Some(_))) {

@@ -16,7 +16,7 @@ fn said(driver: &Driver, all: &[&str]) {
 }
 
 #[test]
-fn it_says_hello_and_knows_what_it_does_not_know() {
+fn the_scripted_agent_greets_and_refuses_unknown_methods() {
     let place = Place::new();
     let mut plain = place.agent(&[]);
     let hello = plain.hello();
@@ -30,8 +30,8 @@ fn it_says_hello_and_knows_what_it_does_not_know() {
         ("session/list", json!({}), -32601),
         ("session/load", of(&session), -32601),
         ("session/resume", of(&session), -32601),
-        ("session/set_mode", of(&json!("nobody")), -32002),
-        ("session/prompt", of(&json!("nobody")), -32002),
+        ("session/set_mode", of(&json!("absent")), -32002),
+        ("session/prompt", of(&json!("absent")), -32002),
         ("session/prompt", json!({}), -32602),
         ("session/new", json!({ "cwd": 1 }), -32602),
     ] {
@@ -61,7 +61,7 @@ fn its_flags_make_it_a_bad_start() {
 }
 
 #[test]
-fn it_talks_edits_runs_and_commits() {
+fn the_scripted_agent_talks_edits_runs_and_commits() {
     let place = Place::new();
     let mut agent = place.agent(&["--delay", "1"]);
     let end = agent.play(
@@ -92,7 +92,7 @@ fn it_talks_edits_runs_and_commits() {
 }
 
 #[test]
-fn what_it_has_used_is_in_the_answer_if_it_says_so() {
+fn reported_usage_is_in_the_answer() {
     let place = Place::new();
     for (args, tokens) in [(&[][..], json!(50)), (&["--no-usage"][..], Value::Null)] {
         let mut agent = place.agent(args);
@@ -105,7 +105,7 @@ fn what_it_has_used_is_in_the_answer_if_it_says_so() {
 }
 
 #[test]
-fn it_goes_on_after_waiting_and_answers_otherwise() {
+fn the_scripted_agent_goes_on_after_waiting() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     assert_eq!(agent.play("say one\nwait\nsay two\nmust false\nsay three"), "end_turn");
@@ -157,7 +157,7 @@ fn a_turn_that_hangs_is_cancelled_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn whoever_was_told_to_says_nothing_about_a_hand_over() {
+fn a_muted_agent_writes_no_hand_over() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     assert_eq!(agent.play("mute-handover\nwait\nsay x"), "end_turn");
@@ -169,7 +169,7 @@ fn whoever_was_told_to_says_nothing_about_a_hand_over() {
 }
 
 #[test]
-fn it_asks_for_permission_and_says_what_came_of_it() {
+fn the_scripted_agent_asks_for_permission_and_reports_the_decision() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     let step = "permission edit Change it ./x/y";
@@ -211,7 +211,7 @@ fn it_asks_for_permission_and_says_what_came_of_it() {
 }
 
 #[test]
-fn it_floods_and_speaks_in_tongues() {
+fn the_scripted_agent_floods_and_breaks_the_protocol() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     let steps = "flood 1000\nflood-tools 20\ngarbage 3\nlong-line 300000\nstderr 4\nunknown-update\nearly-response";
@@ -256,7 +256,7 @@ fn a_client_that_does_not_read_still_cancels() {
 }
 
 #[test]
-fn it_dies_in_every_way() {
+fn the_scripted_agent_dies_in_every_way() {
     use std::os::unix::process::ExitStatusExt;
     let place = Place::new();
     for (step, code, signal) in
@@ -271,7 +271,7 @@ fn it_dies_in_every_way() {
 }
 
 #[test]
-fn whoever_hangs_hard_hears_nothing_but_a_kill() {
+fn a_hard_hang_ends_only_by_a_kill() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     agent.begin("```play\nsay now\nhang-hard\n```");
@@ -291,7 +291,7 @@ fn whoever_hangs_hard_hears_nothing_but_a_kill() {
 }
 
 #[test]
-fn what_it_forks_outlives_it() {
+fn a_forked_process_outlives_the_scripted_agent() {
     let place = Place::new();
     let mut agent = place.agent(&[]);
     assert_eq!(agent.play("fork"), "end_turn");
@@ -348,7 +348,7 @@ fn a_fresh_agent_goes_on_where_the_last_one_died() {
 }
 
 #[test]
-fn whoever_forgets_plays_from_the_start_but_for_what_is_played_once() {
+fn an_agent_without_memory_plays_from_the_start_except_steps_played_once() {
     let place = Place::new();
     let prompt = "flower: agent=a dispatch=6 role=lead\n```play\nrun echo again >> log\nonce run echo once >> log\nonce die\n```";
     let mut agent = place.agent(&["--forget"]);
@@ -374,8 +374,8 @@ fn a_session_is_resumed_by_another_process() {
         assert_eq!(again.prompt("You were away."), "end_turn");
         let told: &[&str] = if method == "session/load" { &["2 of 3 steps are done"] } else { &[] };
         said(&again, &[told, &["heard: You were away.", "two"]].concat());
-        let nobody = again.ask(method, &json!({ "sessionId": "../x", "cwd": "/", "mcpServers": [] }));
-        assert_eq!(nobody["error"]["code"], -32002);
+        let unknown = again.ask(method, &json!({ "sessionId": "../x", "cwd": "/", "mcpServers": [] }));
+        assert_eq!(unknown["error"]["code"], -32002);
     }
 }
 
@@ -393,7 +393,7 @@ fn without_a_server_every_tool_says_so_and_the_script_goes_on() {
 
 /// With a real daemon, inside the seal of a real worktree, over `flower mcp`.
 #[test]
-fn it_does_a_whole_piece_of_work_and_hands_it_back() {
+fn the_scripted_agent_works_and_hands_back() {
     let flower = Flower::new();
     prepare(&flower);
     let script = "# Work\n\n```play\nreserve src/** docs/**\nnote found it\nquestion which one?\ntell operator hello there\ninbox\n\
@@ -423,7 +423,7 @@ fn it_does_a_whole_piece_of_work_and_hands_it_back() {
 }
 
 #[test]
-fn it_hands_back_that_it_failed() {
+fn the_scripted_agent_hands_back_a_failure() {
     let flower = Flower::new();
     prepare(&flower);
     let work = begin(&flower, "Hopeless", "```play\nfail it cannot be done\n```\n");

@@ -20,8 +20,8 @@ fn routes(flower: &Flower) -> Vec<(String, String, bool)> {
             .replace("{number}", "1")
             .replace("{version}", "1")
             .replace("{question}", "1")
-            .replace("{name}", "nobody")
-            .replace("{id}", "nobody")
+            .replace("{name}", "absent")
+            .replace("{id}", "absent")
             .replace("{check}", "test")
             .replace("{sha256}", &"0".repeat(64));
         assert!(!path.contains('{'), "{path}: say what to put there");

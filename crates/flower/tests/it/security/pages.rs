@@ -1,4 +1,4 @@
-//! The page's shell and assets: public, the same for everybody, and empty.
+//! The page's shell and assets: public, the same for every user, and empty.
 
 use super::{TITLE, with_a_brief};
 
@@ -38,7 +38,7 @@ fn the_shell_and_its_assets_are_public_and_hold_nothing() {
 }
 
 #[test]
-fn what_a_browser_can_unpack_it_gets_packed() {
+fn assets_are_compressed_for_browsers_that_accept_it() {
     let flower = with_a_brief();
     let html = flower.request("GET", "/").send().text();
     let names = html.split("href=\"").filter_map(|rest| rest.split('"').next());

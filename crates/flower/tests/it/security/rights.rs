@@ -52,7 +52,7 @@ const CALLS: &[(&str, &str, &str, &str)] = &[
     // What only the operator may.
     ("", "POST", "/api/tokens", r#"{"agent":"mole"}"#),
     ("", "POST", "/api/tokens", r#"{"agent":"mole","role":"orchestrator"}"#),
-    ("", "DELETE", "/api/tokens/nobody", ""),
+    ("", "DELETE", "/api/tokens/absent", ""),
     ("", "POST", "/api/projects", r#"{"dir":"REPO"}"#),
     ("", "POST", "/api/projects", r#"{"dir":"OTHER"}"#),
     ("", "DELETE", "/api/projects/repo", ""),
@@ -110,7 +110,7 @@ fn every_role_is_held_to_its_rights() {
     }
     assert!(refused > 20, "{refused} attempts are in the trace");
     assert!(!other.join(".git/flower.lock").exists(), "who may not register a repository does not lock it either");
-    // Whatever a body says, the actor is the owner of the token.
+    // The actor is the owner of the token, not the one that a body names.
     let trace = flower.json(&["brief", "trace", "1"]);
     let notes: Vec<&Value> = trace.as_array().unwrap().iter().filter(|event| event["kind"] == "note_added").collect();
     let authors: Vec<&str> = notes.iter().filter_map(|note| note["actor"]["name"].as_str()).collect();
@@ -138,6 +138,6 @@ fn a_forbidden_or_revoked_token_says_so_on_the_command_line() {
     assert_eq!(flower.request("GET", "/api/briefs").token(token).send().status, 401);
     let listed = &flower.json(&["token"])[0];
     assert!(listed["revoked_at"].is_string() && listed.get("token").is_none() && listed.get("sha256").is_none());
-    assert_eq!(flower.fails(&["token", "revoke", "nobody"], 3)["kind"], "not_found");
+    assert_eq!(flower.fails(&["token", "revoke", "absent"], 3)["kind"], "not_found");
     assert_eq!(flower.fails(&["token", "new", "--agent", "x", "--role", "operator"], 2)["kind"], "invalid");
 }

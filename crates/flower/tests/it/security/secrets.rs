@@ -55,7 +55,7 @@ fn tokens_are_never_written_down() {
 }
 
 #[test]
-fn files_are_for_their_owner_alone_whatever_the_umask() {
+fn files_are_for_their_owner_alone_with_any_umask() {
     let flower = Flower::new();
     // A home that was there before, open to all, and a shell that makes everything open to all.
     fs::create_dir(&flower.home).unwrap();
@@ -72,7 +72,7 @@ fn files_are_for_their_owner_alone_whatever_the_umask() {
         assert_eq!(mode(&flower.home.join(name)), 0o600, "{name}");
     }
     assert!(flower.home.join("flower.db").exists());
-    // In a folder that nobody else can enter, the rest may have any mode.
+    // In a folder that no other user can enter, the rest may have any mode.
     flower.restart();
     assert_eq!(mode(&flower.home), 0o700);
 }

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Of whoever attaches.
+/// Size of the terminal that attaches.
 pub const TOKEN: &str = "0123456789012345678901234567890123456789";
 
 /// The program at a terminal of its own.
@@ -113,20 +113,20 @@ impl Drop for Screen {
 }
 
 #[test]
-fn nobody_cannot_be_attached_to() {
+fn an_unknown_agent_cannot_be_attached_to() {
     let flower = Flower::started();
-    let error = flower.fails(&["agent", "attach", "nobody"], 1);
+    let error = flower.fails(&["agent", "attach", "absent"], 1);
     assert_eq!(error["kind"], "refused", "not without a terminal");
-    assert!(error["hints"][0].as_str().unwrap().contains("`flower agent log nobody`"), "{error}");
-    let mut screen = Screen::start(flower.command(&["agent", "attach", "nobody"]));
-    screen.sees(b"no agent `nobody` has a terminal");
-    screen.sees(b"`flower agent log nobody`");
+    assert!(error["hints"][0].as_str().unwrap().contains("`flower agent log absent`"), "{error}");
+    let mut screen = Screen::start(flower.command(&["agent", "attach", "absent"]));
+    screen.sees(b"no agent `absent` has a terminal");
+    screen.sees(b"`flower agent log absent`");
     assert_eq!(screen.ends(), Some(3));
     assert!(!screen.has(b"attached"));
 }
 
 #[test]
-fn who_steers_reaches_terminals_and_ops_looks_at_them() {
+fn operators_write_to_terminals_and_ops_only_read_them() {
     let flower = Flower::started();
     let token = |role: &str| {
         let made = flower.json(&["token", "new", "--agent", role, "--role", role]);
@@ -134,7 +134,7 @@ fn who_steers_reaches_terminals_and_ops_looks_at_them() {
     };
     let calls = |token: &str| -> Vec<Answer> {
         let at = |method: &str, below: &str| {
-            flower.request(method, &format!("/api/agents/nobody/terminal{below}")).token(token)
+            flower.request(method, &format!("/api/agents/absent/terminal{below}")).token(token)
         };
         vec![
             at("GET", "").send(),
@@ -146,7 +146,7 @@ fn who_steers_reaches_terminals_and_ops_looks_at_them() {
     for token in [flower.token(), token("orchestrator")] {
         for answer in calls(&token) {
             assert_eq!((answer.status, answer.kind().as_str()), (404, "not_found"), "{answer:?}");
-            assert!(answer.json()["error"]["hints"][0].as_str().unwrap().contains("flower agent log nobody"));
+            assert!(answer.json()["error"]["hints"][0].as_str().unwrap().contains("flower agent log absent"));
         }
     }
     for answer in calls(&token("worker")) {
@@ -155,7 +155,7 @@ fn who_steers_reaches_terminals_and_ops_looks_at_them() {
     let looks_only: Vec<u16> = calls(&token("ops")).iter().map(|answer| answer.status).collect();
     assert_eq!(looks_only, [404, 404, 403, 403]);
     let keys = |kind: &str, length: usize| {
-        let request = flower.api("POST", "/api/agents/nobody/terminal/keys");
+        let request = flower.api("POST", "/api/agents/absent/terminal/keys");
         request.body(kind, vec![b'x'; length]).send().status
     };
     assert_eq!(keys("application/octet-stream", 64 * 1024), 404);
@@ -163,7 +163,7 @@ fn who_steers_reaches_terminals_and_ops_looks_at_them() {
     assert_eq!(keys("application/json", 1), 415);
     for wrong in [json!({ "columns": -1, "rows": 24 }), json!({ "columns": 80 }), json!({ "columns": 1e9, "rows": 1 })]
     {
-        let answer = flower.api("POST", "/api/agents/nobody/terminal/size").json(&wrong).send();
+        let answer = flower.api("POST", "/api/agents/absent/terminal/size").json(&wrong).send();
         assert_eq!(answer.status, 400, "{answer:?}");
     }
 }
@@ -200,7 +200,7 @@ fn keys_go_in_and_what_draws_comes_out() {
 }
 
 #[test]
-fn it_says_how_the_agent_has_ended() {
+fn attach_reports_how_the_agent_ended() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
     let mut screen = Screen::attach(&flower, daemon.port);
     let mut stream = daemon.stream();
@@ -226,7 +226,7 @@ fn signals_leave_the_terminal_as_it_was() {
 }
 
 #[test]
-fn it_waits_for_a_daemon_that_starts_again() {
+fn attach_waits_for_a_restarted_daemon() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
     let mut screen = Screen::attach(&flower, daemon.port);
     let mut stream = daemon.stream();
@@ -247,7 +247,7 @@ fn it_waits_for_a_daemon_that_starts_again() {
 }
 
 #[test]
-fn it_can_be_left_while_the_daemon_is_away() {
+fn attach_can_be_left_while_the_daemon_is_away() {
     let (flower, daemon) = (Flower::new(), FakeDaemon::start());
     let mut screen = Screen::attach(&flower, daemon.port);
     let stream = daemon.stream();

@@ -13,7 +13,7 @@ pub struct FakeDaemon {
     is_away: Arc<AtomicBool>,
 }
 
-/// Somebody who looks at the terminal.
+/// A viewer of the terminal.
 pub struct Stream {
     pub path: String,
     connection: TcpStream,
@@ -42,7 +42,7 @@ impl FakeDaemon {
 
     /// The next one who looks.
     pub fn stream(&self) -> Stream {
-        self.streams.recv_timeout(PATIENCE).expect("somebody looks")
+        self.streams.recv_timeout(PATIENCE).expect("a viewer")
     }
 
     /// Everything that was posted to an address with this end.

@@ -27,7 +27,7 @@ fn stubborn(marker: &str) -> String {
 }
 
 #[test]
-fn who_does_not_listen_is_gone_within_five_seconds() {
+fn a_program_that_ignores_signals_ends_within_five_seconds() {
     with_world(async |world| {
         let marker = marker();
         let mut session = Session::of(world.start(&["sh", "-c", &stubborn(&marker)]));
@@ -43,7 +43,7 @@ fn who_does_not_listen_is_gone_within_five_seconds() {
 }
 
 #[test]
-fn who_listens_says_goodbye() {
+fn a_program_that_handles_the_signal_ends_by_itself() {
     with_world(async |world| {
         let script = "trap 'echo goodbye; exit 4' TERM; echo ready; while :; do sleep 0.05; done";
         let mut session = Session::of(world.start(&["sh", "-c", script]));
@@ -66,7 +66,7 @@ fn children_go_with_the_command() {
 }
 
 #[test]
-fn it_ends_with_whoever_started_it() {
+fn a_terminal_ends_with_the_process_that_started_it() {
     let marker = marker();
     with_world(async |world| {
         let mut session = Session::of(world.start(&["sh", "-c", &stubborn(&marker)]));
@@ -77,7 +77,7 @@ fn it_ends_with_whoever_started_it() {
 }
 
 #[test]
-fn what_cannot_be_run_says_so() {
+fn a_missing_program_is_named_and_ends_with_127() {
     with_world(async |world| {
         let mut session = Session::of(world.start(&["no-such-program"]));
         session.sees("no-such-program").await;

@@ -32,8 +32,8 @@ fn a_shell_has_a_terminal_and_job_control() {
         shell.sees("ready> ").await;
         shell.types("exit 7\n").await;
         assert_eq!(shell.ends().await, 7);
-        assert_eq!(shell.terminal.ended().await, 7, "whoever asks later hears it too");
-        assert!(shell.terminal.write(b"x").await.is_err(), "nobody is there to read");
+        assert_eq!(shell.terminal.ended().await, 7, "a later question has the same answer");
+        assert!(shell.terminal.write(b"x").await.is_err(), "the reader has ended");
     });
 }
 
@@ -84,7 +84,7 @@ fn long_input_arrives_whole_and_in_order() {
 }
 
 #[test]
-fn keys_to_whoever_does_not_read_are_given_up() {
+fn keys_to_a_program_that_does_not_read_time_out() {
     with_world(async |world| {
         let mut session = Session::of(world.start(&["sh", "-c", "stty raw -echo; echo go; exec sleep 600"]));
         session.sees("go").await;
@@ -97,7 +97,7 @@ fn keys_to_whoever_does_not_read_are_given_up() {
             }
         }
         assert_eq!(answers.last(), Some(&Err(io::ErrorKind::TimedOut)), "{answers:?}");
-        assert!(begun.elapsed() < Duration::from_secs(7), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
         let too_much = session.terminal.write(&[b'x'; 64 * 1024 + 1]).await;
         assert_eq!(too_much.map_err(|error| error.kind()), Err(io::ErrorKind::InvalidInput));
         session.terminal.stop().await;

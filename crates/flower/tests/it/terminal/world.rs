@@ -1,6 +1,7 @@
 //! A jail to write in, and a terminal around it.
 
 use crate::common::PATIENCE;
+use crate::common::skip::is_skipped_by;
 use flower_engine::terminal::{Size, Start, Terminal};
 use flower_jail::Spec;
 use std::ffi::OsString;
@@ -18,8 +19,7 @@ pub struct World {
 
 /// Runs the body unless there can be no jail here.
 pub fn with_world(body: impl AsyncFnOnce(World)) {
-    if std::env::var_os(SKIP).is_some_and(|value| value == "1") {
-        eprintln!("skipped, because {SKIP}=1");
+    if is_skipped_by(SKIP) {
         return;
     }
     let folder = TempDir::with_prefix("flower-terminal-").expect("a temporary folder");
@@ -78,7 +78,7 @@ impl World {
     }
 }
 
-/// Somebody who types and looks.
+/// A user who types and reads the screen.
 pub struct Session {
     pub terminal: Arc<Terminal>,
     output: flower_engine::terminal::Output,

@@ -146,7 +146,7 @@ fn a_commit_that_was_being_mirrored_leaves_nothing_uncommitted() {
         let flower = with_one(&[]);
         with_git_that_stays(&flower, at);
         std::thread::scope(|scope| {
-            // Whoever leaves waits until it is mirrored.
+            // A command that leaves waits until it is mirrored.
             scope.spawn(|| inside(&flower, "one", "echo x > x; git add x; git commit -qm x"));
             crash(&flower);
         });
@@ -158,7 +158,7 @@ fn a_commit_that_was_being_mirrored_leaves_nothing_uncommitted() {
 }
 
 #[test]
-fn locks_of_a_git_that_was_killed_are_gone_for_whoever_comes_next() {
+fn locks_of_a_killed_git_are_removed_before_the_next_entry() {
     let flower = with_one(&[]);
     let private = flower.home.join("seals/repo/one/private.git");
     let locks = ["index.lock", "HEAD.lock", "refs/heads/flower/one.lock"].map(|name| private.join(name));

@@ -188,7 +188,7 @@ fn nothing_runs_for(flower: &Flower, wanted: fn(&str) -> bool) {
         commit_in_main(flower, "in-main.txt", what);
         put(flower, &dir.join("a.txt"), "x\n");
         flower.git(&dir, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--all", "--message", "x"]);
-        // Whatever git the daemon runs for the commits above has read its settings already.
+        // Every git that the daemon runs for the commits above has read its settings already.
         no_git_runs(flower);
         plant(flower, &trap, &dir);
         assert!(!trap.mark.exists(), "{what}: the test itself ran it");

@@ -75,7 +75,7 @@ fn programs_planted_inside_run_only_inside() {
 }
 
 #[test]
-fn a_private_repository_that_lies_harms_nobody_else() {
+fn a_forged_private_repository_does_not_affect_other_worktrees() {
     as_each_user(|flower| {
         for (what, plant) in LIES {
             plant_and_look(flower, what, plant);
@@ -135,7 +135,7 @@ fn what_flower_merges_for_a_sealed_worktree_it_merges_inside() {
     });
 }
 
-/// Whatever else the private repository has, only the worktree's own branch comes out.
+/// Only the worktree's own branch comes out of the private repository, and no other ref.
 #[test]
 fn only_its_own_branch_comes_out() {
     let flower = with_one(&[]);

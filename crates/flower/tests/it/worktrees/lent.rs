@@ -108,7 +108,7 @@ fn objects_that_main_does_not_lend_are_not_readable_inside() {
             inside_ok(flower, "one", &format!("git cat-file -p {object}; git rev-list --objects {object}"));
         }
         assert_eq!(inside_ok(flower, "one", "git tag --list; git fsck --no-dangling 2>&1"), "v1");
-        // The files themselves belong to nobody inside.
+        // The files themselves belong to no user inside.
         let refused = inside(flower, "one", &format!("echo x > {}/.git/objects/pack/x", flower.repo.display()));
         assert_ne!(refused.code, 0, "{refused:?}");
         assert_main_is_whole(flower);
@@ -294,7 +294,7 @@ fn a_damaged_copy_is_found_and_made_again() {
     };
     assert_eq!(whole(&[])["state"], "ok");
     let pack = packs(&flower).remove(0);
-    // Cut off: noticed by whoever enters.
+    // Cut off: the next command that enters finds it.
     fs::File::options()
         .write(true)
         .open(&pack)

@@ -85,7 +85,7 @@ fn history_that_is_rewritten_inside_is_rewritten_outside_and_the_old_is_kept() {
 }
 
 #[test]
-fn it_begins_where_it_is_told_to() {
+fn the_scripted_agent_begins_at_the_given_step() {
     let flower = served();
     let first = git(&flower, &flower.repo, &["rev-parse", "HEAD"]);
     flower.git(&flower.repo, &["tag", "-a", "v1", "-m", "annotated"]);
@@ -158,7 +158,7 @@ fn a_shell_hands_on_words_input_and_how_it_ended() {
 }
 
 #[test]
-fn what_runs_inside_ends_with_its_shell() {
+fn processes_inside_end_with_their_shell() {
     let flower = with_one(&[]);
     // A length of sleep by which it is found among all processes.
     let mark = format!("8700.{}", std::process::id());
@@ -172,7 +172,7 @@ fn what_runs_inside_ends_with_its_shell() {
 }
 
 #[test]
-fn what_runs_inside_ends_with_the_command_however_that_ends() {
+fn processes_inside_end_with_the_command() {
     let flower = with_one(&[]);
     let mut running = Running::inside(&flower, "one");
     let jails = children(running.0.id());
@@ -185,7 +185,7 @@ fn what_runs_inside_ends_with_the_command_however_that_ends() {
 
 /// The directory is an ordinary worktree to the operator, who may commit in it.
 #[test]
-fn what_the_operator_commits_there_stays() {
+fn commits_of_the_operator_in_a_worktree_stay() {
     let flower = with_one(&[]);
     let dir = tree(&flower, "one");
     let commit = |name: &str| {
@@ -220,7 +220,7 @@ fn what_the_operator_commits_there_stays() {
     flower.ok(&words);
     assert_eq!(show(&flower, "one")["notes"], json!([]));
     assert_eq!(inside_ok(&flower, "one", "cat first in; git status --porcelain"), "firstin");
-    // One that is let go is spoken of no more; a branch that is rewritten inside displaces nobody.
+    // One that is let go is spoken of no more; a branch that is rewritten inside displaces no other.
     let second = commit("second");
     inside_ok(&flower, "one", "git commit -q --amend -m rewritten");
     says(&show(&flower, "one")["notes"], &second);

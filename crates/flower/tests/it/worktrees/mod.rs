@@ -21,7 +21,7 @@ mod sync;
 mod wild;
 
 use crate::common::work::*;
-use crate::common::{Flower, eventually};
+use crate::common::{Flower, HANG, eventually};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

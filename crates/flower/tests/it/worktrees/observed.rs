@@ -1,4 +1,4 @@
-//! What somebody did to a worktree behind flower's back is seen, said, and mended without losing anything.
+//! Changes that others made to a worktree are found, reported, and repaired without loss.
 
 use super::*;
 use serde_json::json;
@@ -75,7 +75,7 @@ fn a_directory_that_was_moved_away_is_missed_and_can_come_back() {
 }
 
 #[test]
-fn what_stands_in_its_place_is_neither_followed_nor_moved() {
+fn a_foreign_file_in_place_of_a_worktree_is_neither_followed_nor_moved() {
     for seal in ["--sealed", "--linked"] {
         let flower = served();
         busy(&flower, seal);
@@ -83,7 +83,7 @@ fn what_stands_in_its_place_is_neither_followed_nor_moved() {
         fs::rename(&dir, &aside).unwrap();
         let other = flower.make_repository("other");
         let in_the_way: [(&str, &dyn Fn()); 4] = [
-            ("a file", &|| fs::write(&dir, "somebody's").unwrap()),
+            ("a file", &|| fs::write(&dir, "foreign").unwrap()),
             ("a link to MAIN", &|| symlink(&flower.repo, &dir).unwrap()),
             ("a link to another repository", &|| symlink(&other, &dir).unwrap()),
             ("a link to nothing", &|| symlink("/nonexistent", &dir).unwrap()),
@@ -135,7 +135,7 @@ fn a_dot_git_that_leads_elsewhere_is_put_right_and_kept() {
             assert_eq!(inside_ok(&flower, "one", "cat uncommitted"), "u");
             assert_eq!(git(&flower, &tree(&flower, "one"), &["status", "--porcelain"]), "?? uncommitted");
         }
-        // A repository that somebody made there, with commits that are nowhere else, is not lost by removing it.
+        // A repository made there by hand, with commits that are nowhere else, is not lost by removing it.
         fs::remove_file(&dot_git).unwrap();
         flower.git(&tree(&flower, "one"), &["init", "--quiet"]);
         flower.git(

@@ -1,4 +1,4 @@
-//! Whatever an agent does with git all day works inside of a sealed worktree as it does anywhere.
+//! The everyday git commands of an agent work inside a sealed worktree as they do elsewhere.
 
 use super::*;
 

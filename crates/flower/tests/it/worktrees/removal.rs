@@ -40,7 +40,7 @@ fn messy(flower: &Flower, seal: &str) {
 }
 
 #[test]
-fn whatever_is_not_committed_comes_back_as_it_was() {
+fn uncommitted_files_come_back_unchanged() {
     as_each_user(|flower| {
         for seal in ["--sealed", "--linked"] {
             messy(flower, seal);
@@ -217,7 +217,7 @@ fn an_archive_is_dropped_for_good() {
 }
 
 #[test]
-fn nothing_is_removed_under_somebody_at_work() {
+fn a_worktree_with_running_processes_is_not_removed() {
     as_each_user(|flower| {
         for (name, seal) in [("sealed", "--sealed"), ("linked", "--linked")] {
             new(flower, name, &[seal]);
@@ -289,16 +289,16 @@ fn a_name_can_be_used_again_and_each_of_its_lives_restored() {
 }
 
 #[test]
-fn what_stands_in_the_way_of_a_restore_is_left_alone() {
+fn files_in_the_way_of_a_restore_are_not_changed() {
     let flower = with_one(&[]);
     inside_ok(&flower, "one", "echo x > x; git add x; git commit -qm x; echo u > u");
     remove(&flower, "one");
     let dir = tree(&flower, "one");
     std::fs::create_dir(&dir).unwrap();
-    std::fs::write(dir.join("somebody's"), "mine").unwrap();
+    std::fs::write(dir.join("foreign"), "mine").unwrap();
     let error = flower.fails(&["worktree", "restore", "one"], 4);
     says(&error["message"], "is in the way");
-    assert_eq!(std::fs::read_to_string(dir.join("somebody's")).unwrap(), "mine");
+    assert_eq!(std::fs::read_to_string(dir.join("foreign")).unwrap(), "mine");
     std::fs::remove_dir_all(&dir).unwrap();
     let tip = git(&flower, &flower.repo, &["rev-parse", "flower/one"]);
     flower.git(&flower.repo, &["update-ref", "refs/heads/flower/one", "main"]);
@@ -380,7 +380,7 @@ fn main_is_never_removed() {
             assert!([2, 3].contains(&restored.code), "{name}: {restored:?}");
             assert_eq!(differences(&before, &snapshot(&flower.repo)), [""; 0], "{name}");
         }
-        // Nor over the API, whatever its address looks like.
+        // Nor over the API, with any form of its address.
         for name in ["main", "%2e%2e", "..%2f..%2frepo", "%2e", "one%2f..", "main%00"] {
             let answer = flower.api("DELETE", &format!("/api/worktrees/{name}?project=repo")).send();
             assert!((400..500).contains(&answer.status), "{name}: {answer:?}");

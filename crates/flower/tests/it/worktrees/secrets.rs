@@ -47,7 +47,7 @@ fn no_secret_is_seen_from_inside() {
         flower.git(&flower.repo, &["config", "user.name", "Tester"]);
         flower.git(&flower.repo, &["config", "user.email", "tester@example.com"]);
         commit_in_main(flower, ".gitignore", ".env\nignored\n");
-        // In the environment of the daemon, and of whoever enters.
+        // In the environment of the daemon, and of the command that enters.
         let with_secrets = |mut command: Command| {
             command.env("GITHUB_TOKEN", format!("{CANARY}-env")).env("AWS_SECRET_ACCESS_KEY", format!("{CANARY}-aws"));
             command
@@ -134,7 +134,7 @@ fn no_secret_is_in_arguments_or_in_the_jails_description() {
 }
 
 #[test]
-fn what_flower_keeps_is_for_its_owner_alone() {
+fn archive_and_trash_are_for_their_owner_alone() {
     let flower = served();
     commit_in_main(&flower, ".gitignore", ".env\n");
     new(&flower, "one", &[]);

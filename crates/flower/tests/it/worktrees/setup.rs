@@ -154,7 +154,7 @@ fn what_is_carried_keeps_its_times_and_is_a_copy() {
 }
 
 #[test]
-fn what_opens_the_jail_further_waits_for_approval() {
+fn settings_that_widen_the_jail_wait_for_approval() {
     as_each_user(|flower| {
         let read = flower.dir().join("models/key");
         put(flower, &read, "precious");
@@ -186,7 +186,7 @@ fn setup_commands_wait_for_approval_and_again_when_they_change() {
         assert_eq!(traces(flower), before);
         new(flower, "without", &["--no-setup"]);
         assert!(!tree(flower, "without").join("ran.log").exists());
-        // Nobody is there to ask.
+        // No terminal is there to ask.
         let error = flower.fails(&["project", "approve"], 2);
         says(&error["hints"], "--yes");
         assert_eq!(flower.fails(&["worktree", "new", "one"], 1)["kind"], "refused");
@@ -221,7 +221,7 @@ fn setup_commands_wait_for_approval_and_again_when_they_change() {
         let body = json!({ "sha256": flower.json(&["project", "approve"])["sha256"] });
         let answer = flower.request("POST", "/api/projects/repo/commands").token(&agent).json(&body).send();
         assert_eq!(answer.status, 403, "an agent approves nothing: {answer:?}");
-        assert_eq!(flower.fails(&["project", "approve", "nobody"], 3)["kind"], "not_found");
+        assert_eq!(flower.fails(&["project", "approve", "absent"], 3)["kind"], "not_found");
     });
 }
 

@@ -31,7 +31,7 @@ fn within(bound: Duration, what: &str, act: impl FnOnce() -> crate::common::Outp
 }
 
 #[test]
-fn a_look_at_a_worktree_ends_whatever_stands_in_place_of_files() {
+fn a_look_at_a_worktree_ends_despite_fifos_in_place_of_files() {
     as_each_user(|flower| {
         new(flower, "well", &[]);
         for (name, plant, _) in PLACES {

@@ -1,4 +1,4 @@
-//! `flower worktree sync`: MAIN's newest commit goes in where nobody is at work and everything is committed.
+//! `flower worktree sync`: MAIN's newest commit goes in if no process works there and everything is committed.
 
 use super::*;
 use serde_json::json;
@@ -45,7 +45,7 @@ fn work_in_progress_is_left_alone_and_told_why() {
         says(&dirty["reason"], "not committed");
         assert!(!dir.join("theirs").exists());
         assert_eq!(std::fs::read_to_string(dir.join("README.md")).unwrap(), "changed\n");
-        // It is there to be merged by whoever works inside.
+        // It is there for the agent inside to merge.
         if seal == "--sealed" {
             assert_eq!(inside_ok(&flower, "one", "git rev-parse origin/main"), tip);
             inside_ok(&flower, "one", "git commit -qam wip; git merge -q --no-edit origin/main; test -e theirs");

@@ -38,22 +38,16 @@ const WILD: &str = "
 fn the_daemon_answers_while_something_runs_wild_inside() {
     as_each_user(|flower| {
         new(flower, "one", &[]);
-        let status = || {
-            let asked = Instant::now();
-            assert_eq!(flower.api("GET", "/api/status").send().status, 200);
-            asked.elapsed()
-        };
         let mut wild = Running::start(flower, "one", WILD, "wild\n");
         let begin = Instant::now();
-        let mut took = Vec::new();
-        while begin.elapsed() < Duration::from_secs(3) || took.len() < 200 {
-            took.push(status());
+        let mut answered = 0;
+        while begin.elapsed() < Duration::from_secs(3) || answered < 200 {
+            let asked = Instant::now();
+            assert_eq!(flower.api("GET", "/api/status").send().status, 200);
+            assert!(asked.elapsed() < HANG, "answer {answered} came after {:?}", asked.elapsed());
+            answered += 1;
             std::thread::sleep(Duration::from_millis(2));
         }
-        assert!(wild.0.try_wait().expect("asked").is_none(), "it is wild to the end");
-        drop(wild);
-        took.sort();
-        let p99 = took[took.len() * 99 / 100];
-        assert!(p99 < Duration::from_millis(250), "{p99:?} of {}, slowest {:?}", took.len(), took.last());
+        assert!(wild.0.try_wait().expect("asked").is_none(), "the load lasts to the end");
     });
 }
