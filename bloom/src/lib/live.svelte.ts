@@ -141,7 +141,7 @@ class Live {
     const after = this.seq || status.last_event;
     const gone = new AbortController();
     const answer = await fetch(`/api/events?after=${after}`, { headers: credentials(), signal: gone.signal });
-    if (!answer.ok || !answer.body) throw new Problem(answer.status, "stream", "no stream");
+    if (!answer.ok || !answer.body) throw new Problem(answer.status, "unknown", "no stream");
     this.served(answer.headers.get("x-flower-version") ?? "");
     this.seq = after;
     this.state = "live";

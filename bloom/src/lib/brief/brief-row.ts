@@ -1,5 +1,6 @@
 //! A brief in one line of a list: what the daemon tells of it, in a shape of its own.
 import type { BriefKind, BriefRow as Told, SearchHit, Status } from "../api";
+import { isMet } from "./brief-status";
 
 export interface BriefRow {
   number: number;
@@ -48,7 +49,7 @@ export function families(rows: Iterable<BriefRow>): Map<number, Family> {
     if (row.epic === undefined) continue;
     const family = found.get(row.epic) ?? { children: 0, settled: 0 };
     family.children += 1;
-    if (row.status === "landed" || row.status === "done") family.settled += 1;
+    if (isMet(row.status)) family.settled += 1;
     found.set(row.epic, family);
   }
   return found;

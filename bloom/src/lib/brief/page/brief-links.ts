@@ -1,5 +1,5 @@
 //! Links in the order in which they are looked for.
-import type { BriefView, LinkView } from "../../api";
+import type { BriefView, LinkKind, LinkView } from "../../api";
 import { linkHref } from "../../trace/event-text";
 import { commitHref, homeProject } from "../../worktree/worktree-href";
 
@@ -54,7 +54,7 @@ function inWorktree(link: LinkView, brief: Linked): string | undefined {
 }
 
 /** What each kind wants as its target. */
-export const LINK_TARGET_HINTS: Record<string, string> = {
+export const LINK_TARGET_HINTS: Record<LinkKind, string> = {
   commit: "7 to 64 hexadecimal digits",
   branch: "a branch, such as feature/cart",
   worktree: "the name of a worktree",
