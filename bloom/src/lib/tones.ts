@@ -1,7 +1,7 @@
 //! The tone in which a state is shown.
 import type { AgentState, DispatchState, EventView, State as LandingState, Status } from "./api";
 
-/** What a colour says: it holds, it waits for the operator, it is in motion, it is broken, it is a place to go to. */
+/** `success` holds, `attention` waits for the operator, `progress` is under way, `danger` is broken, `info` is a link or a plan. */
 export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
 
 const STATUS: Record<Status, Tone> = {

@@ -31,7 +31,7 @@ export const KINDS: BriefKind[] = ["feature", "fix", "research", "note", "epic",
 
 export interface BriefFilter {
   text: string;
-  /** Also what is through. */
+  /** Includes closed briefs. */
   all: boolean;
   status: Status | undefined;
   kind: BriefKind | undefined;

@@ -29,7 +29,7 @@ export function rowOf(told: Told): BriefRow {
   };
 }
 
-/** The projects of a brief that is not about the one that is looked at. */
+/** The projects of a brief that is not in the current project. */
 export function elsewhere(row: BriefRow, project: string | undefined): string {
   return project && !row.projects.includes(project) ? row.projects.join(", ") : "";
 }
@@ -42,7 +42,7 @@ export interface Family {
   settled: number;
 }
 
-/** How many children each epic has, and how many of them are through. */
+/** The number of children of each epic, and of those that are landed or done. */
 export function families(rows: Iterable<BriefRow>): Map<number, Family> {
   const found = new Map<number, Family>();
   for (const row of rows) {

@@ -28,9 +28,9 @@ export interface PaletteEntry {
   aboutMarks?: [number, number][];
   keys?: string;
   status?: Status;
-  /** Other words that it is found by. */
+  /** More words that find the entry. */
   also?: string;
-  /** Only worth its place when it is asked for: a step that one takes with a key. */
+  /** Listed only when searched for: a step that is usually taken with a key. */
   minor?: boolean;
   run?: () => void;
   prompt?: Prompt;

@@ -33,7 +33,7 @@ export class TraceEvents {
   /** Reads the newest events, then those after the last known one. */
   private readonly newest = new Resource(
     () => this.catchUp(),
-    // Which of them are a project's, the daemon knows.
+    // Only the daemon knows which events belong to a project.
     (update) => {
       this.heard = Math.max(this.heard, ...update.events.map((event) => event.seq));
       return update.events.some((event) => this.of.brief === undefined || event.brief === this.of.brief);

@@ -1,4 +1,4 @@
-//! Links in the order in which they are looked for.
+//! The links of a brief: their order, and where they lead.
 import type { BriefView, LinkKind, LinkView } from "../../api";
 import { linkHref } from "../../trace/event-text";
 import { commitHref, homeProject } from "../../worktree/worktree-href";
@@ -36,7 +36,7 @@ export function hrefOf(link: LinkView, brief: Linked): string | undefined {
   return landingAfter(link, brief) ?? inWorktree(link, brief);
 }
 
-/** What was committed before something was queued is in what was queued. */
+/** The first landing queued after the commit contains it. */
 function landingAfter(link: LinkView, brief: Linked): string | undefined {
   const after = brief.links.filter((one) => one.kind === "landing" && Date.parse(one.at) >= Date.parse(link.at));
   const first = after.sort((a, b) => a.at.localeCompare(b.at))[0];
@@ -47,7 +47,7 @@ function landingAfter(link: LinkView, brief: Linked): string | undefined {
 function inWorktree(link: LinkView, brief: Linked): string | undefined {
   const linked = brief.links.filter((one) => one.kind === "worktree").sort((a, b) => b.at.localeCompare(a.at))[0];
   const at = brief.participants.find((one) => one.active && one.worktree)?.worktree ?? linked?.target;
-  // Only a whole one is known to be meant.
+  // An abbreviated id may be ambiguous.
   return at && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(link.target)
     ? commitHref(at, homeProject(brief), link.target)
     : undefined;
