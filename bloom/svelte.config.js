@@ -4,7 +4,7 @@ import adapter from "@sveltejs/adapter-static";
 export default {
   kit: {
     adapter: adapter({ pages: "build", assets: "build", fallback: "shell.html", precompress: true, strict: true }),
-    // Every address that is not a file is the shell, at whatever depth, so its assets are named from the root.
+    // Every address that is not a file is the shell, at any depth, so that its assets are named from the root.
     paths: { relative: false },
     version: { name: "bloom" },
     files: { assets: "static" },

@@ -9,7 +9,7 @@ function terminal(flower: Flower): void {
   flower.run("agent", "spawn", "sh", "--worktree", "lane", "--standing");
 }
 
-/** As if somebody looked at another window, or came back. */
+/** Makes the page believe that its window is hidden, or visible again. */
 async function look(page: Page, hidden: boolean): Promise<void> {
   await page.evaluate((hidden) => {
     Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
@@ -17,7 +17,7 @@ async function look(page: Page, hidden: boolean): Promise<void> {
   }, hidden);
 }
 
-test("a terminal that nobody looks at holds no connection, and goes on where it was", async ({ page, flower }) => {
+test("a hidden terminal holds no connection, and continues where it was", async ({ page, flower }) => {
   terminal(flower);
   const asked: string[] = [];
   let open = 0;

@@ -11,7 +11,7 @@ const WORK = [
   "write src/hello.txt hi\\nthere",
   "write src/app.txt one\\n2\\nthree",
   "run echo printed; ls",
-  "commit Greet everybody",
+  "commit Greet all",
   "usage 4000 10000 0.12 5000",
 ].join("\n");
 
@@ -95,7 +95,7 @@ test("an agent is replaced by a fresh one only when that is confirmed", async ({
   await expect(page.getByText("1 refresh", { exact: true })).toBeVisible({ timeout: 30_000 });
 });
 
-test("the end is followed until somebody scrolls up", async ({ page, flower }) => {
+test("the transcript follows its end until it is scrolled up", async ({ page, flower }) => {
   flower.dispatched(
     "Talk",
     `${"say A line of talk.\nrun true\n".repeat(80)}question Which colour?\nsay All is said.\nrun true\nwait\n${"say Later talk.\nrun true\n".repeat(20)}say The very end.\nrun true\nhang`,
@@ -115,7 +115,7 @@ test("the end is followed until somebody scrolls up", async ({ page, flower }) =
   await expect(log.getByText("The very end.")).toBeInViewport();
 });
 
-test("a terminal is looked at, and typed into only when the keyboard was taken", async ({ page, flower }) => {
+test("a terminal can be watched, and typed into only after the keyboard was taken", async ({ page, flower }) => {
   flower.run("worktree", "new", "lane", "--lane");
   flower.run("agent", "spawn", "sh", "--worktree", "lane", "--standing");
   await flower.open(page, "/agents/sh-1");

@@ -4,7 +4,7 @@ import { chord, expect, look, test } from "./flower";
 /** Each has a daemon and several agents of its own. */
 test.describe.configure({ timeout: 120_000 });
 
-test("without agents the page says how one comes", async ({ page, flower }) => {
+test("without agents the page says how one is started", async ({ page, flower }) => {
   await flower.open(page, "/");
   await page.getByRole("navigation", { name: "flower" }).getByRole("link", { name: "Agents" }).click();
   await expect(page.getByText("No agent runs.")).toBeVisible();
@@ -12,7 +12,7 @@ test("without agents the page says how one comes", async ({ page, flower }) => {
   await expectNoSeriousFindings(page);
 });
 
-test("agents are listed as they are, by who needs somebody, and those in line with their place", async ({
+test("agents are listed live, waiting ones first, and queued dispatches with their position", async ({
   page,
   flower,
 }) => {
@@ -40,7 +40,7 @@ test("agents are listed as they are, by who needs somebody, and those in line wi
   expect(await page.locator("main").evaluate((main) => main.scrollWidth - main.clientWidth)).toBe(0);
   await page.setViewportSize({ width: 1440, height: 900 });
 
-  // Whoever ends makes room for the next, and is found behind the switch.
+  // An agent that ends makes room for the next, and is listed behind the switch.
   flower.run("agent", "stop", "play-1");
   await expect(table.getByRole("row", { name: /play-1/ })).toBeHidden();
   await expect(line.filter({ hasText: "Late" })).toHaveCount(0, { timeout: 30_000 });
@@ -74,10 +74,7 @@ test("by keyboard alone: to the page, down the list, into an agent", async ({ pa
   await expect(page.getByRole("button", { name: "Stop" })).toBeFocused();
 });
 
-test("what agents used is told for each day and for the brief, and unknown where they do not tell", async ({
-  page,
-  flower,
-}) => {
+test("spending is shown per day and per brief, and as unknown where agents report none", async ({ page, flower }) => {
   const told = flower.dispatched("Told", "usage 1000 200000 0.75 34000\nsay Done so far.\nwait\nhand-back Done.");
   const silent = flower.dispatched("Silent", "say Nothing to tell.\nsleep 90");
   await flower.open(page, "/agents");

@@ -1,4 +1,4 @@
-//! Whether a page can be used by everybody, as far as a machine can tell.
+//! Accessibility checks of a page with axe.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { expect, type Page } from "@playwright/test";

@@ -18,7 +18,7 @@ function refine(flower: Flower, number: number, text: string): void {
   flower.run("brief", "refine", String(number), "--spec", file);
 }
 
-/** Lines that nobody changes. */
+/** Lines that stay the same in every version. */
 const BETWEEN = "one\n\ntwo\n\nthree\n\nfour\n\n";
 
 test("a plan is written, proposed, accepted, refined and compared", async ({ page, flower }) => {

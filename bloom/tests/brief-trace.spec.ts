@@ -113,7 +113,7 @@ test("the same picture twice is sent once, and twice in one comment breaks nothi
   await expect(pictures.getByRole("listitem")).toHaveCount(1);
   await page.getByRole("button", { name: "Comment", exact: true }).click();
   await expect(trace(page).getByRole("button", { name: /Enlarge/ })).toHaveCount(1);
-  // Through another door nobody looks after that.
+  // Other clients can attach the same picture twice.
   await page.route(`**/api/briefs/${number}/trace*`, async (route) => {
     const answer = await route.fetch();
     const events = (await answer.json()) as { kind: string; body: { images?: object[] } }[];

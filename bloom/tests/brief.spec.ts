@@ -3,7 +3,7 @@ import { expect, look, test } from "./flower";
 
 const SPEC = `# A cart that keeps what is in it
 
-**Problem:** whoever reloads the shop loses the cart.
+**Problem:** a reload of the shop loses the cart.
 
 ## What should be done
 - keep the cart in \`localStorage\`, for **30 days**
@@ -85,7 +85,7 @@ test("title, kind and status are changed where they stand, and a refusal says wh
   await page.getByRole("button", { name: /Status: parked/ }).click();
   await page.getByRole("menuitem", { name: "Resume" }).click();
   await expect(page.getByRole("button", { name: /Status: draft/ })).toBeVisible();
-  // Somebody else was faster.
+  // Another client changes the status first.
   await page.route("**/api/briefs/*/status", async (route) => {
     flower.run("brief", "status", String(number), "cancelled");
     await route.continue();
@@ -150,7 +150,7 @@ test("a packet is really copied, and says when it is not; one more agent gets on
   await expect(dialog.getByText("This browser blocks copying")).toBeVisible();
 });
 
-test("a dispatch for whoever claims it has a packet, shown once, and can be cancelled", async ({ page, flower }) => {
+test("a dispatch without an agent has a packet, shown once, and can be cancelled", async ({ page, flower }) => {
   const number = flower.brief("By hand", "# Plan");
   flower.run("brief", "accept", String(number));
   await flower.open(page, `/briefs/${number}`);
@@ -211,7 +211,7 @@ test("dependencies and epics are chosen, circles refused, and the graph shows al
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Walls upon them");
 });
 
-test("what is near is read in one go, and only when it is something else; the agent's view is read once", async ({
+test("related briefs are read in one request, and again only when they change; the agent's view is read once", async ({
   page,
   flower,
 }) => {

@@ -9,7 +9,7 @@ test.use({
   },
 });
 
-test("all of it works where nothing else can be reached", async ({ page, browser, flower }) => {
+test("every page works without any other host", async ({ page, browser, flower }) => {
   const failed: string[] = [];
   page.on("requestfailed", (request) => {
     if (request.failure()?.errorText.includes("ERR_NAME_NOT_RESOLVED")) failed.push(request.url());

@@ -9,7 +9,7 @@ async function overlap(one: Locator, other: Locator): Promise<boolean> {
 
 const toast = (page: Page, text: string) => page.getByRole("listitem").filter({ hasText: text });
 
-test("what an action came to never lies on what is typed into", async ({ page, flower }) => {
+test("a toast never covers the focused field", async ({ page, flower }) => {
   flower.dispatched("Greet", "say Hello.\nhang");
   await flower.open(page, "/agents/play-1");
   const tell = page.getByRole("textbox", { name: "Message to play-1" });
@@ -29,7 +29,7 @@ test("what an action came to never lies on what is typed into", async ({ page, f
   }
 });
 
-test("it gives way to a field that is already where it would lie", async ({ page, flower }) => {
+test("a toast moves away from a field at its position", async ({ page, flower }) => {
   const number = flower.brief("Shelves", "# Plan");
   await page.setViewportSize({ width: 1440, height: 500 });
   await flower.open(page, `/briefs/${number}`);

@@ -35,7 +35,10 @@ pub fn total(price: u64, count: u64) -> u64 {
 }
 `;
 
-test("code has the colours of its language, readable on every ground, and hides nothing", async ({ page, flower }) => {
+test("code has syntax colours, readable on every background, and hidden characters are marked", async ({
+  page,
+  flower,
+}) => {
   begun(flower, { "src/price.rs": BEFORE, "src/app.ts": "export const one = 1;\n" });
   made(
     flower,
@@ -70,7 +73,7 @@ test("code has the colours of its language, readable on every ground, and hides 
   await look(page, "diff-split");
 });
 
-test("what happens to a file beyond its lines is said in words", async ({ page, flower }) => {
+test("changes of a file beyond its lines are described in words", async ({ page, flower }) => {
   begun(flower, { "src/old-name.txt": "a\nb\nc\nd\n", "src/hollow.txt": "x\ny\n", "src/run.sh": "echo hi\n" });
   made(
     flower,
@@ -111,7 +114,10 @@ printf 'no end' > src/open.txt; rm src/app.txt
   await look(page, "diff-odd");
 });
 
-test("what became a link is shown as gone and as new, and each is viewed for itself", async ({ page, flower }) => {
+test("a file that became a link is shown as deleted and as new, each with its own viewed mark", async ({
+  page,
+  flower,
+}) => {
   begun(flower, { "src/way.txt": "a\nb\n", "src/other.txt": "x\n" });
   made(flower, `rm src/way.txt; ln -s other.txt src/way.txt; echo y > src/other.txt`);
   await flower.open(page, "/worktrees/lane");
@@ -127,7 +133,7 @@ test("what became a link is shown as gone and as new, and each is viewed for its
   await expect(page.getByText("2 of 3 viewed")).toBeVisible();
 });
 
-test("what stands around a change is unfolded, coloured as a whole and commented on", async ({ page, flower }) => {
+test("lines around a change can be shown, coloured as a whole file, and commented on", async ({ page, flower }) => {
   const lines = Array.from({ length: 120 }, (_, index) => `let line_${index + 1} = ${index + 1};`);
   // A comment that begins long before the change inside of it.
   lines[60] = "/* begins";

@@ -22,10 +22,7 @@ const over = (page: Page) =>
     return Math.max(document.documentElement.scrollWidth - innerWidth, main.scrollWidth - main.clientWidth);
   });
 
-test("every page can be used by everybody in the dark and on a phone, and none is too wide", async ({
-  page,
-  flower,
-}) => {
+test("every page is accessible in dark mode and on a phone, and none is too wide", async ({ page, flower }) => {
   test.slow();
   const first = flower.dispatched("Greet", "write src/hello.txt hi\ncommit greet\nhand-back done");
   const status = () => flower.json<{ status: string }>("brief", "show", String(first)).status;

@@ -158,7 +158,7 @@ export class Flower {
 }
 
 export const test = base.extend<{ flower: Flower }>({
-  /** In every test, whatever it is about: the page asks nobody but its own flower for anything. */
+  /** In every test the page sends requests to its own flower only. */
   context: async ({ context, flower }, use) => {
     const strange: string[] = [];
     context.on("request", (request) => {
@@ -179,7 +179,7 @@ export const test = base.extend<{ flower: Flower }>({
 
 /**
  * Pictures of a page for people to look at: two widths, light and dark, in an ignored folder. They take longer than most
- * tests, so that they are made when somebody wants to look: `cargo xtask test --look`.
+ * tests, so that they are made on request only: `cargo xtask test --look`.
  */
 export async function look(page: Page, name: string): Promise<void> {
   if (process.env.FLOWER_LOOK !== "1") return;

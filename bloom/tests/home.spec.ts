@@ -170,7 +170,7 @@ test("commands of flower.toml are read and let run from home", async ({ page, fl
   expect(given).toEqual([{ sha256: "abc" }]);
 });
 
-test("who wants no motion gets none", async ({ page, flower }) => {
+test("reduced motion is respected", async ({ page, flower }) => {
   await plant(page, grown(8));
   const moving = () =>
     page.evaluate(() => document.getAnimations().filter((one) => one.playState === "running").length);
@@ -181,7 +181,7 @@ test("who wants no motion gets none", async ({ page, flower }) => {
   await expect.poll(moving).toBe(0);
 });
 
-test("a page that is not there has ways on", async ({ page, flower }) => {
+test("an unknown page links to other pages", async ({ page, flower }) => {
   await flower.open(page, "/nowhere");
   await expect(page.getByRole("heading", { name: "There is no such page" })).toBeVisible();
   await look(page, "home-nowhere");

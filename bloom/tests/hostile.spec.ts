@@ -4,7 +4,7 @@ import type { Locator, Page } from "@playwright/test";
 import { expect, look, test, type Flower } from "./flower";
 import { made } from "./lane";
 
-/** Whatever of this runs says so in a dialog, or asks another host. */
+/** If any of these scripts runs, it opens a dialog or sends a request to another host. */
 const MARKDOWN = `# <script>alert("script")</script>Hostile
 
 <img src=x onerror="alert('onerror')">

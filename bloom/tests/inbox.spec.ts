@@ -3,7 +3,7 @@ import { expectNoSeriousFindings } from "./axe";
 import { expect, look, test } from "./flower";
 import { made } from "./lane";
 
-test("nothing waits: the page is calm and says what would come", async ({ page, flower }) => {
+test("an empty inbox says what would appear in it", async ({ page, flower }) => {
   await flower.open(page, "/inbox");
   await expect(page.getByRole("heading", { name: "Nothing waits for you" })).toBeVisible();
   await expect(page).toHaveTitle("Inbox · flower");
@@ -82,7 +82,7 @@ test("by keyboard alone: a permission denied, a question answered, messages seen
   expect(flower.run("trace")).toContain("Moss");
 });
 
-test("what is new comes behind what is read, and what has just moved takes no click", async ({ page, flower }) => {
+test("new items come last, and an item that has just moved ignores clicks", async ({ page, flower }) => {
   const reviewed = (title: string) => {
     const number = String(flower.brief(title, "# Plan"));
     flower.run("brief", "accept", number);
@@ -246,11 +246,11 @@ test("notifications come only when asked for, only out of sight, and from one wi
   expect([...(await told(page)), ...(await told(other))]).toEqual([]);
 
   await see(other, false);
-  flower.run("brief", "ask", "1", "Nobody looks?");
-  for (const window of [page, other]) await expect(window.getByText("Nobody looks?")).toBeVisible();
+  flower.run("brief", "ask", "1", "No window in sight?");
+  for (const window of [page, other]) await expect(window.getByText("No window in sight?")).toBeVisible();
   await expect.poll(async () => [...(await told(page)), ...(await told(other))].length).toBe(1);
   const [only] = [...(await told(page)), ...(await told(other))];
   expect(only?.title).toContain("asks");
-  expect(only?.body).toContain("Nobody looks?");
+  expect(only?.body).toContain("No window in sight?");
   await other.close();
 });

@@ -49,7 +49,7 @@ test("nothing jumps while pages load, nor when something happens", async ({ page
   const first = flower.dispatched("Greet", "write src/hello.txt hi\ncommit greet\nhand-back done");
   const status = () => flower.json<{ status: string }>("brief", "show", String(first)).status;
   await expect.poll(status, { timeout: 60_000 }).toBe("landed");
-  flower.run("brief", "note", "1", "Before anybody looks");
+  flower.run("brief", "note", "1", "Before the page is open");
   flower.run("worktree", "new", "lane");
   await watch(page);
   await flower.open(page);
@@ -72,9 +72,9 @@ test("nothing jumps while pages load, nor when something happens", async ({ page
     await expectStill(page, `${path} loads`);
   }
   await page.goto(`${flower.url}/briefs/1`);
-  await expect(page.getByText("Before anybody looks", { exact: true })).toBeVisible();
-  flower.run("brief", "note", "1", "While somebody looks");
-  await expect(page.getByText("While somebody looks", { exact: true })).toBeVisible();
+  await expect(page.getByText("Before the page is open", { exact: true })).toBeVisible();
+  flower.run("brief", "note", "1", "While the page is open");
+  await expect(page.getByText("While the page is open", { exact: true })).toBeVisible();
   await expectStill(page, "a note on a brief");
 
   await page.goto(`${flower.url}/`);

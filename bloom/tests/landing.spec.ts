@@ -230,7 +230,7 @@ test("a revert needs a reason, parks its brief, and starts no agent", async ({ p
   await expect(page.getByText("landed", { exact: true })).toBeVisible();
   const brief = () => flower.json<{ status: string }>("brief", "show", String(number)).status;
   await expect.poll(brief).toBe("parked");
-  // Whatever flower would start by itself is asked for once a brief has moved; another brief's work comes after it.
+  // flower dispatches by itself right after a brief has moved: a later dispatch proves that none came.
   flower.dispatched("Shelves", "hang");
   await expect.poll(() => flower.json<{ name: string }[]>("agent").map((agent) => agent.name)).toEqual(["play-2"]);
   expect(flower.json<unknown[]>("dispatch", "list", "--brief", String(number), "--all")).toHaveLength(1);

@@ -1,4 +1,4 @@
-//! A worktree full of changes that nobody has to write by hand.
+//! Makes a worktree with changes for tests.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Flower } from "./flower";

@@ -45,7 +45,7 @@ test("list and board show one project, the other, or both with their names", asy
   }
 });
 
-test("another project is looked at: nothing of the first one is left", async ({ page, flower }) => {
+test("switching projects leaves nothing of the first one", async ({ page, flower }) => {
   both(flower);
   await flower.open(page, "/briefs");
   await page.keyboard.press("Control+k");
@@ -126,7 +126,7 @@ test("the trace is one project's as it happens, all of it, or a brief's", async 
   await expect(row(page, "Paint the door")).toBeHidden();
 });
 
-test("on a phone both are at hand: another project, and what finds everything", async ({ page, flower }) => {
+test("the project switch and the palette are reachable on a phone", async ({ page, flower }) => {
   both(flower);
   await page.setViewportSize({ width: 390, height: 844 });
   await flower.open(page, "/briefs");

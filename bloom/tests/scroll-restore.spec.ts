@@ -8,7 +8,7 @@ const within = (page: Page, name: string) =>
     .first()
     .evaluate((list) => list.scrollTop);
 
-test("another page begins at its top, and back is where one was", async ({ page, flower }) => {
+test("a new page starts at its top, and going back restores the scroll position", async ({ page, flower }) => {
   const long = Array.from({ length: 120 }, (_, at) => `Paragraph ${at} of a long plan.`).join("\n\n");
   flower.brief("Long", `# Plan\n\n${long}`);
   await flower.open(page, "/briefs/1");
@@ -25,7 +25,7 @@ test("another page begins at its top, and back is where one was", async ({ page,
   await expect.poll(() => top(page)).toBe(0);
 });
 
-test("lists are where they were left, with the line that was chosen", async ({ page, flower }) => {
+test("lists keep their scroll position and their selected line", async ({ page, flower }) => {
   const brief = (number: number) => ({
     number,
     title: `Brief ${number}`,
@@ -72,7 +72,7 @@ test("lists are where they were left, with the line that was chosen", async ({ p
   await page.goBack();
   await expect(row).toBeFocused();
   await expect.poll(() => within(page, "Briefs")).toBe(place);
-  // Whoever comes by another way begins at the top.
+  // A page that is opened by a shortcut starts at its top.
   await chord(page, "g", "t");
   await expect(page.getByText("note 59")).toBeVisible();
   await page.getByRole("list", { name: "Events" }).evaluate((box) => box.scrollTo(0, 700));

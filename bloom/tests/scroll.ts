@@ -16,7 +16,7 @@ interface Counting {
   counting: { gaps: number[]; drawn: number; on: boolean };
 }
 
-/** Turns the wheel over whatever the pointer is on. */
+/** Turns the wheel at the pointer. */
 export async function scrolled(page: Page, turns: number, by: number): Promise<Scrolled> {
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });

@@ -2,7 +2,7 @@ import { expect, test } from "./flower";
 
 const LONG = 41_000;
 
-test("a connection that is open and says nothing is noticed, and comes back", async ({ page, flower }) => {
+test("a silent connection is detected and reopened", async ({ page, flower }) => {
   await page.clock.install();
   await flower.open(page, "/briefs");
   flower.hang();
@@ -32,7 +32,7 @@ test("two browsers agree", async ({ page, browser, flower }) => {
   await other.close();
 });
 
-test("a window that listens for all and hangs is noticed by the others", async ({ page, context, flower }) => {
+test("other windows detect that the leading window hangs", async ({ page, context, flower }) => {
   await flower.open(page, "/briefs");
   const other = await context.newPage();
   await other.clock.install();

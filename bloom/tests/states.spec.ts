@@ -15,7 +15,7 @@ async function settled(page: Page): Promise<void> {
   await expect(page.locator("[data-live=live]")).toBeVisible();
 }
 
-test("what is on its way has its room, and what fails says why and heals by itself", async ({ page, flower }) => {
+test("loading content reserves its space, and a failed read says why and is retried", async ({ page, flower }) => {
   test.slow();
   flower.brief("Paint the door");
   flower.run("worktree", "new", "lane");
@@ -45,7 +45,10 @@ test("what is on its way has its room, and what fails says why and heals by itse
   }
 });
 
-test("what cannot be read again stays, says that it may be old, and heals by itself", async ({ page, flower }) => {
+test("content that cannot be refreshed stays, is marked as possibly outdated, and is retried", async ({
+  page,
+  flower,
+}) => {
   await flower.open(page, "/worktrees");
   await expect(page.getByText("No worktrees.").first()).toBeVisible();
   await page.route("**/api/worktrees?*", (route) => route.fulfill({ status: 500, json: WRONG }));
@@ -59,11 +62,11 @@ test("what cannot be read again stays, says that it may be old, and heals by its
   await expect(page.getByRole("link", { name: "lane" }).first()).toBeVisible();
 });
 
-test("what is not there is said, with a way on", async ({ page, browser, flower }) => {
+test("missing things are reported, with a link to go on", async ({ page, browser, flower }) => {
   await flower.open(page, "/inbox");
   for (const [path, words] of [
     ["/landing/77", /landing.*77/],
-    ["/agents/nobody", /agent.*nobody/],
+    ["/agents/unknown-1", /agent.*unknown-1/],
     ["/briefs/77", /brief.*77/],
     ["/worktrees/nowhere", /nowhere.*no worktree/],
   ] as const) {
@@ -88,7 +91,7 @@ test("what is not there is said, with a way on", async ({ page, browser, flower 
   await stranger.context().close();
 });
 
-test("another version of flower is said, and its page can be loaded", async ({ page, flower }) => {
+test("a new version of flower is announced, and its page can be loaded", async ({ page, flower }) => {
   const headers = { "content-type": "text/event-stream", "x-flower-version": "0.0.0-before" };
   await page.route("**/api/events*", (route) => route.fulfill({ headers, body: ": alive\n\n" }), { times: 1 });
   await flower.open(page, "/inbox");

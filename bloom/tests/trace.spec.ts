@@ -111,7 +111,7 @@ test("a filter looks back by itself, so far that it can be told, and goes on whe
   await expect(line(page, "words of event 18000")).toBeVisible();
 });
 
-test("a quiet project asks only for what came after it was looked at last", async ({ page, flower }) => {
+test("a quiet project reads only events after the last one known", async ({ page, flower }) => {
   flower.project("web");
   flower.run("brief", "new", "Web one", "--project", "web");
   for (const title of ["One", "Two", "Three"]) flower.brief(title);
@@ -136,7 +136,7 @@ test("a quiet project asks only for what came after it was looked at last", asyn
   await expect(line(page, "Web two")).toBeVisible();
 });
 
-test("whoever goes elsewhere while the search is being written down is not brought back", async ({ page, flower }) => {
+test("leaving the page while the search is written to the address does not navigate back", async ({ page, flower }) => {
   flower.brief("Paint the door");
   for (const place of ["/trace", "/briefs"]) {
     await flower.open(page, place);

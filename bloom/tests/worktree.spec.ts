@@ -6,7 +6,7 @@ import { made } from "./lane";
 test.describe.configure({ timeout: 120_000 });
 
 const WORK =
-  "write src/hello.txt hi\\nthere\nwrite src/app.txt one\\n2\\nthree\nreserve src/**\ncommit Greet everybody\nusage 4000 10000 0.12 5000";
+  "write src/hello.txt hi\\nthere\nwrite src/app.txt one\\n2\\nthree\nreserve src/**\ncommit Greet all\nusage 4000 10000 0.12 5000";
 
 /** An agent that has committed something and goes on. */
 function working(flower: Flower, more = "hang"): void {
@@ -132,7 +132,7 @@ test("each commit opens what it changed, by pointer and by key, and leads back",
   await expect(second).toBeVisible();
 });
 
-test("whoever is read stays when they end, and others come", async ({ page, flower }) => {
+test("the selected agent stays when it ends, and new ones appear", async ({ page, flower }) => {
   flower.run("worktree", "new", "lane", "--lane");
   for (const _ of [1, 2]) flower.run("agent", "spawn", "sh", "--worktree", "lane", "--standing");
   await flower.open(page, "/worktrees/lane");

@@ -1,15 +1,18 @@
 //! The client of the daemon: typed by its OpenAPI description, with the session token, and errors as problems.
 import createClient from "openapi-fetch";
-import type { paths } from "./schema";
+import type { paths, ProblemKind } from "./schema";
 export type * from "./schema";
 
 const KEY = "flower.session";
+
+/** `unknown` is an answer that is not one of flower's problems. */
+type Kind = ProblemKind | "unknown";
 
 /** What went wrong, in flower's own words, with what to do next. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
-    readonly kind: string,
+    readonly kind: Kind,
     message: string,
     readonly hints: string[] = [],
   ) {
@@ -94,6 +97,6 @@ export async function raw(path: string, init: RequestInit = {}): Promise<Respons
 }
 
 function problemOf(status: number, body: unknown): Problem {
-  const told = (body as { error?: { kind?: string; message?: string; hints?: string[] } } | undefined)?.error;
+  const told = (body as { error?: { kind?: ProblemKind; message?: string; hints?: string[] } } | undefined)?.error;
   return new Problem(status, told?.kind ?? "unknown", told?.message ?? `flower answered ${status}`, told?.hints ?? []);
 }

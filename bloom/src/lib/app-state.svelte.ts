@@ -15,7 +15,7 @@ class AppState {
 
   private wanted = $state(localStorage.getItem(KEY) ?? undefined);
 
-  /** The one that is looked at: the chosen one, or the first. */
+  /** The current project: the chosen one, or the first. */
   get project(): string | undefined {
     const known = this.projects.data;
     if (!known) return this.wanted;

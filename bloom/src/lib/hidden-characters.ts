@@ -14,6 +14,8 @@ const LETTERS = /[\p{L}\p{M}\p{N}_]+/gu;
 interface Piece {
   text: string;
   why?: string;
+  /** The hidden character that `text` names instead of showing it. */
+  hidden?: string;
 }
 
 function codePoint(character: string): string {
@@ -35,7 +37,7 @@ export function splitHidden(text: string): Piece[] {
       continue;
     if (match.index > at) found.push({ text: text.slice(at, match.index) });
     const why = HIDDEN.find(([pattern]) => pattern.test(match[0]))?.[1] ?? "hidden";
-    found.push({ text: codePoint(match[0]), why: `${why} character` });
+    found.push({ text: codePoint(match[0]), why: `${why} character`, hidden: match[0] });
     at = match.index + match[0].length;
   }
   if (at < text.length) found.push({ text: text.slice(at) });

@@ -141,7 +141,7 @@ class Live {
     const after = this.seq || status.last_event;
     const gone = new AbortController();
     const answer = await fetch(`/api/events?after=${after}`, { headers: credentials(), signal: gone.signal });
-    if (!answer.ok || !answer.body) throw new Problem(answer.status, "stream", "no stream");
+    if (!answer.ok || !answer.body) throw new Problem(answer.status, "unknown", "no stream");
     this.served(answer.headers.get("x-flower-version") ?? "");
     this.seq = after;
     this.state = "live";
@@ -176,8 +176,8 @@ class Live {
 export const live = new Live();
 
 /**
- * Something of the daemon's, read again whenever it may have changed. What is shown stays until the new is there; if it cannot
- * be read, `problem` says so beside it, and it is tried again.
+ * State of the daemon, read again whenever it may have changed. The old data stays until the new is there; if that cannot be
+ * read, `problem` is set as well, and the read is retried.
  */
 export class Resource<T> {
   data = $state.raw<T>();
@@ -235,7 +235,7 @@ export class Resource<T> {
         if (start !== this.starts) return;
         this.problem = asProblem(error);
         this.failures += 1;
-        // What was asked for before is no old answer to this.
+        // The data of an earlier start answers another question.
         if (this.dataOf !== start) this.data = undefined;
       }
     }

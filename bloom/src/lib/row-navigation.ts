@@ -1,7 +1,7 @@
 //! Keyboard navigation through the rows of a list. A row has `data-row`; its first link or button gets the focus.
 import type { Command } from "./commands.svelte";
 
-/** The two keys of a page that lists things; Enter opens what is focused, as everywhere. */
+/** The keys for the next and the previous row of a list. Enter opens the focused row. */
 export function rowCommands(box: () => HTMLElement | undefined, thing: string, group: string): Command[] {
   return [
     { id: `${thing}-next`, title: `Next ${thing}`, group, keys: "j", run: () => focusRow(box(), 1) },

@@ -1,7 +1,7 @@
 //! The tone in which a state is shown.
-import type { AgentState, EventView, Status } from "./api";
+import type { AgentState, DispatchState, EventView, State as LandingState, Status } from "./api";
 
-/** What a colour says: it holds, it waits for the operator, it is in motion, it is broken, it is a place to go to. */
+/** `success` holds, `attention` waits for the operator, `progress` is under way, `danger` is broken, `info` is a link or a plan. */
 export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
 
 const STATUS: Record<Status, Tone> = {
@@ -15,8 +15,8 @@ const STATUS: Record<Status, Tone> = {
   cancelled: "neutral",
 };
 
-export function statusTone(status: string): Tone {
-  return STATUS[status as Status] ?? "neutral";
+export function statusTone(status: Status): Tone {
+  return STATUS[status] ?? "neutral";
 }
 
 const AGENT: Record<AgentState, Tone> = {
@@ -29,11 +29,11 @@ const AGENT: Record<AgentState, Tone> = {
   unknown: "danger",
 };
 
-export function agentTone(state: string): Tone {
-  return AGENT[state as AgentState] ?? "neutral";
+export function agentTone(state: AgentState): Tone {
+  return AGENT[state] ?? "neutral";
 }
 
-const LANDING: Record<string, Tone> = {
+const LANDING: Record<LandingState, Tone> = {
   queued: "neutral",
   checking: "progress",
   approval: "attention",
@@ -43,11 +43,11 @@ const LANDING: Record<string, Tone> = {
   cancelled: "neutral",
 };
 
-export function landingTone(state: string): Tone {
+export function landingTone(state: LandingState): Tone {
   return LANDING[state] ?? "neutral";
 }
 
-const DISPATCH: Record<string, Tone> = {
+const DISPATCH: Record<DispatchState, Tone> = {
   requested: "info",
   claimed: "progress",
   executing: "progress",
@@ -57,7 +57,7 @@ const DISPATCH: Record<string, Tone> = {
   cancelled: "neutral",
 };
 
-export function dispatchTone(state: string): Tone {
+export function dispatchTone(state: DispatchState): Tone {
   return DISPATCH[state] ?? "neutral";
 }
 

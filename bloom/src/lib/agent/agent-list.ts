@@ -1,8 +1,16 @@
 //! The order of agents and of waiting dispatches on the page of agents.
-import type { AgentView, DispatchView } from "../api";
+import type { AgentState, AgentView, DispatchView } from "../api";
 
 /** Waiting agents first, then failed ones, then working ones. */
-const RANK: Record<string, number> = { waiting: 0, failed: 1, unknown: 1, working: 2, starting: 3, idle: 4 };
+const RANK: Record<AgentState, number> = {
+  waiting: 0,
+  failed: 1,
+  unknown: 1,
+  working: 2,
+  starting: 3,
+  idle: 4,
+  stopped: 5,
+};
 
 export function sortAgents(agents: AgentView[]): AgentView[] {
   const rank = (agent: AgentView) => RANK[agent.state] ?? 5;
@@ -26,7 +34,7 @@ export function waitingDispatches(dispatches: DispatchView[]): DispatchView[] {
 
 /** `1 waiting, 2 working`. */
 export function agentSummary(agents: AgentView[]): string {
-  const countOf = (...states: string[]) => agents.filter((agent) => states.includes(agent.state)).length;
+  const countOf = (...states: AgentState[]) => agents.filter((agent) => states.includes(agent.state)).length;
   const parts: [number, string][] = [
     [countOf("waiting"), "waiting"],
     [countOf("failed", "unknown"), "failed or unknown"],

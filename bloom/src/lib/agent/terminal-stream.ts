@@ -34,7 +34,7 @@ export async function watchTerminal(
       const signal = AbortSignal.any([gone, hidden.signal]);
       const answer = await raw(at === undefined ? path : `${path}?after=${at}`, { signal });
       const first = Number(answer.headers.get("x-flower-offset") ?? 0);
-      // What was missed is gone: begin with a clean screen.
+      // Missed output is lost: begin with a clean screen.
       if (at !== undefined && first !== at) terminal.reset();
       at = first;
       watcher.state("live");

@@ -68,12 +68,12 @@ export class Items {
   }
 }
 
-/** What comes in pieces that follow each other. */
+/** Kinds whose consecutive entries are parts of one text. */
 function flows(kind: Entry["kind"]): boolean {
   return kind === "said" || kind === "thought" || kind === "noise";
 }
 
-/** The first line of a tool's text is what it is; the rest is what it printed. */
+/** The first line of a tool's text is its title; the rest is its output. */
 function toolAfter(before: Item, entry: Entry): Item {
   const end = entry.text.indexOf("\n");
   const title = end < 0 ? entry.text : entry.text.slice(0, end);
@@ -105,7 +105,7 @@ export function planSteps(text: string): Step[] {
     });
 }
 
-/** Paths as they are called inside of their worktree, `project/name`, wherever that lies. */
+/** Paths relative to their worktree, `project/name`. */
 export function relativeToWorktree(text: string, worktree: string | undefined): string {
   if (!worktree || !text.includes(`/${worktree}/`)) return text;
   return text

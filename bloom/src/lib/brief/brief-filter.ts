@@ -3,6 +3,7 @@ import type { BriefKind, Status } from "../api";
 import { ALL_PROJECTS } from "../projects";
 import { humanize } from "../format";
 import type { BriefRow, Hit } from "./brief-row";
+import { isClosed } from "./brief-status";
 
 /** In the order of the list: the most urgent first. */
 export const STATUSES: Status[] = [
@@ -27,11 +28,10 @@ export const COLUMNS: Status[] = [
   "cancelled",
 ];
 export const KINDS: BriefKind[] = ["feature", "fix", "research", "note", "epic", "incident"];
-const CLOSED = new Set<string>(["landed", "done", "cancelled"]);
 
 export interface BriefFilter {
   text: string;
-  /** Also what is through. */
+  /** Includes closed briefs. */
   all: boolean;
   status: Status | undefined;
   kind: BriefKind | undefined;
@@ -71,10 +71,6 @@ export function toAddress(filter: BriefFilter): string {
   ];
   const params = new URLSearchParams(parts.filter((part): part is [string, string] => part[1] !== undefined));
   return params.size > 0 ? `?${params}` : "";
-}
-
-export function isClosed(status: string): boolean {
-  return CLOSED.has(status);
 }
 
 /** Whether anything but the text is chosen. */

@@ -1,5 +1,6 @@
 //! A brief in one line of a list: what the daemon tells of it, in a shape of its own.
 import type { BriefKind, BriefRow as Told, SearchHit, Status } from "../api";
+import { isMet } from "./brief-status";
 
 export interface BriefRow {
   number: number;
@@ -28,7 +29,7 @@ export function rowOf(told: Told): BriefRow {
   };
 }
 
-/** The projects of a brief that is not about the one that is looked at. */
+/** The projects of a brief that is not in the current project. */
 export function elsewhere(row: BriefRow, project: string | undefined): string {
   return project && !row.projects.includes(project) ? row.projects.join(", ") : "";
 }
@@ -41,14 +42,14 @@ export interface Family {
   settled: number;
 }
 
-/** How many children each epic has, and how many of them are through. */
+/** The number of children of each epic, and of those that are landed or done. */
 export function families(rows: Iterable<BriefRow>): Map<number, Family> {
   const found = new Map<number, Family>();
   for (const row of rows) {
     if (row.epic === undefined) continue;
     const family = found.get(row.epic) ?? { children: 0, settled: 0 };
     family.children += 1;
-    if (row.status === "landed" || row.status === "done") family.settled += 1;
+    if (isMet(row.status)) family.settled += 1;
     found.set(row.epic, family);
   }
   return found;

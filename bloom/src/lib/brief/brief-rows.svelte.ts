@@ -62,7 +62,7 @@ class BriefRows {
     try {
       await (all ? this.readAll() : this.readSome(numbers));
     } catch (error) {
-      // What was missed is made up for by the next read.
+      // The next read also brings missed changes.
       this.everything = true;
       throw error;
     }

@@ -46,7 +46,7 @@ class NewBrief {
     }
   }
 
-  /** It is written; the next one in a row belongs where this one did. */
+  /** Clears the draft. With `another`, the next one keeps its project and epic. */
   drop(another: boolean): void {
     const { project, epic } = this.draft;
     this.draft = another ? { ...NOTHING, project, epic } : { ...NOTHING };

@@ -69,12 +69,6 @@ function visible(text: string): { text: string; why?: string; long: number }[] {
     .flatMap((part) =>
       part === "\r"
         ? [{ text: "CR", why: "carriage return", long: 1 }]
-        : splitHiddenInCode(part).map((piece) => ({ ...piece, long: length(piece) })),
+        : splitHiddenInCode(part).map(({ text, why, hidden }) => ({ text, why, long: (hidden ?? text).length })),
     );
-}
-
-/** A hidden character stands there by its number. */
-function length(piece: { text: string; why?: string }): number {
-  const number = piece.why?.endsWith("character") ? /^U\+([0-9A-F]+)$/.exec(piece.text)?.[1] : undefined;
-  return number ? String.fromCodePoint(parseInt(number, 16)).length : piece.text.length;
 }

@@ -35,7 +35,7 @@ export class ContextLines {
   private fitting(text: string): Line[][] {
     const found = contextLines(this.hunks, text);
     if (found) return found;
-    throw new Problem(409, "changed", "The file has changed since this was read.", [
+    throw new Problem(409, "conflict", "The file has changed since this was read.", [
       "the new changes load in a moment",
     ]);
   }

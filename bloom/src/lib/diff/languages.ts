@@ -28,7 +28,7 @@ const READERS = {
   docker: async () => streamed((await import("@codemirror/legacy-modes/mode/dockerfile")).dockerFile),
 } satisfies Record<string, () => Promise<Parser>>;
 
-/** With what stands in its scripts and styles. */
+/** With its scripts and styles. */
 async function html(): Promise<Parser> {
   const [{ configureNesting, parser }, script, style] = await Promise.all([
     import("@lezer/html"),
@@ -84,7 +84,7 @@ export function languageOf(path: string): Language | undefined {
   return BY_NAME.get(name) ?? (name.includes(".") ? BY_ENDING.get(name.slice(name.lastIndexOf(".") + 1)) : undefined);
 }
 
-/** Readers that are there, so that the next file of a language has its colours at once. */
+/** Loaded readers, so that the next file of a language has its colours at once. */
 const ready = new Map<Language, Parser>();
 
 export function readerAtHand(language: Language): Parser | undefined {

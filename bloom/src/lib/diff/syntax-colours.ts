@@ -3,7 +3,7 @@ import type { Parser } from "@lezer/common";
 import { highlightTree, tagHighlighter, tags } from "@lezer/highlight";
 import type { Hunk, Line } from "./parse-diff";
 
-/** From, to, and what it is: a class of `Code.svelte`. */
+/** From, to, and what it is: a class of `CodeLine.svelte`. */
 export type Colour = [number, number, string];
 export type Colours = Map<Line, Colour[]>;
 

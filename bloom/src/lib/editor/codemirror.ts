@@ -31,7 +31,7 @@ function common(text: string): Extension[] {
     theme,
     EditorView.lineWrapping,
     drawSelection(),
-    // What has a direction or no width is shown as a red dot.
+    // Direction and zero-width characters are shown as red dots.
     highlightSpecialChars(),
     text.length < MAX_COLOURED ? markdown() : [],
   ];
@@ -64,7 +64,7 @@ export function edit(host: HTMLElement, wishes: Wishes): Handle {
   return handle(view, () => view.destroy());
 }
 
-/** Theirs, which stays, beside yours, which can be changed; one below the other where there is no room. */
+/** The other version, read-only, beside the own text, editable; one below the other where there is no room. */
 export function merge(host: HTMLElement, theirs: string, wishes: Wishes, beside: boolean): Handle {
   if (!beside) {
     const shown = unifiedMergeView({ original: theirs, mergeControls: true, diffConfig: DIFF });

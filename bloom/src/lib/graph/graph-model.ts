@@ -35,7 +35,7 @@ export function neighbours(brief: Brief): number[] {
   return [...new Set([...brief.depends_on, ...brief.dependents, ...(brief.epic ? [brief.epic] : []), ...linked])];
 }
 
-/** Arrows lead from what comes first to what needs it. Edges to what is not in it are left out. */
+/** Edges lead from a brief to those that depend on it. Edges to briefs outside the graph are left out. */
 export function graphModel(briefs: Brief[], centre: number): GraphModel {
   const known = new Set(briefs.map((brief) => brief.number));
   const nodes = new Map<string, GraphNode>();

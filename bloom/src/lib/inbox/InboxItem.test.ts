@@ -84,7 +84,7 @@ describe("an item of the inbox", () => {
 
   it("keeps an answer that was refused, and drops one that was taken", async () => {
     const path = "POST /api/briefs/3/questions/1/answer";
-    let answer: unknown = new Refused(500, "internal", "the disk is full");
+    let answer: unknown = new Refused(500, "no_space", "the disk is full");
     calls = fakeDaemon({ "GET /api/inbox": () => [], [path]: () => answer });
     const question = item("question", { brief: 3, question: 1 });
     show(question);

@@ -1,25 +1,32 @@
 //! The groups of the inbox, and texts of notifications.
-import type { InboxItem } from "../api";
+import type { InboxItem, ItemKind } from "../api";
 import { sortInbox } from "./inbox-items";
 
 export interface InboxGroup {
-  kind: string;
+  kind: ItemKind;
   title: string;
   items: InboxItem[];
 }
 
 /** In the order of urgency. */
-const TITLES: [string, string][] = [
-  ["alarm", "Alarms"],
-  ["permission", "Permissions"],
-  ["question", "Questions"],
-  ["approval", "Approvals"],
-  ["message", "Messages"],
-];
+const TITLES: Record<ItemKind, string> = {
+  alarm: "Alarms",
+  permission: "Permissions",
+  question: "Questions",
+  approval: "Approvals",
+  message: "Messages",
+};
+const VERBS: Record<ItemKind, string> = {
+  alarm: "Alarm",
+  permission: "asks for permission",
+  question: "asks",
+  approval: "waits for you",
+  message: "writes",
+};
 
 /** Oldest first in each, so that new items move no others. Unknown kinds get a group of their own. */
 export function inboxGroups(items: InboxItem[]): InboxGroup[] {
-  const titles = new Map(TITLES);
+  const titles = new Map(Object.entries(TITLES) as [ItemKind, string][]);
   for (const item of items) if (!titles.has(item.kind)) titles.set(item.kind, item.kind);
   return [...titles]
     .map(([kind, title]) => ({
@@ -32,15 +39,8 @@ export function inboxGroups(items: InboxItem[]): InboxGroup[] {
 
 /** What a notification says. Agents' texts can be long. */
 export function notificationText(item: InboxItem): { title: string; body: string } {
-  const asks: Record<string, string> = {
-    question: "asks",
-    permission: "asks for permission",
-    approval: "waits for you",
-    alarm: "Alarm",
-    message: "writes",
-  };
   const who = item.by.type === "system" ? "flower" : item.by.name;
-  const what = asks[item.kind] ?? "waits for you";
+  const what = VERBS[item.kind] ?? "waits for you";
   const title = item.kind === "alarm" || item.kind === "approval" ? `${item.title}: ${what}` : `${who} ${what}`;
   return {
     title: short(title, 80),

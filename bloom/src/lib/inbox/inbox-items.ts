@@ -1,5 +1,5 @@
 //! Items of the inbox: key, label, link and order.
-import type { InboxItem } from "../api";
+import type { InboxItem, ItemKind } from "../api";
 
 /** The same for the same matter, however often the inbox is read. */
 export function inboxKey(item: InboxItem): string {
@@ -7,7 +7,7 @@ export function inboxKey(item: InboxItem): string {
   return [item.kind, item.brief, number, number ? "" : `${item.title} ${item.at}`].join("/");
 }
 
-const RANK: Record<string, number> = { alarm: 0, permission: 1, message: 3 };
+const RANK: Record<ItemKind, number> = { alarm: 0, permission: 1, question: 2, approval: 2, message: 3 };
 
 /** The nearest deadline first, then the oldest: new items come after the ones being read. */
 export function sortInbox(items: InboxItem[]): InboxItem[] {

@@ -68,7 +68,7 @@ class Notifications {
     this.known = new Set(items.map(inboxKey));
     if (!before || !this.speaks || !this.on) return;
     const fresh = items.filter((item) => !before.has(inboxKey(item)));
-    if (fresh.length === 0 || (await someoneLooks())) return;
+    if (fresh.length === 0 || (await isAnyWindowVisible())) return;
     if (fresh.length > MAX_SINGLE) show(`${fresh.length} new items wait for you`, "flower", "many", "/inbox");
     else {
       for (const item of fresh) {
@@ -113,7 +113,7 @@ function holdWhileInSight(whole: AbortSignal): () => void {
   };
 }
 
-async function someoneLooks(): Promise<boolean> {
+async function isAnyWindowVisible(): Promise<boolean> {
   const { held } = await navigator.locks.query();
   return (held ?? []).some((lock) => lock.name === IN_SIGHT);
 }

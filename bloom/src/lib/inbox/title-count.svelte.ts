@@ -6,7 +6,7 @@ export function counted(title: string, waiting: number): string {
   return waiting > 0 ? `(${waiting}) ${bare}` : bare;
 }
 
-/** Keeps the count in the title, whatever page sets it, for as long as the component that asks is there. */
+/** Keeps the count in the title of every page, for the lifetime of the component that calls it. */
 export function countInTitle(): void {
   $effect(() => {
     const waiting = appState.inbox.data?.length ?? 0;

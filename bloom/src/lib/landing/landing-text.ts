@@ -1,7 +1,7 @@
 //! The state of a landing in words.
 import type { LandingView } from "../api";
 
-/** Whether the operator had a say in it; nothing where it ended before that was known. */
+/** Whether the operator approved it; undefined where it ended before approval was decided. */
 export function approvalWords(landing: Pick<LandingView, "approved" | "state">): string | undefined {
   if (landing.approved) return "by the operator";
   switch (landing.state) {

@@ -24,7 +24,7 @@ export function mainProtection(main: MainView): string {
 
 export type RecoveryAction = "rescue" | "adopt" | "restore" | "thaw";
 
-/** What each way does, said before it is gone. */
+/** What each action does, shown before it is taken. */
 export const RECOVERY: Record<RecoveryAction, { name: string; does: string; done: string }> = {
   rescue: {
     name: "Move it to a worktree",

@@ -35,7 +35,7 @@ function fitWords(words: string[], text: string): FuzzyMatch | undefined {
     score += found.score;
     marks.push(...found.marks);
   }
-  // Of two that fit alike, the shorter one is meant.
+  // Of two equal matches the shorter text wins.
   return { score: score - Math.min(text.length, MAX_SEARCHED) / MAX_SEARCHED, marks: joined(marks) };
 }
 

@@ -1,4 +1,5 @@
 //! The entries of the palette and their order.
+import type { Status } from "../api";
 import { findBriefs } from "../brief/find-briefs";
 import { elsewhere, type BriefRow, type Hit } from "../brief/brief-row";
 import { fuzzyMatch } from "./fuzzy-match";
@@ -26,10 +27,10 @@ export interface PaletteEntry {
   about?: string;
   aboutMarks?: [number, number][];
   keys?: string;
-  status?: string;
-  /** Other words that it is found by. */
+  status?: Status;
+  /** More words that find the entry. */
   also?: string;
-  /** Only worth its place when it is asked for: a step that one takes with a key. */
+  /** Listed only when searched for: a step that is usually taken with a key. */
   minor?: boolean;
   run?: () => void;
   prompt?: Prompt;
@@ -124,7 +125,7 @@ export function briefsFor(rows: BriefRow[], typed: string, recent: string[], go:
 export function hitsFor(
   hits: Hit[],
   shown: Set<string>,
-  statusOf: (number: number) => string | undefined,
+  statusOf: (number: number) => Status | undefined,
   go: Go,
 ): Section {
   const entries: Ranked[] = [];

@@ -21,7 +21,7 @@ export function keyLabels(keys: string, mac = onMac()): string[] {
   return keys.split(" ").map((key) => NAMES[key] ?? key);
 }
 
-/** Of two with the same keys the newer one counts, and only what has keys is a shortcut. */
+/** The commands with keys; of two with the same keys the newer one. */
 export function shortcutGroups(commands: Command[]): { name: string; commands: Command[] }[] {
   const groups = new Map<string, Command[]>();
   for (const command of uniqueCommands(commands)) {
@@ -31,7 +31,7 @@ export function shortcutGroups(commands: Command[]): { name: string; commands: C
   return [...groups].map(([name, own]) => ({ name, commands: own }));
 }
 
-/** What several parts of the page offer under one name is one command. */
+/** Commands that several parts of the page register under one name, as one. */
 export function uniqueCommands(commands: Command[]): Command[] {
   return [...new Map(commands.map((command) => [command.id, command])).values()];
 }

@@ -1,5 +1,5 @@
 //! MAIN and what grows from it, as a plant: computed from what the daemon tells, before anything has a place.
-import type { AgentView, HistoryEntry, LandingView, WorktreeView } from "../api";
+import type { AgentState, AgentView, HistoryEntry, LandingView, State as LandingState, WorktreeView } from "../api";
 import { humanize } from "../format";
 import { agentTone, landingTone, type Tone } from "../tones";
 
@@ -21,7 +21,7 @@ export interface Flower {
 /** An agent at work. */
 export interface Leaf {
   name: string;
-  state: string;
+  state: AgentState;
   tone: Tone;
   breathes: boolean;
   /** How full its context is, from 0 to 1. */
@@ -47,7 +47,7 @@ export interface Shoot {
 export interface Bud {
   landing: number;
   title: string;
-  state: string;
+  state: LandingState;
   reason: string;
   tone: Tone;
   moves: boolean;
@@ -93,7 +93,7 @@ export interface Told {
 /** More branches could not be told apart. */
 const MAX_SHOOTS = 120;
 const MAX_FALLEN = 24;
-const WAY: Record<string, number> = { queued: 0.2, checking: 0.55, approval: 0.86 };
+const WAY: Partial<Record<LandingState, number>> = { queued: 0.2, checking: 0.55, approval: 0.86 };
 
 export function plantOf(told: Told): Plant {
   const known = new Map(told.landings.map((landing) => [landing.id, landing]));

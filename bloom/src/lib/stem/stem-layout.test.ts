@@ -126,7 +126,16 @@ describe("the picture of a plant", () => {
     const at = (way: number) => {
       const plant = sample(6, [shoot(0, 2)], {
         buds: [
-          { landing: 1, title: "", state: "", reason: "", tone: "neutral", moves: false, way, worktree: "worktree-0" },
+          {
+            landing: 1,
+            title: "",
+            state: "queued",
+            reason: "",
+            tone: "neutral",
+            moves: false,
+            way,
+            worktree: "worktree-0",
+          },
         ],
       });
       return pictureOf(plant, 1200).buds[0]?.y ?? 0;

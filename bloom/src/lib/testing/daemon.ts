@@ -1,5 +1,6 @@
 //! A daemon for tests of components: answers requests from a table and records them.
 import { vi } from "vitest";
+import type { ProblemKind } from "../api";
 
 export interface Call {
   /** As in `POST /api/permissions/7`. */
@@ -12,7 +13,7 @@ type Answer = (body: unknown) => unknown;
 export class Refused {
   constructor(
     readonly status: number,
-    readonly kind: string,
+    readonly kind: ProblemKind,
     readonly message: string,
     readonly hints: string[] = [],
   ) {}

@@ -25,7 +25,7 @@ const NAMES: Record<string, string> = {
   brief_renamed: "renamed",
 };
 
-/** `project` is where the worktrees that it speaks of are. */
+/** `project` has the worktrees that the event names. */
 export function describeEvent(event: EventView, project?: string): EventText {
   const body = event.body as Body;
   const what = NAMES[event.kind] ?? humanize(event.kind);

@@ -30,10 +30,10 @@ export class TraceEvents {
   /** The newest event that was announced, and the newest one that was read. */
   private heard = 0;
   private looked = 0;
-  /** Reads the newest, then whatever came after those that are known. */
+  /** Reads the newest events, then those after the last known one. */
   private readonly newest = new Resource(
     () => this.catchUp(),
-    // Which of them are a project's, the daemon knows.
+    // Only the daemon knows which events belong to a project.
     (update) => {
       this.heard = Math.max(this.heard, ...update.events.map((event) => event.seq));
       return update.events.some((event) => this.of.brief === undefined || event.brief === this.of.brief);

@@ -7,7 +7,7 @@ export interface TraceFilter {
   actor: string;
   /** How it came in. */
   door: string;
-  /** As in `2026-01-31`, where the operator is. */
+  /** As in `2026-01-31`, in the time zone of the browser. */
   day: string;
   brief: number | undefined;
   /** Unset is the project that the page looks at. */
@@ -69,7 +69,7 @@ export function toAddress(filter: TraceFilter): string {
   return params.size > 0 ? `?${params}` : "";
 }
 
-/** Whether something is left out that the daemon has given; a brief's trace and a project's are asked for, not sifted. */
+/** Whether the page leaves out loaded events. The filters by brief and project are the daemon's. */
 export function isFiltered(filter: TraceFilter): boolean {
   return Boolean(filter.group || filter.actor || filter.door || filter.day || filter.text.trim());
 }
@@ -88,9 +88,9 @@ export function keeps(filter: TraceFilter): (event: EventView) => boolean {
   };
 }
 
-/** Reckoned once for each event, because all are gone through whenever some come. */
+/** Cached for each event, because every new event goes through all of them. */
 const days = new WeakMap<EventView, string>();
-/** As in `2026-01-31`, where the operator is. */
+/** As in `2026-01-31`, in the time zone of the browser. */
 export function dayOf(event: EventView): string {
   let day = days.get(event);
   if (day === undefined) {
@@ -107,7 +107,7 @@ export function isPast(filter: TraceFilter, oldest: EventView | undefined): bool
   return Boolean(filter.day && oldest && dayOf(oldest) < filter.day);
 }
 
-/** Made once for each event, because it is looked through with every key. */
+/** Cached for each event, because every typed key searches all of them. */
 const texts = new WeakMap<EventView, string>();
 function textOf(event: EventView): string {
   let text = texts.get(event);
@@ -119,7 +119,7 @@ function textOf(event: EventView): string {
   return text;
 }
 
-/** Who acted in what is loaded, by type and name. */
+/** The actors of the loaded events, by type and name. */
 export function actorsOf(events: EventView[]): { type: string; names: string[] }[] {
   const found = new Map<string, Set<string>>();
   for (const { actor } of events) {

@@ -24,7 +24,7 @@ export function lineAt(tops: Float64Array, place: number): number {
   return low;
 }
 
-/** Gives lines their elements: what is drawn already keeps its own, what comes in gets those of what has left. */
+/** Assigns elements to lines: drawn lines keep theirs, new lines get those of lines that left. */
 export function assignSlots<T>(
   before: Slot[],
   items: T[],

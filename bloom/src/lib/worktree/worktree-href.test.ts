@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { commitHref, homeProject, worktreeHref } from "./worktree-href";
 
-it("a worktree is found by its project and its name, whatever they are", () => {
+it("the address of a worktree has its project and its name, with any characters", () => {
   expect(worktreeHref("lane")).toBe("/worktrees/lane");
   expect(worktreeHref("lane", null)).toBe("/worktrees/lane");
   expect(worktreeHref("a/b?c", "the shop&x=1")).toBe("/worktrees/a%2Fb%3Fc?project=the+shop%26x%3D1");

@@ -1,5 +1,5 @@
 //! Which agent flower starts by itself after a change of a brief. The page asks before it sends such a change.
-import type { BriefKind, BriefView, DispatchKind, DispatchView } from "../../api";
+import type { BriefKind, BriefView, DispatchKind, DispatchView, Status } from "../../api";
 import type { Confirmation } from "../../confirmations.svelte";
 
 export type Rule = Pick<BriefView, "kind" | "status" | "auto_dispatch" | "design_loop">;
@@ -48,9 +48,11 @@ export function wants({ kind, status, auto_dispatch, design_loop }: Rule, past: 
   return auto_dispatch || (design_loop && past.designed) ? NATURAL[kind] : undefined;
 }
 
+const STARTABLE: Status[] = ["draft", "planned", "parked"];
+
 /** Whether work on it can still begin by itself, now or later. */
 export function canBegin({ kind, status }: Pick<Rule, "kind" | "status">, past: Past): boolean {
-  return kind !== "epic" && ["draft", "planned", "parked"].includes(status) && !past.dispatched;
+  return kind !== "epic" && STARTABLE.includes(status) && !past.dispatched;
 }
 
 const DEFAULT =

@@ -1,5 +1,5 @@
-//! Links in the order in which they are looked for.
-import type { BriefView, LinkView } from "../../api";
+//! The links of a brief: their order, and where they lead.
+import type { BriefView, LinkKind, LinkView } from "../../api";
 import { linkHref } from "../../trace/event-text";
 import { commitHref, homeProject } from "../../worktree/worktree-href";
 
@@ -36,7 +36,7 @@ export function hrefOf(link: LinkView, brief: Linked): string | undefined {
   return landingAfter(link, brief) ?? inWorktree(link, brief);
 }
 
-/** What was committed before something was queued is in what was queued. */
+/** The first landing queued after the commit contains it. */
 function landingAfter(link: LinkView, brief: Linked): string | undefined {
   const after = brief.links.filter((one) => one.kind === "landing" && Date.parse(one.at) >= Date.parse(link.at));
   const first = after.sort((a, b) => a.at.localeCompare(b.at))[0];
@@ -47,14 +47,14 @@ function landingAfter(link: LinkView, brief: Linked): string | undefined {
 function inWorktree(link: LinkView, brief: Linked): string | undefined {
   const linked = brief.links.filter((one) => one.kind === "worktree").sort((a, b) => b.at.localeCompare(a.at))[0];
   const at = brief.participants.find((one) => one.active && one.worktree)?.worktree ?? linked?.target;
-  // Only a whole one is known to be meant.
+  // An abbreviated id may be ambiguous.
   return at && /^([0-9a-f]{40}|[0-9a-f]{64})$/.test(link.target)
     ? commitHref(at, homeProject(brief), link.target)
     : undefined;
 }
 
 /** What each kind wants as its target. */
-export const LINK_TARGET_HINTS: Record<string, string> = {
+export const LINK_TARGET_HINTS: Record<LinkKind, string> = {
   commit: "7 to 64 hexadecimal digits",
   branch: "a branch, such as feature/cart",
   worktree: "the name of a worktree",

@@ -14,7 +14,7 @@ function key(brief: number, base: number): string {
   return `${BEGIN}${brief}.${base}`;
 }
 
-/** The newest one of a brief, whatever it was made from. */
+/** The newest draft of a brief, of any base version. */
 export function findSpecDraft(brief: number, storage: Storage = localStorage): SpecDraft | undefined {
   const found: SpecDraft[] = [];
   for (let at = 0; at < storage.length; at++) {

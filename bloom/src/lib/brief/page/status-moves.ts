@@ -38,7 +38,7 @@ const BACK: StatusMove = {
   sure: "Send it back",
   starts: STARTS_FIX,
 };
-/** What changed code is landed instead. */
+/** Only for results without code: changed code is landed instead. */
 const DONE: StatusMove = {
   to: "done",
   label: "Done",

@@ -5,7 +5,7 @@ import { credentials } from "../../api";
 export interface Upload {
   id: number;
   name: string;
-  /** What is seen meanwhile. */
+  /** The address of the local preview. */
   preview: string;
   /** From 0 to 1. */
   progress: number;
@@ -30,7 +30,7 @@ export class Uploads {
     return this.all.some((upload) => !upload.sha256 && !upload.problem);
   }
 
-  /** Of those that are on their way, from 0 to 1. */
+  /** The progress of running uploads, from 0 to 1. */
   get progress(): number {
     const under = this.all.filter((upload) => !upload.sha256 && !upload.problem);
     return under.reduce((sum, upload) => sum + upload.progress, 0) / Math.max(under.length, 1);
@@ -62,7 +62,7 @@ export class Uploads {
     this.send(id, file);
   }
 
-  /** `fetch` tells nothing of how far it is. */
+  /** `fetch` reports no progress of an upload. */
   private send(id: number, file: File): void {
     const request = new XMLHttpRequest();
     this.files.set(id, file);
