@@ -5,7 +5,7 @@ use flower_contract::error::Problem;
 use flower_contract::request::Text;
 use flower_contract::view::EventView;
 
-/// Ask the operator; the question waits in the inbox
+/// Ask the operator a question, which waits in the inbox
 #[derive(clap::Args)]
 pub(super) struct AskArgs {
     number: u64,

@@ -9,9 +9,9 @@ use flower_contract::view::DiffView;
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
     number: u64,
-    /// The older version; otherwise the accepted one, or the one before the newest
+    /// The older version; by default the accepted one, or the one before the newest
     a: Option<u64>,
-    /// The newer version; otherwise the newest
+    /// The newer version; by default the newest
     b: Option<u64>,
 }
 

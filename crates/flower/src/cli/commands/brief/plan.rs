@@ -5,7 +5,7 @@ use flower_contract::error::Problem;
 use flower_contract::request::Plan;
 use flower_contract::view::BriefView;
 
-/// Propose a plan, which then waits to be accepted
+/// Propose a plan, which then waits for acceptance
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
     number: u64,

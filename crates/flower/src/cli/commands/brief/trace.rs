@@ -4,7 +4,7 @@ use crate::cli::Context;
 use crate::cli::commands::trace::{WindowArgs, show};
 use flower_contract::error::Problem;
 
-/// All that happened to a brief, newest last
+/// Show all events of a brief, newest last
 #[derive(clap::Args)]
 pub(super) struct TraceArgs {
     number: u64,

@@ -4,7 +4,7 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::WorktreeView;
 
-/// Print its directory, for `cd "$(flower worktree path NAME)"`
+/// Print the directory of a worktree, for `cd "$(flower worktree path NAME)"`
 #[derive(clap::Args)]
 pub(crate) struct PathArgs {
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
