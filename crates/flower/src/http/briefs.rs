@@ -183,8 +183,7 @@ pub(super) async fn note(
     Path(number): Path<u64>,
     Body(b): Body<NewNote>,
 ) -> Answer<EventView> {
-    let images = app.briefs.images(&b.images).await?;
-    Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b.text, b.comment, images).await?)))
+    Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b).await?)))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions", tag = "briefs", params(("number" = u64, Path)),
