@@ -48,8 +48,6 @@ fn section(name: &str, command: &Command) -> String {
     let own: Vec<&Arg> = command
         .get_arguments()
         .filter(|arg| !arg.is_global_set() && !arg.is_hide_set() && arg.get_id() != "help")
-        // The name of a number, such as that of a brief, is enough without help.
-        .filter(|arg| !arg.is_positional() || arg.get_help().is_some() || !choices(arg).is_empty())
         .collect();
     if !own.is_empty() {
         text.push('\n');

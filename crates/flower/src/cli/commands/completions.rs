@@ -7,6 +7,7 @@ use flower_contract::error::Problem;
 /// Print a completion script for a shell
 #[derive(clap::Args)]
 pub(crate) struct CompletionsArgs {
+    /// The shell
     shell: Shell,
 }
 

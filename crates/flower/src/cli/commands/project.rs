@@ -24,6 +24,7 @@ enum Verb {
     /// commits are not in MAIN remain in the repository, and removed worktrees in FLOWER_HOME/archive for 30 days. On a
     /// terminal, what remains is shown and you are asked.
     Remove {
+        /// The name of the project
         name: String,
     },
     Approve(approve::ApproveArgs),

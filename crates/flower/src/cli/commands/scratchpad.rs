@@ -23,6 +23,7 @@ pub(crate) struct ScratchpadArgs {
 enum Verb {
     /// Create a scratchpad
     New {
+        /// The title
         title: String,
         /// The brief of the scratchpad
         #[arg(long, value_name = "N")]
@@ -32,9 +33,13 @@ enum Verb {
         text: Option<String>,
     },
     /// Show the text of a scratchpad
-    Show { number: u64 },
+    Show {
+        /// The number of the scratchpad
+        number: u64,
+    },
     /// Replace the text of a scratchpad, or append to it
     Write {
+        /// The number of the scratchpad
         number: u64,
         /// A file, or `-` for standard input
         file: String,

@@ -35,7 +35,10 @@ enum Verb {
         worktree: Option<String>,
     },
     /// Revoke a token
-    Revoke { id: String },
+    Revoke {
+        /// The id, from `flower token`
+        id: String,
+    },
 }
 
 pub(crate) async fn run(context: &Context, args: TokenArgs) -> Result<(), Problem> {

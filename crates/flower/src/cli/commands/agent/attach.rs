@@ -33,6 +33,7 @@ const MAX_QUEUED: usize = 8;
 /// Ctrl-] detaches; the agent continues. Its output cannot reach your clipboard, or make your terminal send anything.
 #[derive(clap::Args)]
 pub(crate) struct AttachArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

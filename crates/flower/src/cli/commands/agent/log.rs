@@ -10,6 +10,7 @@ use std::time::Instant;
 /// Show the transcript of an agent: its output, its tool calls, and its prompts
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// Print new entries as they are written

@@ -8,6 +8,7 @@ use flower_contract::view::AgentView;
 /// Replace an agent by a fresh session with the same name, worktree and claim, after a hand-over note
 #[derive(clap::Args)]
 pub(super) struct RefreshArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

@@ -8,6 +8,7 @@ use flower_contract::view::AgentView;
 /// Show the state of an agent, the evidence for it, its context and its cost
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

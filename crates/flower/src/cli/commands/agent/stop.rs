@@ -9,6 +9,7 @@ use flower_contract::view::AgentView;
 /// Stop an agent and all its processes; its dispatch can be claimed again
 #[derive(clap::Args)]
 pub(super) struct StopArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// The reason, for the trace

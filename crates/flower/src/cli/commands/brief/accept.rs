@@ -8,6 +8,7 @@ use flower_contract::view::BriefView;
 /// Accept a proposed plan, or a result in review
 #[derive(clap::Args)]
 pub(super) struct AcceptArgs {
+    /// The number of the brief
     number: u64,
     /// Accept only if this is the newest version of the spec
     #[arg(long, value_name = "VERSION")]

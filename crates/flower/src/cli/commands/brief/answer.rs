@@ -8,6 +8,7 @@ use flower_contract::view::EventView;
 /// Answer a question; the answer is recorded as a decision
 #[derive(clap::Args)]
 pub(super) struct AnswerArgs {
+    /// The number of the brief
     number: u64,
     /// The number of the question in the brief
     question: u64,

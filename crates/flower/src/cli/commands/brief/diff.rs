@@ -8,6 +8,7 @@ use flower_contract::view::DiffView;
 /// Compare two versions of the spec
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
+    /// The number of the brief
     number: u64,
     /// The older version; by default the accepted one, or the one before the newest
     a: Option<u64>,

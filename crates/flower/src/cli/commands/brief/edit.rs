@@ -10,6 +10,7 @@ use flower_core::BriefKind;
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("changes").required(true).multiple(true))]
 pub(super) struct EditArgs {
+    /// The number of the brief
     number: u64,
     /// The new title
     #[arg(long, group = "changes")]

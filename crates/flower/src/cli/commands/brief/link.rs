@@ -9,6 +9,7 @@ use flower_core::LinkKind;
 /// Link a commit, worktree, file or address to a brief
 #[derive(clap::Args)]
 pub(super) struct LinkArgs {
+    /// The number of the brief
     number: u64,
     /// execution, commit, branch, worktree, landing, scratchpad, brief, file or address
     #[arg(value_parser = input::word::<LinkKind>)]

@@ -9,6 +9,7 @@ use flower_core::event::Image;
 /// Add a note or a comment to the trace, optionally with pictures
 #[derive(clap::Args)]
 pub(super) struct NoteArgs {
+    /// The number of the brief
     number: u64,
     /// Markdown, or `-` for standard input
     #[arg(required_unless_present = "image", allow_hyphen_values = true, value_parser = input::not_an_option)]

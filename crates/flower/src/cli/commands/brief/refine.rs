@@ -8,6 +8,7 @@ use flower_contract::view::BriefView;
 /// Replace the spec by a new version; all versions are kept
 #[derive(clap::Args)]
 pub(super) struct RefineArgs {
+    /// The number of the brief
     number: u64,
     /// The whole new spec: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]

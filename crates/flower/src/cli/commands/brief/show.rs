@@ -10,6 +10,7 @@ use std::fmt::Write;
 /// Show a brief: its state, spec, participants, links and newest events
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
+    /// The number of the brief
     number: u64,
     /// Show the text that an agent reads, as the tool `recall_brief` returns it
     #[arg(long)]

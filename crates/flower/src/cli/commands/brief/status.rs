@@ -9,6 +9,7 @@ use flower_core::Status;
 /// Set the status of a brief by hand: park, resume or cancel it, or track work that no agent does
 #[derive(clap::Args)]
 pub(super) struct StatusArgs {
+    /// The number of the brief
     number: u64,
     /// draft, planned, in_progress, in_review, done, parked or cancelled
     #[arg(value_parser = input::word::<Status>)]

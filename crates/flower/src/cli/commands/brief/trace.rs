@@ -7,6 +7,7 @@ use flower_contract::error::Problem;
 /// Show all events of a brief, newest last
 #[derive(clap::Args)]
 pub(super) struct TraceArgs {
+    /// The number of the brief
     number: u64,
     #[command(flatten)]
     window: WindowArgs,

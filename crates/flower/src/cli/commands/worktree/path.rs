@@ -7,6 +7,7 @@ use flower_contract::view::WorktreeView;
 /// Print the directory of a worktree, for `cd "$(flower worktree path NAME)"`
 #[derive(clap::Args)]
 pub(crate) struct PathArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

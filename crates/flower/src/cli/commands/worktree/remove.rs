@@ -10,6 +10,7 @@ use flower_contract::view::WorktreeView;
 /// `flower worktree restore NAME` restores one. Refused while a program runs in the worktree.
 #[derive(clap::Args)]
 pub(crate) struct RemoveArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

@@ -9,6 +9,7 @@ use flower_contract::view::WorktreeView;
 /// Restore a worktree that was removed, or whose directory is missing
 #[derive(clap::Args)]
 pub(crate) struct RestoreArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// The archive, if several have this name; by default the newest

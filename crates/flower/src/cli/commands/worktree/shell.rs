@@ -14,6 +14,7 @@ use std::process::Command;
 /// The exit code is that of the command.
 #[derive(clap::Args)]
 pub(crate) struct ShellArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// The command; by default your shell
@@ -35,7 +36,7 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
         eprintln!("{}: linked, so programs that run here can write to MAIN", inside.name);
     }
     let words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
-    // The programs inside are killed when this process ends, in whatever way.
+    // The programs inside are killed when this process ends, even if it is killed.
     let lifeline = Lifeline::new()
         .map_err(|error| Problem::unreachable(format!("a pipe cannot be created: {error}"), "close some programs"))?;
     let mut words = lifeline.tie(&words);

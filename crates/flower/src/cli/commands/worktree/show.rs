@@ -9,6 +9,7 @@ use flower_contract::view::WorktreeView;
 /// Show a worktree
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

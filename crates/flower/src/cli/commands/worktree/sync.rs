@@ -11,6 +11,7 @@ use flower_contract::view::SyncView;
 /// `origin/main`, to be merged there.
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
