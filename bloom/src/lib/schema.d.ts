@@ -11,10 +11,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Names of the variables that profiles want from the operator's environment. */
+        /** Names of environment variables of the operator that profiles need. */
         get: operations["wanted_keys"];
         put?: never;
-        /** Their values. They are held in memory only, and never shown. */
+        /** Values of these environment variables. The daemon keeps them in memory only and never shows them. */
         post: operations["give_keys"];
         delete?: never;
         options?: never;
@@ -29,7 +29,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which agents can run on this machine, and what is missing for the others. */
+        /** Profiles of agents, whether each can run on this machine, and what is missing if not. */
         get: operations["profiles"];
         put?: never;
         post?: never;
@@ -46,10 +46,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Agents that flower runs, as they are at this moment. */
+        /** Agents that flower runs, in their current state. */
         get: operations["list_agents"];
         put?: never;
-        /** Starts one: for a brief, or to stay in a worktree. */
+        /** Starts an agent for a brief, or a standing agent in a worktree. */
         post: operations["spawn_agent"];
         delete?: never;
         options?: never;
@@ -80,7 +80,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What it said and did, and what it was told. */
+        /** The transcript of an agent: its output, its tool calls, and the prompts that it received. */
         get: operations["agent_log"];
         put?: never;
         post?: never;
@@ -99,7 +99,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a fresh one go on from a hand-over note. */
+        /** Replaces an agent by a fresh session that continues from a hand-over note. */
         post: operations["refresh_agent"];
         delete?: never;
         options?: never;
@@ -116,7 +116,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stops it with everything it started. */
+        /** Stops an agent and every process that it started. */
         post: operations["stop_agent"];
         delete?: never;
         options?: never;
@@ -132,8 +132,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What its terminal shows, until its program ends. The header `x-flower-offset` is the position of the first byte, and the
-         *     trailer `x-flower-exit` the exit code. Whoever falls far behind is dropped, and may go on from where they were.
+         * The output of an agent's terminal, until its program ends. The header `x-flower-offset` is the position of the first
+         *     byte, and the trailer `x-flower-exit` the exit code. A reader that falls far behind is disconnected, and can resume from
+         *     its position.
          */
         get: operations["show_terminal"];
         put?: never;
@@ -153,7 +154,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Types into its terminal. */
+        /** Types keys into an agent's terminal. */
         post: operations["type_keys"];
         delete?: never;
         options?: never;
@@ -170,7 +171,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Changes the size of its terminal, for everybody who looks at it. */
+        /** Resizes an agent's terminal, for all its readers. */
         post: operations["resize_terminal"];
         delete?: never;
         options?: never;
@@ -204,7 +205,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Deletes what was kept of a removed worktree. */
+        /** Deletes the archive of a removed worktree. */
         delete: operations["drop_archive"];
         options?: never;
         head?: never;
@@ -218,7 +219,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Briefs as lines of a long list, without their specs. */
+        /** Briefs without their specs, for long lists. */
         get: operations["rows"];
         put?: never;
         post?: never;
@@ -235,7 +236,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Of briefs that a worker is not on it gets titles and states, without spec, links and participants. */
+        /** Briefs. A worker gets other briefs than its own without spec, links and participants. */
         get: operations["list"];
         put?: never;
         post: operations["create"];
@@ -302,7 +303,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Asks for work on a brief. */
+        /** Requests work on a brief. */
         post: operations["request_dispatch"];
         delete?: never;
         options?: never;
@@ -413,7 +414,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The brief as an agent reads it: the same bytes as the tool `recall_brief` gives. */
+        /** The recall of a brief: the same text as that of the tool `recall_brief`. */
         get: operations["recall"];
         put?: never;
         post?: never;
@@ -512,7 +513,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Claims the oldest one that waits. */
+        /** Claims the oldest dispatch that waits. */
         post: operations["claim_next"];
         delete?: never;
         options?: never;
@@ -527,7 +528,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits, and what somebody works on. */
+        /** Dispatches that wait or are claimed. */
         get: operations["list_dispatches"];
         put?: never;
         post?: never;
@@ -562,7 +563,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A sign of life of whoever holds it. */
+        /** Heartbeat of the holder: renews the claim. */
         post: operations["beat"];
         delete?: never;
         options?: never;
@@ -627,7 +628,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** All that an agent needs to begin, with a token of its own. */
+        /** The packet of a dispatch: the text with which an agent starts, with a fresh token. */
         post: operations["packet"];
         delete?: never;
         options?: never;
@@ -642,10 +643,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Looks for what is wrong. */
+        /** Examines the installation and all projects. */
         get: operations["doctor"];
         put?: never;
-        /** Looks for what is wrong, and mends it where that is safe. */
+        /** Examines the installation and all projects, and repairs what can be repaired without loss. */
         post: operations["mend"];
         delete?: never;
         options?: never;
@@ -661,8 +662,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every event, in order; for a worker, those of its own brief and of MAIN in its own project. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
-         *     `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
+         * Every event, in order; for a worker, the events of its own brief and of MAIN in its own project. Between them come hints,
+         *     `event: stirred`, with a list of state that changed without an event: `agents`, `agent:NAME` (a transcript), `inbox`,
+         *     `landings`, `worktrees`, or `all`.
          */
         get: operations["live"];
         put?: never;
@@ -682,7 +684,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Everything stopped, in all projects. */
+        /** Stops landings, checks and agents in all projects. */
         post: operations["halt"];
         delete?: never;
         options?: never;
@@ -730,7 +732,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits for the operator. A worker gets the messages that it has not taken yet. */
+        /** What waits for the operator. A worker gets its unread messages instead. */
         get: operations["inbox"];
         put?: never;
         post?: never;
@@ -749,7 +751,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The operator has seen the messages that wait. */
+        /** Marks the operator's messages as seen. */
         post: operations["seen_messages"];
         delete?: never;
         options?: never;
@@ -764,7 +766,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What waits to land, in the order in which it will. */
+        /** Landings in the queue, in the order in which they are processed. */
         get: operations["list_landings"];
         put?: never;
         post?: never;
@@ -799,7 +801,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets in what the gate holds back, and the commands that it brings along. */
+        /** Approves a landing that waits for the operator, with the commands that it adds. */
         post: operations["approve_landing"];
         delete?: never;
         options?: never;
@@ -830,7 +832,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The output of one of its checks. */
+        /** The output of a check, from a position on. */
         get: operations["check_log"];
         put?: never;
         post?: never;
@@ -847,7 +849,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What it changes in MAIN, as it was merged or would be. */
+        /** The changes of a landing in MAIN, as merged or as they would be merged. */
         get: operations["diff_landing"];
         put?: never;
         post?: never;
@@ -864,7 +866,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file, for what stands around its changes. */
+        /** A file of a landing, to show the lines around its changes. */
         get: operations["file_of_landing"];
         put?: never;
         post?: never;
@@ -883,7 +885,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Queues the reverse of it. Once that has landed its briefs are parked, or a `fix` is dispatched. */
+        /** Queues a revert of the landing. Once the revert has landed, the briefs are parked or a `fix` is dispatched. */
         post: operations["revert_landing"];
         delete?: never;
         options?: never;
@@ -901,7 +903,7 @@ export interface paths {
         get: operations["list_leases"];
         put?: never;
         post: operations["take_lease"];
-        /** Everything that the caller has reserved in the worktree. */
+        /** Releases all leases of the caller in the worktree. */
         delete: operations["release_leases"];
         options?: never;
         head?: never;
@@ -933,7 +935,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Goes on after a loss, and records what was lost. */
+        /** Records the loss of the end of the log, and allows writing again. */
         post: operations["accept_loss"];
         delete?: never;
         options?: never;
@@ -948,7 +950,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole log, an event per line, in order. Each line holds all that its hash covers. */
+        /** The whole log, one event per line, in order. Each line contains everything that its hash covers. */
         get: operations["export"];
         put?: never;
         post?: never;
@@ -997,7 +999,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** MAIN, looked at live. */
+        /** The current state of MAIN. */
         get: operations["show_main"];
         put?: never;
         post?: never;
@@ -1016,7 +1018,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes commits that were made in MAIN by hand in, through the checks. */
+        /** Queues commits that were made in MAIN by hand as a landing with checks. */
         post: operations["adopt_main"];
         delete?: never;
         options?: never;
@@ -1047,7 +1049,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** MAIN's history by landing and brief. */
+        /** The history of MAIN by landing and brief. */
         get: operations["main_log"];
         put?: never;
         post?: never;
@@ -1066,7 +1068,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Queues what is new at MAIN's remote. */
+        /** Queues the new commits of MAIN's remote. */
         post: operations["pull_main"];
         delete?: never;
         options?: never;
@@ -1100,7 +1102,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes what was done in MAIN by hand a worktree. */
+        /** Moves changes that were made in MAIN by hand into a worktree. */
         post: operations["rescue_main"];
         delete?: never;
         options?: never;
@@ -1117,7 +1119,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Puts MAIN back to where the log has it. */
+        /** Resets MAIN to the commit that the log records. */
         post: operations["restore_main"];
         delete?: never;
         options?: never;
@@ -1132,10 +1134,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The `flower.toml` that flower would write. */
+        /** A proposed `flower.toml`. */
         get: operations["propose_settings"];
         put?: never;
-        /** Queues a `flower.toml`. */
+        /** Queues a `flower.toml` as a landing. */
         post: operations["land_settings"];
         delete?: never;
         options?: never;
@@ -1166,7 +1168,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether MAIN is what the log says. */
+        /** Whether MAIN is in the state that the log records. */
         get: operations["verify_main"];
         put?: never;
         post?: never;
@@ -1185,7 +1187,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** To an agent, to everybody in a worktree, or to the operator. */
+        /** Sends a message to an agent, to all agents in a worktree, or to the operator. */
         post: operations["send_message"];
         delete?: never;
         options?: never;
@@ -1202,7 +1204,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What an agent has not heard yet; from now on it has. */
+        /** The unread messages of the calling agent. They count as read from now on. */
         post: operations["take_messages"];
         delete?: never;
         options?: never;
@@ -1219,7 +1221,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A one-time address that opens the page with a session. */
+        /** A one-time address that opens the page and begins a session. */
         post: operations["open_link"];
         delete?: never;
         options?: never;
@@ -1234,7 +1236,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What agents wait for a person to allow. */
+        /** Requests for permission that wait for the operator. */
         get: operations["list_permissions"];
         put?: never;
         post?: never;
@@ -1269,7 +1271,7 @@ export interface paths {
         };
         get: operations["list_projects"];
         put?: never;
-        /** Makes the repository a project, or finds that it is one. */
+        /** Makes a repository a project. Does nothing if it is one. */
         post: operations["register_project"];
         delete?: never;
         options?: never;
@@ -1300,10 +1302,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The commands that the project's `flower.toml` brings along. */
+        /** The commands of the project's `flower.toml`, and whether they are approved. */
         get: operations["commands"];
         put?: never;
-        /** Lets them run, as long as they stay as they are. */
+        /** Approves these commands. A changed command needs approval again. */
         post: operations["approve"];
         delete?: never;
         options?: never;
@@ -1318,7 +1320,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What removing the project would leave behind, and where. */
+        /** What would remain after the removal of a project, and where. */
         get: operations["preview_removal"];
         put?: never;
         post?: never;
@@ -1335,7 +1337,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Reads a resource, as over MCP. */
+        /** Reads an MCP resource. */
         get: operations["read_resource"];
         put?: never;
         post?: never;
@@ -1402,7 +1404,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Trades the one-time code, sent as `Authorization: Bearer CODE`, for a session token. */
+        /** Exchanges the one-time code, sent as `Authorization: Bearer CODE`, for a session token. */
         post: operations["begin_session"];
         delete?: never;
         options?: never;
@@ -1419,7 +1421,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends the daemon, after what is under way. */
+        /** Stops the daemon after the requests that are in progress. */
         post: operations["shutdown"];
         delete?: never;
         options?: never;
@@ -1434,7 +1436,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What agents have used, as far as they say. */
+        /** Cost and tokens of agents, as far as agents report them. */
         get: operations["spending"];
         put?: never;
         post?: never;
@@ -1501,7 +1503,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Runs a tool, as over MCP. The body holds its arguments. */
+        /** Runs an MCP tool. The body contains its arguments. */
         post: operations["call_tool"];
         delete?: never;
         options?: never;
@@ -1551,7 +1553,7 @@ export interface paths {
         get: operations["show_worktree"];
         put?: never;
         post?: never;
-        /** Removes it. What is not committed, and what is not in MAIN, is kept and can be restored. */
+        /** Removes a worktree. Uncommitted files and commits that are not in MAIN are archived and can be restored. */
         delete: operations["remove_worktree"];
         options?: never;
         head?: never;
@@ -1565,12 +1567,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What was said about lines of its changes. */
+        /** Comments on lines of a worktree's changes. */
         get: operations["list_comments"];
         put?: never;
         /**
-         * Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or else
-         *     whoever comes into the worktree next.
+         * Comments on a line. The comment is sent to the agent that has reserved the file, otherwise to the agent that leads the
+         *     work, otherwise to the next agent that starts in the worktree.
          */
         post: operations["comment"];
         delete?: never;
@@ -1588,7 +1590,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Before a commit in a worktree: asked by its own hook. */
+        /** Called by the hooks of a worktree: before a commit with its paths, after it with the new commit. */
         post: operations["commit"];
         delete?: never;
         options?: never;
@@ -1603,7 +1605,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What it has that MAIN has not, newest first. */
+        /** Commits of a worktree that are not in MAIN, newest first. */
         get: operations["worktree_commits"];
         put?: never;
         post?: never;
@@ -1620,7 +1622,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Its changes against MAIN. */
+        /** The changes of a worktree against MAIN. */
         get: operations["diff_worktree"];
         put?: never;
         post?: never;
@@ -1639,7 +1641,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** How to run something inside of it, on this machine. */
+        /** The command that runs a program inside the worktree, on this machine. */
         post: operations["enter_worktree"];
         delete?: never;
         options?: never;
@@ -1654,7 +1656,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A file, for what stands around its changes. */
+        /** A file of a worktree, to show the lines around its changes. */
         get: operations["file_of_worktree"];
         put?: never;
         post?: never;
@@ -1673,7 +1675,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Queues what is committed in a worktree. */
+        /** Queues the commits of a worktree. */
         post: operations["land"];
         delete?: never;
         options?: never;
@@ -1690,7 +1692,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Looks whether anything was committed inside. */
+        /** Imports new commits of the worktree. */
         post: operations["mirror_worktree"];
         delete?: never;
         options?: never;
@@ -1721,7 +1723,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The output of its setup commands. */
+        /** The output of the setup commands, from a position on. */
         get: operations["setup_log"];
         put?: never;
         post?: never;
@@ -1740,7 +1742,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Brings new commits out and MAIN's newest in. */
+        /** Imports new commits of the worktree, and merges MAIN into it. */
         post: operations["sync_worktree"];
         delete?: never;
         options?: never;
@@ -3321,8 +3323,9 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
-                /** @description Also those that have ended, newest first. */
+                /** @description Include ended entries, newest first. */
                 all?: boolean;
                 limit?: number;
             };
@@ -3346,6 +3349,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -3408,9 +3412,9 @@ export interface operations {
     agent_log: {
         parameters: {
             query?: {
-                /** @description A position; the last of it unless said. */
+                /** @description A position in the transcript; without it, the newest entries. */
                 after?: number;
-                /** @description Waits a while for more, if there is none. */
+                /** @description If there is no entry after the position, wait up to 20 seconds for one. */
                 wait?: boolean;
             };
             header?: never;
@@ -3504,7 +3508,7 @@ export interface operations {
     show_terminal: {
         parameters: {
             query?: {
-                /** @description Begin with the byte at this position; if it is gone, with the oldest. Without it, begin with what is on the screen. */
+                /** @description Begin with the byte at this position, or with the oldest that is kept. Without it, begin with the current screen. */
                 after?: number;
             };
             header?: never;
@@ -3599,6 +3603,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -3648,12 +3653,13 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
-                /** @description The number of the last brief of the page before. */
+                /** @description The number of the last brief of the previous page. */
                 after?: number;
                 /** @description At most 5,000; an empty page is the end. */
                 limit?: number;
-                /** @description Only these, separated by commas. */
+                /** @description Only briefs with these numbers, separated by commas. */
                 numbers?: string;
             };
             header?: never;
@@ -3683,17 +3689,17 @@ export interface operations {
     list: {
         parameters: {
             query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
                 status?: components["schemas"]["Status"];
                 kind?: components["schemas"]["BriefKind"];
                 epic?: number;
-                /** @description Only what can be built now. */
+                /** @description Only briefs that can be built now. */
                 ready?: boolean;
-                project?: string;
-                /** @description A directory; the project whose repository is around it, if any. */
-                dir?: string;
-                /** @description The number of the last brief of the page before. */
+                /** @description The number of the last brief of the previous page. */
                 after?: number;
-                /** @description At most 500. A page can be shorter when specs are long; only an empty one is the end. */
+                /** @description At most 500. A page can be shorter when specs are long; only an empty page is the end. */
                 limit?: number;
             };
             header?: never;
@@ -4113,7 +4119,7 @@ export interface operations {
     recall: {
         parameters: {
             query?: {
-                /** @description In tokens, from 500 to 50,000; 4,000 unless said. */
+                /** @description Maximum length in tokens, from 500 to 50,000; 4,000 by default. */
                 budget?: number;
             };
             header?: never;
@@ -4306,6 +4312,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -4340,9 +4347,10 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
                 brief?: number;
-                /** @description Also what has ended, newest first. */
+                /** @description Include ended entries, newest first. */
                 all?: boolean;
                 limit?: number;
             };
@@ -4597,11 +4605,11 @@ export interface operations {
     live: {
         parameters: {
             query?: {
-                /** @description Begin after this event; the header `Last-Event-ID` does the same and wins. Without either, begin with the next one. */
+                /** @description Begin after this event. The header `Last-Event-ID` takes precedence. Without either, begin with the next event. */
                 after?: number;
                 /** @description Only the trace of one brief. */
                 brief?: number;
-                /** @description Only what happens in one project. */
+                /** @description Only events of one project. */
                 project?: string;
             };
             header?: never;
@@ -4725,7 +4733,7 @@ export interface operations {
     seen_messages: {
         parameters: {
             query?: {
-                /** @description Only those up to this event: what has come since was not shown yet. */
+                /** @description Only messages up to this event: later ones were not shown yet. */
                 up_to?: number;
             };
             header?: never;
@@ -4754,8 +4762,9 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
-                /** @description Also what has ended, newest first. */
+                /** @description Include ended entries, newest first. */
                 all?: boolean;
                 limit?: number;
             };
@@ -4807,7 +4816,7 @@ export interface operations {
     approve_landing: {
         parameters: {
             query?: {
-                /** @description Let it in without the checks that it removes or changes in `flower.toml`. */
+                /** @description Do not run checks that the landing removes from `flower.toml` or changes. */
                 waive?: boolean;
             };
             header?: never;
@@ -4872,7 +4881,7 @@ export interface operations {
     check_log: {
         parameters: {
             query?: {
-                /** @description Bytes that are known already. */
+                /** @description A position in bytes. */
                 after?: number;
             };
             header?: never;
@@ -4905,6 +4914,7 @@ export interface operations {
     diff_landing: {
         parameters: {
             query?: {
+                /** @description Only the changed files and the number of changed lines in each. */
                 stat?: boolean;
             };
             header?: never;
@@ -4936,9 +4946,9 @@ export interface operations {
     file_of_landing: {
         parameters: {
             query: {
-                /** @description As the diff names it. */
+                /** @description The path, as the diff names it. */
                 file: string;
-                /** @description `old` as MAIN had it before; `new` unless it is said. */
+                /** @description `old`: as MAIN had it before the landing. `new`, the default: as the landing has it. */
                 side?: components["schemas"]["Side"];
             };
             header?: never;
@@ -5004,6 +5014,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
                 worktree?: string;
             };
@@ -5027,6 +5038,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
                 worktree?: string;
             };
@@ -5062,6 +5074,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
                 worktree?: string;
             };
@@ -5194,7 +5207,7 @@ export interface operations {
     verify: {
         parameters: {
             query?: {
-                /** @description Also compare the tables with what the log says. */
+                /** @description Also compare the tables with the log. */
                 tables?: boolean;
             };
             header?: never;
@@ -5225,6 +5238,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5255,6 +5269,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5285,6 +5300,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5319,7 +5335,9 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
+                /** @description At most 10,000. */
                 limit?: number;
             };
             header?: never;
@@ -5350,6 +5368,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5380,6 +5399,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5410,6 +5430,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5444,6 +5465,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5474,6 +5496,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5504,6 +5527,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5538,6 +5562,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -5568,6 +5593,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6100,7 +6126,7 @@ export interface operations {
     spending: {
         parameters: {
             query?: {
-                /** @description Only this one, instead of the dearest. */
+                /** @description Only this brief, instead of the most expensive ones. */
                 brief?: number;
             };
             header?: never;
@@ -6123,6 +6149,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6254,7 +6281,7 @@ export interface operations {
     trace: {
         parameters: {
             query?: {
-                /** @description Only what happened in this project. */
+                /** @description Only events of this project. */
                 project?: string;
                 /** @description Events after this one, oldest first. */
                 after?: number;
@@ -6290,6 +6317,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6312,6 +6340,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6346,6 +6375,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6378,6 +6408,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6410,6 +6441,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6442,6 +6474,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6478,6 +6511,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6512,6 +6546,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6544,9 +6579,11 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
+                /** @description Only the changed files and the number of changed lines in each. */
                 stat?: boolean;
-                /** @description One of its commits, instead of all of them. */
+                /** @description Only this commit of the worktree. */
                 commit?: string;
             };
             header?: never;
@@ -6579,6 +6616,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6611,12 +6649,13 @@ export interface operations {
         parameters: {
             query: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
-                /** @description As the diff names it. */
+                /** @description The path, as the diff names it. */
                 file: string;
-                /** @description `old` as MAIN had it when the branch left; `new`, as the branch has it, unless it is said. */
+                /** @description `old`: as MAIN had it when the branch was created. `new`, the default: as the branch has it. */
                 side?: components["schemas"]["Side"];
-                /** @description As this one of its commits has it, or the one before. */
+                /** @description With `new`, as this commit of the worktree has it; with `old`, as the commit before. */
                 commit?: string;
             };
             header?: never;
@@ -6649,6 +6688,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6685,6 +6725,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6715,6 +6756,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;
@@ -6751,8 +6793,9 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
-                /** @description Bytes that are known already. */
+                /** @description A position in bytes. */
                 after?: number;
             };
             header?: never;
@@ -6785,6 +6828,7 @@ export interface operations {
         parameters: {
             query?: {
                 project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
             };
             header?: never;

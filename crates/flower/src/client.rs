@@ -1,4 +1,4 @@
-//! Talking to the daemon, from the command line: one request per connection, over its unix socket or `FLOWER_URL`.
+//! The client of the daemon: one request per connection, over its unix socket or `FLOWER_URL`.
 
 use flower_contract::error::{Problem, ProblemEnvelope, ProblemKind};
 use flower_engine::home::Home;
@@ -29,81 +29,90 @@ pub enum Address {
 pub struct Client {
     address: Address,
     token: String,
-    /// What the trace calls whoever speaks: `cli` or `mcp`.
+    /// The door that the trace names: `cli` or `mcp`.
     door: &'static str,
     /// Refuse a daemon of another version.
     strict: bool,
-    deadline: Duration,
-    /// Brings the next daemon about, where a read may be asked of it.
-    next: Option<Next>,
-    /// A daemon has answered before.
+    timeout: Duration,
+    /// Starts or awaits the next daemon, so that a read can be repeated.
+    restart: Option<Restart>,
+    /// Whether a daemon has answered before.
     answered: Arc<AtomicBool>,
 }
 
-type Coming = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
+type RestartFuture = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
 
 #[derive(Clone)]
-struct Next(Arc<dyn Fn() -> Coming + Send + Sync>);
+struct Restart(Arc<dyn Fn() -> RestartFuture + Send + Sync>);
 
-impl std::fmt::Debug for Next {
+impl std::fmt::Debug for Restart {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Next")
+        f.write_str("Restart")
     }
 }
 
-/// Why there is no answer.
-enum Failed {
+/// Why there is no response.
+enum Failure {
     /// The daemon ended before it answered.
     Gone(Problem),
     Other(Problem),
 }
 
-impl From<Failed> for Problem {
-    fn from(failed: Failed) -> Problem {
-        match failed {
-            Failed::Gone(problem) | Failed::Other(problem) => problem,
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        match failure {
+            Failure::Gone(problem) | Failure::Other(problem) => problem,
         }
     }
 }
 
-impl From<Problem> for Failed {
-    fn from(problem: Problem) -> Failed {
-        Failed::Other(problem)
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Other(problem)
     }
 }
 
-const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
-/// Verifying or rebuilding a log of millions of events takes a while; everything else answers at once.
-const DEADLINE: Duration = Duration::from_secs(600);
-const PATIENCE: Duration = Duration::from_secs(4 * 3600);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Long enough to verify or rebuild a log of millions of events.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(600);
+/// Long enough for a large checkout and its setup commands.
+const LONG_RESPONSE_TIMEOUT: Duration = Duration::from_secs(4 * 3600);
 
 impl Client {
     pub fn new(address: Address, token: String) -> Client {
-        Client { address, token, door: "cli", strict: true, deadline: DEADLINE, next: None, answered: Arc::default() }
+        Client {
+            address,
+            token,
+            door: "cli",
+            strict: true,
+            timeout: RESPONSE_TIMEOUT,
+            restart: None,
+            answered: Arc::default(),
+        }
     }
 
-    /// Also speaks to a daemon of another version: to stop it.
+    /// Also accepts a daemon of another version, to stop it.
     pub fn lenient(self) -> Client {
         Client { strict: false, ..self }
     }
 
-    /// On behalf of an agent that speaks MCP.
+    /// Acts for an agent that uses MCP.
     pub fn for_agent(self) -> Client {
         Client { door: "mcp", ..self }
     }
 
-    /// For what takes as long as a large checkout and its setup.
-    pub fn patient(self) -> Client {
-        Client { deadline: PATIENCE, ..self }
+    /// Waits long enough for a large checkout and its setup commands.
+    pub fn with_long_timeout(self) -> Client {
+        Client { timeout: LONG_RESPONSE_TIMEOUT, ..self }
     }
 
-    /// A read that a daemon takes with it when it ends is asked once more, of the next one, which `next` brings about. Calls
-    /// that change something are not: the daemon may have done them.
-    pub fn with_next<F>(self, next: impl Fn() -> F + Send + Sync + 'static) -> Client
+    /// Repeats a read once if the daemon ends before it answers, after `restart` has started or awaited the next daemon. Calls
+    /// that change something are not repeated: the daemon may have executed them.
+    pub fn with_restart<F>(self, restart: impl Fn() -> F + Send + Sync + 'static) -> Client
     where
         F: Future<Output = Result<(), Problem>> + Send + 'static,
     {
-        Client { next: Some(Next(Arc::new(move || Box::pin(next())))), ..self }
+        Client { restart: Some(Restart(Arc::new(move || Box::pin(restart())))), ..self }
     }
 
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Problem> {
@@ -130,27 +139,27 @@ impl Client {
         self.read(path).await
     }
 
-    /// A whole answer to a call that changes nothing.
+    /// The whole response to a call that changes nothing.
     async fn read(&self, path: &str) -> Result<Bytes, Problem> {
-        match (self.try_read(path).await, &self.next) {
-            (Err(Failed::Gone(_)), Some(Next(next))) => {
-                next().await?;
+        match (self.try_read(path).await, &self.restart) {
+            (Err(Failure::Gone(_)), Some(Restart(restart))) => {
+                restart().await?;
                 Ok(self.try_read(path).await?)
             }
             (answer, _) => Ok(answer?),
         }
     }
 
-    async fn try_read(&self, path: &str) -> Result<Bytes, Failed> {
+    async fn try_read(&self, path: &str) -> Result<Bytes, Failure> {
         collect(self.send(Method::GET, path, "application/json", Vec::new()).await?).await
     }
 
-    /// A call whose answer has no content.
+    /// A call without a body, whose response has no content.
     pub async fn call(&self, method: Method, path: &str) -> Result<(), Problem> {
         Ok(self.send(method, path, "application/json", Vec::new()).await.map(drop)?)
     }
 
-    /// A call whose answer has no content.
+    /// A call with a JSON body, whose response has no content.
     pub async fn tell(&self, path: &str, body: &impl Serialize) -> Result<(), Problem> {
         let body = serde_json::to_vec(body).expect("requests are plain data");
         Ok(self.send(Method::POST, path, "application/json", body).await.map(drop)?)
@@ -160,22 +169,22 @@ impl Client {
         decode(&collect(self.send(Method::POST, path, "application/octet-stream", bytes).await?).await?)
     }
 
-    /// Bytes as they are; the answer has no content.
+    /// A call with a binary body, whose response has no content.
     pub async fn send_bytes(&self, path: &str, bytes: Vec<u8>) -> Result<(), Problem> {
         Ok(self.send(Method::POST, path, "application/octet-stream", bytes).await.map(drop)?)
     }
 
-    /// An answer with its head, to be read piece by piece.
+    /// A response whose body is read piece by piece.
     pub async fn open(&self, path: &str) -> Result<Response<Incoming>, Problem> {
         Ok(self.send(Method::GET, path, "application/json", Vec::new()).await?)
     }
 
-    /// An answer that is read piece by piece.
+    /// The body of a response, which is read piece by piece.
     pub async fn stream(&self, path: &str) -> Result<Incoming, Problem> {
         Ok(self.open(path).await?.into_body())
     }
 
-    /// The live events at `path`, as they come.
+    /// The live events at `path`.
     pub async fn events(&self, path: &str) -> Result<Events, Problem> {
         Ok(Events { body: self.stream(path).await?, buffer: Vec::new() })
     }
@@ -190,7 +199,7 @@ impl Client {
         decode(&collect(self.send(method, path, "application/json", body).await?).await?)
     }
 
-    async fn send(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Incoming>, Failed> {
+    async fn send(&self, method: Method, path: &str, kind: &str, body: Vec<u8>) -> Result<Response<Incoming>, Failure> {
         let host = match &self.address {
             Address::Socket(_) => "localhost",
             Address::Tcp(host) => host,
@@ -203,72 +212,76 @@ impl Client {
             .header("content-type", kind)
             .header("x-flower-door", self.door)
             .header("connection", "close")
-            // What comes after a body says whether it was all of it.
+            // Trailers say whether a body is complete.
             .header("te", "trailers")
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| {
-                Problem::usage(format!("that cannot be sent: {error}"), "check FLOWER_TOKEN and FLOWER_URL")
+                Problem::usage(format!("the request cannot be sent: {error}"), "check FLOWER_TOKEN and FLOWER_URL")
             })?;
-        let response = match tokio::time::timeout(self.deadline, self.exchange(request)).await {
+        let response = match tokio::time::timeout(self.timeout, self.exchange(request)).await {
             Ok(response) => response?,
             Err(_) => {
-                return Err(Failed::Other(Problem::unreachable(
+                return Err(Failure::Other(Problem::unreachable(
                     "the daemon does not answer",
-                    "`flower down`, then `flower up`; FLOWER_HOME/daemon.log says what it was doing",
+                    "`flower down`, then `flower up`; FLOWER_HOME/daemon.log shows what it was doing",
                 )));
             }
         };
         self.answered.store(true, Ordering::Relaxed);
         if self.strict {
-            self.same_version(&response)?;
+            self.require_same_version(&response)?;
         }
         if response.status().is_success() { Ok(response) } else { Err(problem(response).await.into()) }
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed> {
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {
         match &self.address {
             Address::Socket(home) => {
                 let stream =
                     connect(&home.socket()).await.map_err(|error| match self.answered.load(Ordering::Relaxed) {
-                        // One that was stopped on purpose between two calls is not started again.
-                        true => Failed::Other(self.unreachable(&error)),
-                        // It was there a moment ago, when this client was made.
-                        false => Failed::Gone(self.unreachable(&error)),
+                        // A daemon that was stopped between two calls is not started again.
+                        true => Failure::Other(self.unreachable(&error)),
+                        // The daemon answered when this client was created, and has ended since.
+                        false => Failure::Gone(self.unreachable(&error)),
                     })?;
-                self.over(TokioIo::new(stream), request).await
+                self.exchange_over(TokioIo::new(stream), request).await
             }
             Address::Tcp(host) => {
-                let connecting = tokio::time::timeout(CONNECT_DEADLINE, TcpStream::connect(host));
+                let connecting = tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(host));
                 let stream = connecting.await.map_err(|_| self.unreachable(&std::io::ErrorKind::TimedOut.into()))?;
                 let stream = stream.map_err(|error| self.unreachable(&error))?;
-                self.over(TokioIo::new(stream), request).await
+                self.exchange_over(TokioIo::new(stream), request).await
             }
         }
     }
 
-    async fn over<S>(&self, io: TokioIo<S>, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed>
+    async fn exchange_over<S>(
+        &self,
+        io: TokioIo<S>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Failure>
     where
         S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
     {
-        let broke = |error: hyper::Error| {
-            Failed::Gone(Problem::unreachable(
-                format!("the daemon broke off: {error}"),
-                "try again; `flower up` starts it if it is gone",
+        let closed = |error: hyper::Error| {
+            Failure::Gone(Problem::unreachable(
+                format!("the daemon closed the connection: {error}"),
+                "try again; `flower up` starts the daemon",
             ))
         };
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(broke)?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(closed)?;
         tokio::spawn(connection);
-        sender.send_request(request).await.map_err(broke)
+        sender.send_request(request).await.map_err(closed)
     }
 
-    fn same_version(&self, response: &Response<Incoming>) -> Result<(), Problem> {
-        let theirs = response.headers().get("x-flower-version").and_then(|version| version.to_str().ok());
-        match theirs {
-            Some(theirs) if theirs == flower_contract::VERSION => Ok(()),
-            theirs => Err(Problem::unreachable(
+    fn require_same_version(&self, response: &Response<Incoming>) -> Result<(), Problem> {
+        let version = response.headers().get("x-flower-version").and_then(|version| version.to_str().ok());
+        match version {
+            Some(version) if version == flower_contract::VERSION => Ok(()),
+            version => Err(Problem::unreachable(
                 format!(
                     "the daemon is flower {}, this is flower {}",
-                    theirs.unwrap_or("of unknown version"),
+                    version.unwrap_or("of unknown version"),
                     flower_contract::VERSION
                 ),
                 "run `flower down`, then `flower up`, with the flower that you want to use",
@@ -328,17 +341,17 @@ fn parse<T: DeserializeOwned>(frame: &[u8]) -> Option<T> {
     serde_json::from_str(&data.collect::<Vec<_>>().join("\n")).ok()
 }
 
-/// Connects to a socket whose path may be longer than the kernel takes, by way of its folder.
+/// Connects to a socket whose path may be longer than a socket address allows.
 pub async fn connect(path: &Path) -> std::io::Result<UnixStream> {
     let (_folder, short) = short_path(path)?;
     UnixStream::connect(short).await
 }
 
-/// A path to the same file that fits into a socket address, and what keeps it valid.
+/// A path to the same file that fits into a socket address, and the open folder that keeps this path valid.
 pub fn short_path(path: &Path) -> std::io::Result<(Option<OwnedFd>, std::path::PathBuf)> {
-    /// `sun_path` less its final NUL.
-    const MOST: usize = 107;
-    if path.as_os_str().len() <= MOST {
+    /// `sun_path` without its final NUL.
+    const MAX_LENGTH: usize = 107;
+    if path.as_os_str().len() <= MAX_LENGTH {
         return Ok((None, path.to_owned()));
     }
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -351,7 +364,7 @@ pub fn short_path(path: &Path) -> std::io::Result<(Option<OwnedFd>, std::path::P
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes)
-        .map_err(|error| Problem::bug(format!("the daemon's answer is not understood: {error}")))
+        .map_err(|error| Problem::bug(format!("the daemon's response cannot be parsed: {error}")))
 }
 
 async fn problem(response: Response<Incoming>) -> Problem {
@@ -361,15 +374,20 @@ async fn problem(response: Response<Incoming>) -> Problem {
         Ok(envelope) => envelope.error,
         Err(_) => {
             let kind = if status.is_server_error() { ProblemKind::Unreachable } else { ProblemKind::Usage };
-            Problem::new(kind, format!("the daemon answered {status}"), "is FLOWER_URL a flower?")
+            Problem::new(
+                kind,
+                format!("the daemon answered {status}"),
+                "check that FLOWER_URL names a daemon of flower",
+            )
         }
     }
 }
 
-async fn collect(response: Response<Incoming>) -> Result<Bytes, Failed> {
+async fn collect(response: Response<Incoming>) -> Result<Bytes, Failure> {
     let body = response.into_body().collect().await;
-    body.map(|body| body.to_bytes())
-        .map_err(|error| Failed::Gone(Problem::unreachable(format!("the daemon broke off: {error}"), "try again")))
+    body.map(|body| body.to_bytes()).map_err(|error| {
+        Failure::Gone(Problem::unreachable(format!("the daemon closed the connection: {error}"), "try again"))
+    })
 }
 
 /// The value percent-encoded, for one segment of a path or one value of a query.

@@ -1,8 +1,8 @@
-//! Documents that are made from the program itself. Stale means red.
+//! Documents that are generated from the program. A test fails if the stored one differs.
 
 use std::path::Path;
 
-/// Compares `docs/NAME` with what it should be, or writes it anew when asked to.
+/// Compares `docs/NAME` with `content`, or writes it if `FLOWER_UPDATE=1`.
 pub fn check(name: &str, content: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var_os("FLOWER_UPDATE").is_some_and(|value| value == "1") {
@@ -15,6 +15,6 @@ pub fn check(name: &str, content: &str) {
     let line = differing.unwrap_or_else(|| content.lines().count().min(stored.lines().count())) + 1;
     assert!(
         stored == content,
-        "docs/{name} is stale from line {line} on; run with FLOWER_UPDATE=1 to write it anew, and commit it"
+        "docs/{name} is stale from line {line} on; run with FLOWER_UPDATE=1 to write it, and commit it"
     );
 }

@@ -1,7 +1,7 @@
 //! The `flower` program: keeps MAIN stable while many coding agents change the code at once.
 //!
-//! Doors ([`cli`], [`http`], [`mcp`]) translate; the services are in `flower-engine`, the rules in `flower-core`.
-//! `ARCHITECTURE.md` is the map.
+//! [`cli`], [`http`] and [`mcp`] translate requests; the services are in `flower-engine`, the rules in `flower-core`.
+//! `ARCHITECTURE.md` describes where to find what.
 
 #![forbid(unsafe_code)]
 

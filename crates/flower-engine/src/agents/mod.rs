@@ -34,7 +34,7 @@ use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktr
 use agent_handle::{AgentProcess, Order};
 use credentials::{Lent, Taken};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{AgentView, EndView, FillView, TranscriptView};
+use flower_contract::view::{AgentView, EndView, FillView, HaltView, TranscriptView};
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::main_branch;
@@ -357,8 +357,8 @@ impl Agents {
         self.show(name).await
     }
 
-    /// Everything stopped: no landing moves MAIN in any project, and running checks end.
-    pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<Vec<String>, Problem> {
+    /// Stops everything in all projects: no landing moves MAIN, running checks and agents end.
+    pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<HaltView, Problem> {
         let why = why.unwrap_or_else(|| "halted".to_owned());
         let mut halted = Vec::new();
         for project in self.projects.list().await? {
@@ -372,7 +372,7 @@ impl Agents {
         }
         self.merge_queue.stop_all();
         self.halt_agents(caller, &why).await?;
-        Ok(halted)
+        Ok(HaltView { halted, why })
     }
 
     /// Every agent at once; what they work on goes on once that is over.
@@ -422,8 +422,19 @@ impl Agents {
         self.show(name).await
     }
 
-    /// What it said and did, from a position on, or the last of it.
-    pub async fn log(&self, name: &str, after: Option<u64>) -> Result<TranscriptView, Problem> {
+    /// The transcript from a position on, or its end. With `wait`, an empty page is answered only after a while.
+    pub async fn log(&self, name: &str, after: Option<u64>, wait: bool) -> Result<TranscriptView, Problem> {
+        let page = self.log_page(name, after).await?;
+        match after.filter(|_| wait && page.entries.is_empty() && !page.over) {
+            Some(after) => {
+                self.log_grows(name, after).await?;
+                self.log_page(name, Some(after)).await
+            }
+            None => Ok(page),
+        }
+    }
+
+    async fn log_page(&self, name: &str, after: Option<u64>) -> Result<TranscriptView, Problem> {
         let agent = self.agent_named(name).await?;
         let file = self.transcript_file(agent.number);
         let io = |error: std::io::Error| self.home.problem(&file, &error);
@@ -440,10 +451,10 @@ impl Agents {
         }
     }
 
-    /// Waits until there is more after a position, or for a while; none once it has ended.
-    pub async fn log_grows(&self, name: &str, after: u64) -> Result<bool, Problem> {
+    /// Waits until the transcript has an entry after the position, the agent has ended, or 20 seconds have passed.
+    async fn log_grows(&self, name: &str, after: u64) -> Result<(), Problem> {
         let agent = self.agent_named(name).await?;
-        let Some(running) = self.handle(agent.number) else { return Ok(agent.is_live()) };
+        let Some(running) = self.handle(agent.number) else { return Ok(()) };
         let mut end = running.transcript.watch();
         let mut over = running.over.subscribe();
         tokio::select! {
@@ -451,7 +462,7 @@ impl Agents {
             _ = over.wait_for(|over| *over) => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
         }
-        Ok(true)
+        Ok(())
     }
 
     fn transcript_file(&self, number: u64) -> PathBuf {

@@ -38,7 +38,7 @@ impl Briefs {
         Ok((image, bytes))
     }
 
-    pub async fn images(&self, hashes: &[String]) -> Result<Vec<Image>, Problem> {
+    pub(super) async fn images(&self, hashes: &[String]) -> Result<Vec<Image>, Problem> {
         let mut images = Vec::new();
         for hash in hashes {
             images.push(self.image(hash).await?.0);

@@ -2,10 +2,9 @@
 
 use crate::Briefs;
 use flower_contract::error::Problem;
-use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, Plan, Refine, SetStatus};
+use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus};
 use flower_contract::view::BriefView;
 use flower_core::command::BriefChanges;
-use flower_core::event::Image;
 use flower_core::{BriefKind, Caller, Command, Event, Recorded};
 
 impl Briefs {
@@ -72,16 +71,10 @@ impl Briefs {
         self.change(caller, brief, command).await
     }
 
-    /// Adds a note or, with `comment`, a comment, and returns its event.
-    pub async fn add_note(
-        &self,
-        caller: &Caller,
-        brief: u64,
-        text: String,
-        comment: bool,
-        images: Vec<Image>,
-    ) -> Result<Recorded, Problem> {
-        self.record(caller, Command::AddNote { brief, text, comment, images }).await
+    /// Adds a note or a comment with stored images, and returns its event.
+    pub async fn add_note(&self, caller: &Caller, brief: u64, note: NewNote) -> Result<Recorded, Problem> {
+        let images = self.images(&note.images).await?;
+        self.record(caller, Command::AddNote { brief, text: note.text, comment: note.comment, images }).await
     }
 
     /// Asks a question, and returns its event and its number.

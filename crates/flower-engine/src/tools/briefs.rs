@@ -10,7 +10,7 @@ use crate::projects::ProjectChoice;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::request::{NewBrief, Plan, Refine};
+use flower_contract::request::{NewBrief, NewNote, Plan, Refine};
 use flower_contract::view::{BriefView, ToolAnswer};
 use flower_core::Caller;
 use flower_core::policy::{self, Right};
@@ -148,12 +148,12 @@ pub(super) async fn add_note(app: &Tools, caller: &Caller, given: AddNote) -> Re
     // No picture is stored for a brief that does not exist.
     app.briefs.show(brief).await?;
     let images = match given.image {
-        Some(image) => vec![app.briefs.put_image(decode(&image)?).await?],
+        Some(image) => vec![app.briefs.put_image(decode(&image)?).await?.sha256],
         None => Vec::new(),
     };
     let pictures = if images.is_empty() { "" } else { " with its image" };
-    let comment = given.kind == NoteKind::Comment;
-    app.briefs.add_note(caller, brief, given.text, comment, images).await?;
+    let note = NewNote { text: given.text, comment: given.kind == NoteKind::Comment, images };
+    app.briefs.add_note(caller, brief, note).await?;
     Ok(text(format!("It stands in the trace of brief {brief}{pictures}.\nNext: go on with your work.")))
 }
 

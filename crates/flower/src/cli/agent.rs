@@ -1,4 +1,4 @@
-//! An agent as a person reads it.
+//! Prints an agent, and sends its keys to the daemon.
 
 use super::output::{Style, ago, plain};
 use crate::cli::Context;
@@ -18,7 +18,7 @@ pub fn state(state: AgentState, style: Style) -> String {
     }
 }
 
-/// How full its context is, or that nobody knows.
+/// How full the context of an agent is, in percent.
 pub fn context(agent: &AgentView) -> String {
     match agent.context {
         Some(fill) if fill.size > 0 => format!("{} %", fill.used.saturating_mul(100) / fill.size),
@@ -30,18 +30,18 @@ pub fn cost(cost: Option<f64>, currency: Option<&str>) -> String {
     cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2} {}", plain(currency.unwrap_or_default())))
 }
 
-/// A page about one.
+/// A page about one agent.
 pub fn page(agent: &AgentView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let mut text = format!("{}  {}\n", style.bold(&plain(&agent.name)), state(agent.state, style));
     let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
-    let quiet = agent.quiet_seconds.map(|seconds| format!(", heard of {seconds} s ago")).unwrap_or_default();
+    let quiet = agent.quiet_seconds.map(|seconds| format!(", last sign of life {seconds} s ago")).unwrap_or_default();
     line("because", &format!("{} ({}{quiet})", plain(&agent.evidence), ago(&agent.since, now)));
     let standing = if agent.standing { ", standing" } else { "" };
     line("profile", &format!("{}, {}{standing}", agent.profile, agent.role));
     line("worktree", &agent.worktree);
     if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
-        let part = if agent.member == 0 { String::new() } else { format!(", beside the lead ({})", agent.member) };
+        let part = if agent.member == 0 { String::new() } else { format!(", member {} beside the lead", agent.member) };
         line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
     }
     match agent.context {
@@ -54,7 +54,7 @@ pub fn page(agent: &AgentView, style: Style) -> String {
         line("process", &pid.to_string());
     }
     if agent.restarts + agent.refreshes > 0 {
-        line("so far", &format!("restarted {} times, refreshed {} times", agent.restarts, agent.refreshes));
+        line("history", &format!("restarted {} times, refreshed {} times", agent.restarts, agent.refreshes));
     }
     line("started", &ago(&agent.started_at, now));
     if let Some(end) = &agent.ended {
@@ -68,9 +68,9 @@ pub fn page(agent: &AgentView, style: Style) -> String {
     text
 }
 
-/// Hands the operator's keys to the daemon, as far as profiles name them. They go over the socket, into its memory only.
+/// Sends the values of environment variables that profiles need to the daemon, which keeps them in memory only.
 pub async fn give_keys(context: &Context, client: &Client) -> Result<(), Problem> {
-    // Somebody else's daemon gets no keys, and an agent has none to give.
+    // Keys are never sent to a daemon at FLOWER_URL, and agents have none.
     if context.remote()?.is_some() || super::context::own_token().is_some() {
         return Ok(());
     }

@@ -1,5 +1,6 @@
-//! What every command gets: how to answer, which project, and a way to the daemon.
+//! What every command gets: the output format, the project, and a client of the daemon.
 
+use super::Global;
 use super::output::Style;
 use crate::client::{Address, Client, escape};
 use crate::daemon::{Config, LOOPBACK, ensure_running};
@@ -11,14 +12,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// For another daemon to come where one ended; this command starts none where `FLOWER_URL` is set.
-const NEXT_DEADLINE: Duration = Duration::from_secs(5);
-const NEXT_PAUSE: Duration = Duration::from_millis(100);
+/// How long to wait for a restarted daemon at `FLOWER_URL`, which this process cannot start itself.
+const RESTART_TIMEOUT: Duration = Duration::from_secs(5);
+const RESTART_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How long commands that follow something wait for a daemon that is away.
+pub const RECONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// Between two attempts to reach it.
+pub const RECONNECT_INTERVAL: Duration = Duration::from_millis(300);
 
 pub struct Context {
     pub json: bool,
     pub project: Option<String>,
-    /// Ask no questions.
+    /// Answer all questions with yes.
     pub yes: bool,
     pub style: Style,
     pub home: Home,
@@ -26,14 +31,27 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(json: bool, project: Option<String>, yes: bool, colour: bool) -> Result<Context, Problem> {
+    pub(super) fn new(global: Global) -> Result<Context, Problem> {
+        let colour = !global.no_color
+            && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::io::stdout().is_terminal();
         let dir = std::env::current_dir().map_err(|error| {
-            Problem::usage(format!("the working directory is gone: {error}"), "go to one that exists")
+            Problem::usage(
+                format!("the working directory cannot be read: {error}"),
+                "change to a directory that exists",
+            )
         })?;
-        Ok(Context { json, project, yes, style: Style::new(colour), home: Home::from_environment()?, dir })
+        Ok(Context {
+            json: global.json,
+            project: global.project,
+            yes: global.yes,
+            style: Style::new(colour),
+            home: Home::from_environment()?,
+            dir,
+        })
     }
 
-    /// A way to the daemon, which is started if need be; never when `FLOWER_URL` says where it is.
+    /// A client of the daemon at `FLOWER_URL`, or of the daemon of this home, which is started if it does not run.
     pub async fn client(&self) -> Result<Client, Problem> {
         match self.remote()? {
             Some(client) => Ok(client),
@@ -41,7 +59,7 @@ impl Context {
                 let config = Config { home: self.home.clone(), port: None, host: LOOPBACK };
                 start(&config).await?;
                 let config = Arc::new(config);
-                Ok(self.local_client()?.with_next(move || {
+                Ok(self.local_client()?.with_restart(move || {
                     let config = config.clone();
                     async move { start(&config).await }
                 }))
@@ -49,23 +67,23 @@ impl Context {
         }
     }
 
-    /// The daemon of this home, which runs.
+    /// A client of the daemon of this home, which must run.
     pub fn local_client(&self) -> Result<Client, Problem> {
         Ok(Client::new(Address::Socket(self.home.clone()), self.token()?))
     }
 
-    /// The daemon that `FLOWER_URL` names, if it is set.
+    /// A client of the daemon at `FLOWER_URL`, if that is set.
     pub fn remote(&self) -> Result<Option<Client>, Problem> {
         let Some(host) = remote_host()? else { return Ok(None) };
-        // Making a token here would be of no use: that daemon does not know it.
+        // A token that is made here would be unknown to that daemon.
         if own_token().is_none() && !self.home.token().exists() {
             return Err(Problem::usage(
                 format!("there is no token for the daemon at {host}"),
-                "set FLOWER_TOKEN to one that it knows: `flower token new --agent NAME` makes one there",
+                "make one there with `flower token new --agent NAME`, and set FLOWER_TOKEN to it",
             ));
         }
         let client = Client::new(Address::Tcp(host.clone()), self.token()?);
-        Ok(Some(client.with_next(move || {
+        Ok(Some(client.with_restart(move || {
             let host = host.clone();
             async move { wait_for(&host).await }
         })))
@@ -75,12 +93,12 @@ impl Context {
         own_token().map_or_else(|| self.home.require_token(), Ok)
     }
 
-    /// Whether there is a person to ask.
-    pub fn asks(&self) -> bool {
+    /// Whether a person can be asked: on a terminal, without `--yes` and `--json`.
+    pub fn can_ask(&self) -> bool {
         !self.json && !self.yes && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Asks a yes-or-no question on the terminal. Any answer but yes refuses with `refusal` and `hint`.
+    /// Asks a question on the terminal. Every answer but yes is an error with `refusal` and `hint`.
     pub fn require_yes(&self, question: &str, refusal: &str, hint: impl Into<String>) -> Result<(), Problem> {
         eprint!("{question} [y/N] ");
         let _ = std::io::stderr().flush();
@@ -92,7 +110,7 @@ impl Context {
         }
     }
 
-    /// Which project is meant, as a query.
+    /// The chosen project as parameters of a query.
     pub fn project_query(&self) -> String {
         match &self.project {
             Some(name) => format!("project={}", escape(name)),
@@ -100,7 +118,7 @@ impl Context {
         }
     }
 
-    /// Prints the answer: as JSON, or as `human` writes it.
+    /// Prints a result: as JSON, or as the text that `human` makes of it.
     pub fn answer<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Problem> {
         if self.json {
             let mut text = serde_json::to_string_pretty(value).expect("answers are plain data");
@@ -110,7 +128,7 @@ impl Context {
         self.print(&human(value))
     }
 
-    /// Writes to standard output. A reader that has seen enough is no error.
+    /// Writes to standard output. A closed pipe ends the program without an error.
     pub fn print(&self, text: &str) -> Result<(), Problem> {
         self.print_bytes(text.as_bytes())
     }
@@ -121,7 +139,7 @@ impl Context {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
             Err(error) => {
-                Err(Problem::unreachable(format!("the answer cannot be written: {error}"), "is the disk full?"))
+                Err(Problem::unreachable(format!("standard output cannot be written: {error}"), "is the disk full?"))
             }
         }
     }
@@ -131,38 +149,43 @@ async fn start(config: &Config) -> Result<(), Problem> {
     ensure_running(config, &mut |line| eprintln!("{line}")).await.map(drop)
 }
 
-/// Waits until the daemon that another host or person starts is there again.
+/// Waits until a daemon accepts connections at `host` again.
 async fn wait_for(host: &str) -> Result<(), Problem> {
     let start = Instant::now();
     loop {
         match tokio::net::TcpStream::connect(host).await {
             Ok(_) => return Ok(()),
-            Err(error) if start.elapsed() > NEXT_DEADLINE => {
+            Err(error) if start.elapsed() > RESTART_TIMEOUT => {
                 return Err(Problem::unreachable(
-                    format!("the daemon at {host} ended before it answered, and no other has come: {error}"),
+                    format!("the daemon at {host} ended before it answered, and was not restarted: {error}"),
                     "check FLOWER_URL; while it is set, flower starts no daemon",
                 ));
             }
-            Err(_) => tokio::time::sleep(NEXT_PAUSE).await,
+            Err(_) => tokio::time::sleep(RESTART_POLL_INTERVAL).await,
         }
     }
 }
 
-/// Host and port out of `FLOWER_URL`, if it is set.
+/// Host and port of `FLOWER_URL`, if it is set.
 pub fn remote_host() -> Result<Option<String>, Problem> {
     let Ok(url) = std::env::var("FLOWER_URL") else { return Ok(None) };
     if url.is_empty() {
         return Ok(None);
     }
-    let wrong = || Problem::usage(format!("FLOWER_URL is `{url}`"), "write it as http://127.0.0.1:PORT");
-    let host = url.strip_prefix("http://").ok_or_else(wrong)?.trim_end_matches('/');
+    let invalid = || {
+        Problem::usage(
+            format!("FLOWER_URL is not an address of a daemon: `{url}`"),
+            "write it as http://127.0.0.1:PORT",
+        )
+    };
+    let host = url.strip_prefix("http://").ok_or_else(invalid)?.trim_end_matches('/');
     if host.is_empty() || host.contains(['/', '@', ' ']) || !host.contains(':') {
-        return Err(wrong());
+        return Err(invalid());
     }
     Ok(Some(host.to_owned()))
 }
 
-/// An agent's own identity.
+/// The token of an agent, from `FLOWER_TOKEN`.
 pub fn own_token() -> Option<String> {
     std::env::var("FLOWER_TOKEN").ok().filter(|token| !token.is_empty())
 }

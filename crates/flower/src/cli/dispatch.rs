@@ -1,4 +1,4 @@
-//! A dispatch as a person reads it.
+//! Prints a dispatch.
 
 use super::output::{Style, ago, plain};
 use flower_contract::view::DispatchView;
@@ -14,7 +14,7 @@ pub fn state(state: DispatchState, style: Style) -> String {
     }
 }
 
-/// A page about one.
+/// A page about one dispatch.
 pub fn page(d: &DispatchView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let title = style.bold(&format!("dispatch {}: {} of #{} {}", d.id, d.kind, d.brief, plain(&d.title)));
@@ -26,12 +26,12 @@ pub fn page(d: &DispatchView, style: Style) -> String {
                 "held by",
                 &format!("{}, fence {}, since {}", plain(&claim.holder), claim.fence, ago(&claim.since, now)),
             );
-            line("until", &format!("{} without a sign of life", claim.expires_at));
+            line("until", &format!("{} without a heartbeat", claim.expires_at));
         }
         None if d.state != DispatchState::Requested && d.held_by.is_some() => {
             line("done by", &plain(d.held_by.as_deref().unwrap_or_default()));
         }
-        None => line("for", &plain(d.agent.as_deref().unwrap_or("anybody"))),
+        None => line("for", &plain(d.agent.as_deref().unwrap_or("any agent"))),
     }
     if let Some(worktree) = &d.worktree {
         let agents = if d.agents > 1 { format!(", {} agents", d.agents) } else { String::new() };
@@ -42,7 +42,7 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         line("waits", &plain(&reason.message));
     }
     if let Some(of) = d.of {
-        line("mends", &format!("landing {of}"));
+        line("repairs", &format!("landing {of}"));
     }
     for row in d.evidence.iter().flat_map(|text| text.lines()).take(12) {
         line("", &plain(row));
@@ -57,6 +57,6 @@ pub fn page(d: &DispatchView, style: Style) -> String {
             line("commits", &shown.join(" "));
         }
     }
-    line("asked by", &format!("{} {}", plain(&d.by), ago(&d.requested_at, now)));
+    line("requested", &format!("{} by {}", ago(&d.requested_at, now), plain(&d.by)));
     text
 }

@@ -1,9 +1,9 @@
-//! An event as a line that a person reads.
+//! Prints an event as a line.
 
 use super::output::{Style, ago, first_line, plain};
 use flower_contract::view::EventView;
 
-/// Of what happened.
+/// Width of the summary.
 const WIDTH: usize = 72;
 
 /// `12  note added  by mike, 3h ago: text`.
@@ -13,14 +13,14 @@ pub fn line(event: &EventView, style: Style, now: jiff::Timestamp, with_brief: b
         _ => String::new(),
     };
     let who = format!("{} · {}", event.actor.sort, event.actor.name);
-    let said = first_line(&event.description().summary, WIDTH);
-    let said = if said.is_empty() { said } else { format!("  {said}") };
+    let summary = first_line(&event.description().summary, WIDTH);
+    let summary = if summary.is_empty() { summary } else { format!("  {summary}") };
     format!(
         "{}  {}{}{}  {}\n",
         style.dim(&format!("{:>5}", event.seq)),
         style.bold(&brief),
         style.bold(&plain(&event.kind.replace('_', " "))),
-        said,
+        summary,
         style.dim(&format!("{} · {}", plain(&who), ago(&event.at, now)))
     )
 }

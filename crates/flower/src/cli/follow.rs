@@ -1,16 +1,14 @@
-//! `--follow`: reads the live stream, and goes on where it was when the daemon comes back.
+//! `--follow`: prints the live stream, and resumes it when the daemon is restarted.
 
 use super::Context;
+use super::context::{RECONNECT_INTERVAL, RECONNECT_TIMEOUT};
 use super::event;
 use crate::client::{Client, escape};
 use flower_contract::error::Problem;
 use flower_contract::view::EventView;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How long a daemon may be away.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// Prints every event after `after`, of one brief, of a project or of all, until the daemon is gone for good.
+/// Prints every event after `after`, of one brief, of a project or of all, until the daemon is away for too long.
 pub async fn follow(context: &Context, client: &Client, brief: Option<u64>, mut after: u64) -> Result<(), Problem> {
     let filter = match (brief, &context.project) {
         (Some(brief), _) => format!("&brief={brief}"),
@@ -27,10 +25,12 @@ pub async fn follow(context: &Context, client: &Client, brief: Option<u64>, mut 
                     show(context, &event, brief.is_none())?;
                 }
             }
-            Err(problem) if lost_at.get_or_insert_with(Instant::now).elapsed() > PATIENCE => return Err(problem),
+            Err(problem) if lost_at.get_or_insert_with(Instant::now).elapsed() > RECONNECT_TIMEOUT => {
+                return Err(problem);
+            }
             Err(_) => {}
         }
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(RECONNECT_INTERVAL).await;
     }
 }
 

@@ -1,11 +1,13 @@
-//! Texts that come from files or standard input.
+//! Values of arguments: texts of files or standard input, words of the rules, durations.
 
 use flower_contract::error::{Problem, ProblemKind};
+use flower_core::Refusal;
 use std::fs::File;
 use std::io::{IsTerminal, Read};
+use std::str::FromStr;
 
-/// More than anything flower takes; what is longer is not read to its end.
-const MOST: u64 = 16 * 1024 * 1024;
+/// More than the longest text or picture that flower accepts.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// The text of a file, or of standard input for `-`.
 pub fn text(source: &str) -> Result<String, Problem> {
@@ -14,21 +16,21 @@ pub fn text(source: &str) -> Result<String, Problem> {
         let at = error.utf8_error().valid_up_to();
         Problem::new(
             ProblemKind::Invalid,
-            format!("{} is not UTF-8: byte {at} begins no character", name(source)),
+            format!("{} is not UTF-8: invalid byte at position {at}", name(source)),
             "save it as UTF-8 and try again; nothing was stored",
         )
     })
 }
 
-/// The text itself, or standard input for `-`.
+/// The argument itself, or standard input for `-`.
 pub fn text_or_stdin(given: &str) -> Result<String, Problem> {
     if given == "-" { text("-") } else { Ok(given.to_owned()) }
 }
 
-/// A text may begin with `-`, as a list does; a single word that does is a mistyped option.
+/// Accepts a text that begins with `-`, as a Markdown list does, but not a single word, which is a mistyped option.
 pub fn not_an_option(given: &str) -> Result<String, String> {
     if given != "-" && given.starts_with('-') && !given.contains(char::is_whitespace) {
-        return Err("that looks like an option; `-` reads the text from standard input".to_owned());
+        return Err("this looks like an option; `-` reads the text from standard input".to_owned());
     }
     Ok(given.to_owned())
 }
@@ -46,12 +48,12 @@ pub fn bytes(source: &str) -> Result<Vec<u8>, Problem> {
         if std::io::stdin().is_terminal() {
             eprintln!("reading from the terminal; end with Ctrl-D");
         }
-        std::io::stdin().lock().take(MOST).read_to_end(&mut bytes)
+        std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes)
     } else {
-        File::open(source).and_then(|file| file.take(MOST).read_to_end(&mut bytes))
+        File::open(source).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes))
     };
     read.map_err(cannot)?;
-    if bytes.len() as u64 == MOST {
+    if bytes.len() as u64 == MAX_BYTES {
         return Err(Problem::new(ProblemKind::TooLarge, format!("{} is larger than 16 MB", name(source)), "send less"));
     }
     Ok(bytes)
@@ -61,8 +63,19 @@ fn name(source: &str) -> String {
     if source == "-" { "standard input".to_owned() } else { format!("`{source}`") }
 }
 
-/// A time such as `90s`, `15m` or `2h`.
+/// Parses a duration such as `90s`, `15m` or `2h`.
 pub fn duration(given: &str) -> Result<std::time::Duration, String> {
     let seconds = flower_core::boot_time::seconds(given).map(std::time::Duration::from_secs);
-    seconds.ok_or_else(|| "say a time such as `90s`, `15m` or `2h`, up to a day".to_owned())
+    seconds.ok_or_else(|| "give a duration such as `90s`, `15m` or `2h`, up to a day".to_owned())
+}
+
+/// Parses a word of the rules, such as a status or a kind. The error names the choices, and the one that was likely meant.
+pub fn word<T: FromStr<Err = Refusal>>(given: &str) -> Result<T, String> {
+    given.parse().map_err(|refusal| {
+        let Refusal::UnknownWord { choices, .. } = refusal else { return refusal.to_string() };
+        let distance = |choice: &str| strsim::osa_distance(choice, &given.to_lowercase());
+        let nearest = choices.iter().min_by_key(|choice| distance(choice)).filter(|choice| distance(choice) <= 3);
+        let hint = nearest.map_or_else(String::new, |choice| format!("did you mean `{choice}`? "));
+        format!("{hint}choose one of: {}", choices.join(", "))
+    })
 }

@@ -1,4 +1,4 @@
-//! A landing as a person reads it, and how a command ends that asked for one.
+//! Prints a landing, and turns its end into the exit code of a command.
 
 use super::Context;
 use super::output::{Style, ago, plain};
@@ -6,8 +6,8 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, LandingView};
 use flower_core::landing::{Source, State, Verdict};
 
-/// Paths that are shown unasked.
-const PATHS: usize = 10;
+/// Paths on a page.
+const MAX_PATHS: usize = 10;
 
 pub fn state(state: State, style: Style) -> String {
     let word = state.as_str();
@@ -28,7 +28,7 @@ pub fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
-/// A page about one.
+/// A page about one landing.
 pub fn page(l: &LandingView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let title = style.bold(&format!("landing {}: {}", l.id, plain(&l.title)));
@@ -46,8 +46,11 @@ pub fn page(l: &LandingView, style: Style) -> String {
                 line("because", &plain(why));
             }
             if l.state == State::Landed {
-                // git takes its commits for landed: their branch brings nothing a second time.
-                line("again", &format!("`flower revert {} --why TEXT` brings it back, to be mended from there", l.id));
+                // To git the reverted commits are merged, so landing their branch again changes nothing.
+                line(
+                    "redo",
+                    &format!("`flower revert {} --why TEXT` reverts the revert, to fix the work from there", l.id),
+                );
             }
         }
         (None, source) => line("from", source.as_str()),
@@ -66,13 +69,13 @@ pub fn page(l: &LandingView, style: Style) -> String {
         line("running", &running.name);
     }
     for name in &l.flaky {
-        line("flaky", &format!("{name} was red, then green, on the same commit"));
+        line("flaky", &format!("{name} failed, then passed, on the same commit"));
     }
-    for path in l.paths.iter().take(PATHS) {
+    for path in l.paths.iter().take(MAX_PATHS) {
         line("path", &plain(path));
     }
-    if l.paths.len() > PATHS {
-        line("", &format!("and {} more", l.paths.len() - PATHS));
+    if l.paths.len() > MAX_PATHS {
+        line("", &format!("and {} more", l.paths.len() - MAX_PATHS));
     }
     let ended = l.ended_at.as_ref().map_or_else(String::new, |at| format!(", ended {}", ago(at, now)));
     line("queued", &format!("{} by {}{ended}", ago(&l.queued_at, now), plain(&l.by)));
@@ -83,22 +86,22 @@ pub fn page(l: &LandingView, style: Style) -> String {
 pub fn check(check: &CheckView, style: Style) -> String {
     let (mark, how) = match (check.ok, check.code) {
         (true, _) => (style.good("✓"), String::new()),
-        (false, 124) => (style.bad("✗"), ", took too long".to_owned()),
-        (false, code) => (style.bad("✗"), format!(", ended with {code}")),
+        (false, 124) => (style.bad("✗"), ", timed out".to_owned()),
+        (false, code) => (style.bad("✗"), format!(", exit code {code}")),
     };
     format!("{mark} {}  {:.1}s{how}", check.name, check.seconds)
 }
 
-/// What to do about one that is open.
+/// The next step for a landing that has not ended.
 pub fn follow_hint(l: &LandingView) -> String {
     match l.state {
-        State::Approval => format!("read it: `flower queue diff {0}`; let it in: `flower queue approve {0}`\n", l.id),
+        State::Approval => format!("read it: `flower queue diff {0}`; approve it: `flower queue approve {0}`\n", l.id),
         State::Queued | State::Checking => format!("follow it: `flower queue show {}`\n", l.id),
         _ => String::new(),
     }
 }
 
-/// The error that one ends with, unless it has landed.
+/// An error unless the landing has landed.
 pub fn verdict(l: &LandingView) -> Result<(), Problem> {
     let id = l.id;
     let reason = l.reason.clone().unwrap_or_default();
@@ -114,41 +117,39 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
         State::Landed => return Ok(()),
         State::Rejected if l.verdict == Some(Verdict::Conflict) => {
             let merge = l.worktree.as_ref().map_or_else(
-                || "settle it on MAIN's side".to_owned(),
-                |worktree| format!("merge MAIN there: `flower worktree sync {worktree}`, settle it, commit"),
+                || "resolve the conflict on MAIN's side".to_owned(),
+                |worktree| format!("merge MAIN there: `flower worktree sync {worktree}`, resolve the conflict, commit"),
             );
             (ProblemKind::Conflict, format!("landing {id} was rejected{because}"), format!("{merge}, then {again}"))
         }
         State::Rejected => {
             let red = l.checks.iter().find(|check| !check.ok);
             let look = red.map_or_else(
-                || format!("`flower queue show {id}` says what it is about"),
-                |check| format!("read what it said: `flower queue log {id} {}`", check.name),
+                || format!("`flower queue show {id}` shows why"),
+                |check| format!("read its output: `flower queue log {id} {}`", check.name),
             );
             (ProblemKind::Refused, format!("landing {id} was rejected{because}"), format!("{look}; then {again}"))
         }
-        State::Cancelled => (
-            ProblemKind::Refused,
-            format!("landing {id} was cancelled{because}"),
-            format!("to land it all the same: {again}"),
-        ),
+        State::Cancelled => {
+            (ProblemKind::Refused, format!("landing {id} was cancelled{because}"), format!("to land it again: {again}"))
+        }
         State::RolledBack => {
-            let hint = "`flower main log` shows what MAIN has".to_owned();
+            let hint = "`flower main log` shows the history of MAIN".to_owned();
             (ProblemKind::Refused, format!("landing {id} was {reason}"), hint)
         }
         State::Approval => {
-            let hint = format!("read it: `flower queue diff {id}`; let it in: `flower queue approve {id}`");
+            let hint = format!("read it: `flower queue diff {id}`; approve it: `flower queue approve {id}`");
             (ProblemKind::Refused, format!("landing {id} has not landed: {reason}"), hint)
         }
         State::Queued | State::Checking => {
-            let hint = format!("`flower queue show {id}` says where it stands");
+            let hint = format!("`flower queue show {id}` shows its state");
             (ProblemKind::Refused, format!("landing {id} has not landed yet{because}"), hint)
         }
     };
     Err(Problem::new(kind, message, hint))
 }
 
-/// Prints one that was waited for, and ends as it did.
+/// Prints a landing after `--wait`; an error unless it has landed.
 pub fn conclude(context: &Context, landing: &LandingView) -> Result<(), Problem> {
     context.answer(landing, |l| page(l, context.style))?;
     verdict(landing)

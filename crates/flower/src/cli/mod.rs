@@ -1,4 +1,4 @@
-//! The command line. It translates: arguments to requests, answers to tables and pages. No rule lives here.
+//! The command line: turns arguments into requests to the daemon, and responses into tables and pages. It decides nothing.
 
 mod agent;
 mod commands;
@@ -18,7 +18,7 @@ pub use context::Context;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 use flower_contract::error::{Problem, ProblemEnvelope};
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Keeps MAIN stable while many coding agents change the code at once.
@@ -29,12 +29,12 @@ use std::process::ExitCode;
     max_term_width = 100,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = "Start here:\n  flower up                          make this repository a project and start the daemon\n  \
-                  flower brief new \"Dark mode\"       write down what should be done\n  \
-                  flower brief                       see all briefs\n  \
-                  flower worktree new dark           a place to work on it, beside MAIN\n  \
-                  flower dispatch 1                  or give it to an agent: prints what to paste\n  \
-                  flower land dark --wait            bring what is committed there to MAIN\n\n\
+    after_help = "Start here:\n  flower up                          make this repository a project, and start the daemon\n  \
+                  flower brief new \"Dark mode\"       describe a piece of work\n  \
+                  flower brief                       list all briefs\n  \
+                  flower worktree new dark           create a worktree to work in, beside MAIN\n  \
+                  flower dispatch 1                  or give it to an agent: prints a packet to paste\n  \
+                  flower land dark --wait            check the commits of the worktree, and land them on MAIN\n\n\
                   `flower NOUN` lists, `flower NOUN VERB` acts. Every command takes --json."
 )]
 struct Cli {
@@ -44,40 +44,34 @@ struct Cli {
     command: commands::Command,
 }
 
-/// The heading of the options that every command takes.
-const GLOBAL: &str = "Global options";
+/// The help heading of the options that every command takes.
+const GLOBAL_HEADING: &str = "Global options";
 
-#[derive(clap::Args)]
+#[derive(Default, clap::Args)]
 struct Global {
-    /// Answer with one JSON document on standard output
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    /// Print the result as one JSON document
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     json: bool,
-    /// The project; otherwise the one around the working directory
-    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL)]
+    /// The project; by default the one of the working directory
+    #[arg(long, global = true, value_name = "NAME", help_heading = GLOBAL_HEADING)]
     project: Option<String>,
-    /// Ask no questions
-    #[arg(long, short = 'y', global = true, help_heading = GLOBAL)]
+    /// Answer all questions with yes
+    #[arg(long, short = 'y', global = true, help_heading = GLOBAL_HEADING)]
     yes: bool,
-    /// No colours; NO_COLOR does the same
-    #[arg(long, global = true, help_heading = GLOBAL)]
+    /// Print without colours, as with NO_COLOR
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     no_color: bool,
 }
 
-/// Runs the command line and gives its exit code.
+/// Runs the command line, and returns its exit code.
 pub fn main() -> ExitCode {
-    if let Some(args) = commands::jail::alone(std::env::args_os()) {
-        return commands::jail::run(&args);
-    }
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json),
     };
-    if let Some(code) = commands::run_alone(&cli.command) {
-        return code;
-    }
-    match run(cli) {
-        Ok(()) => ExitCode::SUCCESS,
+    match commands::run(cli.global, cli.command) {
+        Ok(code) => code,
         Err(problem) => {
             report(&problem, wants_json);
             ExitCode::from(problem.exit_code())
@@ -85,16 +79,13 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli) -> Result<(), Problem> {
-    // An agent in a jail has neither flower's home nor a project.
-    if let commands::Command::Mcp(args) = &cli.command {
-        return commands::mcp::run(args);
+fn parse() -> Result<Cli, clap::Error> {
+    // Every command of an agent starts with `flower jail`, and building the parser of all commands takes longer than many
+    // of them run. Arguments that do not match are left to the whole parser, which explains them.
+    match commands::jail::parse(std::env::args_os()) {
+        Some(args) => Ok(Cli { global: Global::default(), command: commands::Command::Jail(args) }),
+        None => Cli::try_parse(),
     }
-    let colour = !cli.global.no_color
-        && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::io::stdout().is_terminal();
-    let context = Context::new(cli.global.json, cli.global.project, cli.global.yes, colour)?;
-    commands::run(context, cli.command)
 }
 
 /// The whole command line, for completions and the reference.
@@ -103,25 +94,25 @@ pub fn command() -> clap::Command {
 }
 
 fn usage(error: &clap::Error, json: bool) -> ExitCode {
-    let helps = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    if json && !helps {
+    let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if json && !is_help {
         report(&usage_problem(error), true);
         return ExitCode::from(2);
     }
-    // A closed pipe is no reason to fail.
+    // A closed pipe is not an error.
     let _ = error.print();
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What the parser says: its first paragraph, and its tips as hints.
+/// The parser's message as a problem: its first paragraph, with its tips as hints.
 fn usage_problem(error: &clap::Error) -> Problem {
-    let help = "add `--help` to see what is possible";
+    let help = "add `--help` to see all options";
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return Problem::usage("a command is missing", help);
     }
     let text = error.render().to_string();
-    let said: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    let mut problem = Problem::usage(said.join(" ").trim_start_matches("error: "), help);
+    let message: Vec<&str> = text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let mut problem = Problem::usage(message.join(" ").trim_start_matches("error: "), help);
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
     problem.hints.splice(0..0, tips.map(str::to_owned));
     problem
@@ -136,6 +127,6 @@ fn report(problem: &Problem, json: bool) {
         format!("error: {}{}", output::plain(&problem.message), hints.collect::<String>())
     };
     text.push('\n');
-    // Standard error may be a file on a full disk; the exit code still says that it went wrong.
+    // Standard error may be a file on a full disk; the exit code still reports the failure.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

@@ -1,10 +1,10 @@
-//! How things look in a terminal: colours with a meaning, tables that fit, times as people say them.
+//! Output on a terminal: colours, tables that fit its width, relative times.
 
 use anstyle::{AnsiColor, Style as Ansi};
 use flower_core::Status;
 use unicode_width::UnicodeWidthStr;
 
-/// Colours, or none.
+/// Paints text, or leaves it plain.
 #[derive(Clone, Copy, Debug)]
 pub struct Style {
     colour: bool,
@@ -62,14 +62,14 @@ impl Style {
     }
 }
 
-/// Rows under headings. The column `elastic` gives way when the terminal is narrow; without a terminal nothing is cut.
+/// Rows below headings. On a narrow terminal the column `elastic` is cut; without a terminal nothing is.
 pub struct Table {
     headings: Vec<&'static str>,
     elastic: usize,
     rows: Vec<Vec<Cell>>,
 }
 
-/// A text and how it is painted; the paint does not count as width.
+/// A text, and the same text with colours, which do not count as width.
 pub struct Cell {
     text: String,
     painted: Option<String>,
@@ -176,7 +176,7 @@ pub fn ago(at: &str, now: jiff::Timestamp) -> String {
     }
 }
 
-/// A number of bytes as people say it.
+/// A number of bytes with a unit.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
     let step = (0..UNITS.len() - 1).find(|&step| bytes < 1000_u64.pow(step as u32 + 1)).unwrap_or(UNITS.len() - 1);
@@ -184,12 +184,12 @@ pub fn size(bytes: u64) -> String {
     if step > 0 && shown < 10.0 { format!("{shown:.1} {}", UNITS[step]) } else { format!("{shown:.0} {}", UNITS[step]) }
 }
 
-/// Text from others, without anything that a terminal would act on.
+/// Text of agents, without control characters that a terminal would act on.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
-/// One line of a longer text.
+/// The first line of a text that is not empty.
 pub fn first_line(text: &str, width: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     cut(&plain(line), width)
@@ -209,9 +209,9 @@ mod tests {
     }
 
     #[test]
-    fn times_are_said_as_people_do() {
+    fn times_are_relative_to_now() {
         let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().unwrap();
-        for (at, said) in [
+        for (at, text) in [
             ("2026-11-15T12:00:00.000000Z", "just now"),
             ("2026-11-15T11:59:30Z", "30s ago"),
             ("2026-11-15T09:00:00Z", "3h ago"),
@@ -220,12 +220,12 @@ mod tests {
             ("2027-01-11T09:00:00Z", "just now"),
             ("nonsense", "nonsense"),
         ] {
-            assert_eq!(ago(at, now), said);
+            assert_eq!(ago(at, now), text);
         }
     }
 
     #[test]
-    fn nothing_reaches_the_terminal_that_it_would_act_on() {
+    fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(plain("a\u{1b}]52;c;x\u{7}b\nc"), "a\u{fffd}]52;c;x\u{fffd}b\nc");
     }
 }

@@ -4,12 +4,12 @@ use clap::{Arg, Command};
 use std::fmt::Write;
 
 #[test]
-fn the_stored_reference_is_what_the_commands_say() {
+fn the_stored_reference_is_the_help_of_the_commands() {
     let mut root = super::command();
     root.build();
     let mut page = String::from(
         "# flower on the command line\n\n\
-         Made from the help of the commands: `FLOWER_UPDATE=1 cargo nextest run -p flower --bin flower reference`.\n\n",
+         Generated from the help of the commands: `FLOWER_UPDATE=1 cargo nextest run -p flower --bin flower reference`.\n\n",
     );
     let _ = writeln!(page, "{}.\n", about(&root));
     if let Some(text) = root.get_after_help() {
@@ -48,8 +48,6 @@ fn section(name: &str, command: &Command) -> String {
     let own: Vec<&Arg> = command
         .get_arguments()
         .filter(|arg| !arg.is_global_set() && !arg.is_hide_set() && arg.get_id() != "help")
-        // A number that is just the number of the brief says enough by its name.
-        .filter(|arg| !arg.is_positional() || arg.get_help().is_some() || !choices(arg).is_empty())
         .collect();
     if !own.is_empty() {
         text.push('\n');
@@ -76,7 +74,7 @@ fn item(arg: &Arg) -> String {
     let default: Vec<String> = arg.get_default_values().iter().map(|v| v.to_string_lossy().into_owned()).collect();
     let default = match default.as_slice() {
         [value] if arg.get_action().takes_values() && !arg.is_hide_default_value_set() => {
-            format!(" (`{value}` unless said)")
+            format!(" (default: `{value}`)")
         }
         _ => String::new(),
     };
@@ -85,7 +83,7 @@ fn item(arg: &Arg) -> String {
         choices => format!("{help} {}", choices.join(", ")).trim().to_owned(),
     };
     let help = if help.is_empty() { help } else { format!(": {help}") };
-    // A further paragraph belongs to its item only where it is indented.
+    // Markdown counts a further paragraph to a list item only if it is indented.
     let help = help.replace("\n\n", "\n\n  ");
     format!("- `{}`{help}{default}\n", name.trim())
 }
@@ -95,12 +93,12 @@ fn choices(arg: &Arg) -> Vec<String> {
     arg.get_possible_values().iter().filter(|_| takes_values).map(|value| value.get_name().to_owned()).collect()
 }
 
-/// One line, for lists.
+/// The first line of the help, for lists.
 fn summary(command: &Command) -> String {
     command.get_about().map_or_else(String::new, ToString::to_string).trim_end_matches('.').to_owned()
 }
 
-/// All of it, for the command's own section.
+/// The whole help, for the section of the command.
 fn about(command: &Command) -> String {
     let about = command.get_long_about().or(command.get_about()).map_or_else(String::new, ToString::to_string);
     about.trim_end_matches('.').to_owned()

@@ -1,6 +1,7 @@
-//! `--wait`: stays until a landing has ended or needs the operator, and says on standard error how it gets on.
+//! `--wait`: waits until a landing has ended or needs the operator, and shows its progress on standard error.
 
 use super::Context;
+use super::context::{RECONNECT_INTERVAL, RECONNECT_TIMEOUT};
 use super::landing::check;
 use super::output::{Style, plain};
 use crate::client::{Client, escape};
@@ -12,78 +13,76 @@ use hyper::body::Incoming;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How long a daemon may be away.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Even if no bell rings.
-const EVERY: Duration = Duration::from_secs(1);
-pub const BREATH: Duration = Duration::from_millis(300);
+/// How often a landing is read even without an event.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The same while checks run, whose output causes no events.
+pub const OUTPUT_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// The landing as it is once it goes on no further by itself.
+/// Waits until the landing makes no further progress by itself, and returns it.
 pub async fn until_settled(context: &Context, client: &Client, number: u64) -> Result<LandingView, Problem> {
     let mut progress = Progress::new(context);
-    let mut bell = Bell::new(client);
+    let mut events = EventSignal::new(client);
     let mut lost_at: Option<Instant> = None;
-    let mut pause = EVERY;
+    let mut interval = POLL_INTERVAL;
     loop {
-        bell.hang().await;
+        events.connect().await;
         match client.get::<LandingView>(&format!("/api/landings/{number}")).await {
             Ok(landing) => {
                 lost_at = None;
                 progress.show(client, &landing).await;
                 match landing.state {
-                    State::Queued => pause = EVERY,
-                    // Its checks write without ringing.
-                    State::Checking => pause = BREATH,
+                    State::Queued => interval = POLL_INTERVAL,
+                    State::Checking => interval = OUTPUT_POLL_INTERVAL,
                     _ => return Ok(landing),
                 }
             }
             Err(problem) if problem.kind == ProblemKind::Unreachable => {
-                if lost_at.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                if lost_at.get_or_insert_with(Instant::now).elapsed() > RECONNECT_TIMEOUT {
                     return Err(problem);
                 }
             }
             Err(problem) => return Err(problem),
         }
-        bell.wait(pause).await;
+        events.wait(interval).await;
     }
 }
 
-/// The live stream. Any event is a reason to look again; what it says does not matter here.
-pub struct Bell<'a> {
+/// Wakes up at any event of the live stream, whose content does not matter.
+pub struct EventSignal<'a> {
     client: &'a Client,
     stream: Option<Incoming>,
 }
 
-impl<'a> Bell<'a> {
-    pub fn new(client: &'a Client) -> Bell<'a> {
-        Bell { client, stream: None }
+impl<'a> EventSignal<'a> {
+    pub fn new(client: &'a Client) -> EventSignal<'a> {
+        EventSignal { client, stream: None }
     }
 
-    /// Listens, if it does not yet. Whoever looks after that misses nothing.
-    pub async fn hang(&mut self) {
+    /// Connects if it is not connected. State that is read afterwards misses no change.
+    pub async fn connect(&mut self) {
         if self.stream.is_none() {
             self.stream = self.client.stream("/api/events").await.ok();
         }
     }
 
-    /// Until something happens, or a moment has passed.
-    pub async fn wait(&mut self, moment: Duration) {
-        let Some(stream) = &mut self.stream else { return tokio::time::sleep(BREATH).await };
-        if let Ok(None | Some(Err(_))) = tokio::time::timeout(moment, stream.frame()).await {
+    /// Waits for an event, at most for `timeout`.
+    pub async fn wait(&mut self, timeout: Duration) {
+        let Some(stream) = &mut self.stream else { return tokio::time::sleep(RECONNECT_INTERVAL).await };
+        if let Ok(None | Some(Err(_))) = tokio::time::timeout(timeout, stream.frame()).await {
             self.stream = None;
-            tokio::time::sleep(BREATH).await;
+            tokio::time::sleep(RECONNECT_INTERVAL).await;
         }
     }
 }
 
-/// What was said already.
+/// The progress that was printed so far.
 struct Progress {
-    /// With `--json` an error is all that standard error holds.
+    /// With `--json`, only an error is written to standard error.
     quiet: bool,
     style: Style,
-    said: String,
+    last: String,
     checks: usize,
-    /// A person sees the output of the checks as it comes.
+    /// The output of the checks, on a terminal.
     log: Option<CheckLog>,
 }
 
@@ -93,7 +92,7 @@ impl Progress {
         Progress {
             quiet: context.json,
             style: if terminal { context.style } else { Style::new(false) },
-            said: String::new(),
+            last: String::new(),
             checks: 0,
             log: (terminal && !context.json).then(CheckLog::default),
         }
@@ -104,61 +103,62 @@ impl Progress {
             return;
         }
         if let Some(log) = &mut self.log {
-            write(&self.style.dim(&plain(&log.turn(client, landing).await)));
+            write(&self.style.dim(&plain(&log.switch(client, landing).await)));
         }
         if landing.running.is_some() {
-            self.say(landing);
+            self.show_state(landing);
         }
         if let Some(log) = &mut self.log {
-            write(&self.style.dim(&plain(&log.more(client, landing).await)));
+            write(&self.style.dim(&plain(&log.new_lines(client, landing).await)));
         }
         for ended in landing.checks.iter().skip(self.checks) {
             write(&format!("{}\n", check(ended, self.style)));
         }
         self.checks = landing.checks.len();
         if landing.running.is_none() {
-            self.say(landing);
+            self.show_state(landing);
         }
     }
 
-    /// Where it stands, if that is new.
-    fn say(&mut self, landing: &LandingView) {
+    /// Prints the state if it has changed.
+    fn show_state(&mut self, landing: &LandingView) {
         let now = match (&landing.running, &landing.reason) {
             (Some(RunningCheck { name, attempt: 1 }), _) => format!("check `{name}` is running"),
             (Some(RunningCheck { name, attempt }), _) => format!("check `{name}` is running, attempt {attempt}"),
             (None, Some(reason)) => format!("{}, {reason}", landing.state),
             (None, None) => landing.state.to_string(),
         };
-        if now != self.said {
+        if now != self.last {
             write(&format!("landing {}: {}\n", landing.id, plain(&now)));
-            self.said = now;
+            self.last = now;
         }
     }
 }
 
-/// Nobody may be there to read it; the landing goes on.
+/// Writes to standard error. A closed one does not end the command.
 fn write(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-/// The output of whichever check is running, read as it grows.
+/// Reads the output of the running check as it grows.
 #[derive(Default)]
 pub struct CheckLog {
     current: Option<RunningCheck>,
     seen: usize,
-    /// The beginning of a line whose end is still to come.
+    /// The beginning of a line that is not complete yet.
     rest: Vec<u8>,
 }
 
 impl CheckLog {
-    /// The rest of the last one, if it is another's turn. A new attempt of the same check has taken the place of its output.
-    pub async fn turn(&mut self, client: &Client, landing: &LandingView) -> String {
+    /// If another check has started, returns the rest of the last one's output. A new attempt of the same check has replaced
+    /// that output, so there is no rest to read.
+    pub async fn switch(&mut self, client: &Client, landing: &LandingView) -> String {
         if landing.running == self.current {
             return String::new();
         }
-        let again =
+        let is_new_attempt =
             landing.running.as_ref().map(|running| &running.name) == self.current.as_ref().map(|last| &last.name);
-        if !again {
+        if !is_new_attempt {
             self.read(client, landing.id).await;
         }
         self.current.clone_from(&landing.running);
@@ -169,9 +169,9 @@ impl CheckLog {
         String::from_utf8_lossy(&std::mem::take(&mut self.rest)).into_owned()
     }
 
-    /// What is new, in whole lines.
-    pub async fn more(&mut self, client: &Client, landing: &LandingView) -> String {
-        let mut text = self.turn(client, landing).await;
+    /// The new output, in whole lines.
+    pub async fn new_lines(&mut self, client: &Client, landing: &LandingView) -> String {
+        let mut text = self.switch(client, landing).await;
         self.read(client, landing.id).await;
         let whole = self.rest.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         text.push_str(&String::from_utf8_lossy(&self.rest.drain(..whole).collect::<Vec<u8>>()));
@@ -187,7 +187,7 @@ impl CheckLog {
     }
 }
 
-/// The output of a check from a byte on, to its end.
+/// The output of a check from a position on.
 pub async fn read_log(client: &Client, landing: u64, check: &str, after: usize) -> Result<Vec<u8>, Problem> {
     let mut log = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! The daemon: takes the lock of its home, opens the store, listens, and ends cleanly.
+//! The daemon: locks its home, opens the store, serves requests, and shuts down.
 
 mod spawn;
 
@@ -22,23 +22,23 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 
-/// How long requests that are under way may take after the order to end. With what comes after them the daemon is gone
-/// within five seconds, whatever hangs.
-const DRAIN: Duration = Duration::from_millis(3_500);
+/// How long requests in progress may take after shutdown has begun. With the steps after it, the daemon ends within five
+/// seconds even if something hangs.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(3_500);
 
 #[derive(Clone, Debug)]
 pub struct Config {
     pub home: Home,
-    /// Asked for; otherwise the one it had before, or any.
+    /// The requested port; otherwise the last one, or any.
     pub port: Option<u16>,
     pub host: IpAddr,
 }
 
-/// What a starting daemon says on its standard output, a line each.
+/// The progress of a starting daemon, one line each on its standard output.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Report {
-    /// The tables are being filled anew; so many events are read.
+    /// The tables are being rebuilt; the number of events that are read.
     Rebuilding(u64),
     Ready {
         url: String,
@@ -46,7 +46,7 @@ pub enum Report {
     Failed(Problem),
 }
 
-/// Runs until told to end. `report` hears when it serves.
+/// Runs until the daemon is stopped. `report` is called with the progress of the start.
 pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Problem> {
     require_loopback(config.host)?;
     config.home.create()?;
@@ -58,19 +58,19 @@ pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Proble
         .build()
         .map_err(|error| Problem::unreachable(format!("the daemon cannot start: {error}"), "see `ulimit -a`"))?;
     let ended = start(config, &lock, &runtime, report);
-    // Whatever still runs in the background has had its time.
+    // Background tasks had time to end before.
     runtime.shutdown_timeout(Duration::from_millis(500));
     ended
 }
 
-/// Refuses every address that others could reach.
+/// Refuses every address that other machines could reach.
 pub fn require_loopback(host: IpAddr) -> Result<(), Problem> {
     if host.is_loopback() {
         return Ok(());
     }
     Err(Problem::new(
         ProblemKind::Refused,
-        format!("flower does not listen on {host}: without TLS, tokens would cross the network in the clear"),
+        format!("flower does not listen on {host}: without TLS, tokens would cross the network in plain text"),
         "listen on 127.0.0.1 and reach it through an SSH tunnel",
     ))
 }
@@ -83,7 +83,7 @@ fn start(
 ) -> Result<(), Problem> {
     let home = &config.home;
     let operator_token = home.require_token()?;
-    // Before anything is started.
+    // Must exist before the first process is started.
     let children = Children::new(&home.children()).map_err(|error| home.problem(&home.children(), &error))?;
     let (location, database) = location(home)?;
     let store = Store::open(&location, home.dir(), Arc::new(now), &mut |events| report(Report::Rebuilding(events)))?;
@@ -109,26 +109,26 @@ fn start(
         hints: ChangeHints::default(),
     }));
     runtime.block_on(app.registration.take_repositories());
-    // Before anybody knows that it serves: from then on it ends in good order.
-    let told = {
+    // Signals are handled before `Ready` is reported: from then on the daemon shuts down cleanly.
+    let signalled = {
         let _inside = runtime.enter();
         terminated()
     };
     report(Report::Ready { url });
     let background =
         vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.worktrees.clone().run_watch())];
-    let result = runtime.block_on(serve_until_told(app, store, tcp, unix, address.port(), told, background));
+    let result = runtime.block_on(serve_until_stopped(app, store, tcp, unix, address.port(), signalled, background));
     let _ = fs::remove_file(home.socket());
     result
 }
 
-async fn serve_until_told(
+async fn serve_until_stopped(
     app: Arc<App>,
     store: Store,
     tcp: TcpListener,
     unix: UnixListener,
     port: u16,
-    told: impl Future<Output = ()>,
+    signalled: impl Future<Output = ()>,
     background: Vec<JoinHandle<()>>,
 ) -> Result<(), Problem> {
     let shutdown = Shutdown::default();
@@ -139,37 +139,37 @@ async fn serve_until_told(
     });
     let mut fatal = store.fatal();
     let failure = tokio::select! {
-        () = told => None,
+        () = signalled => None,
         () = shutdown.begun() => None,
         failed = fatal.wait_for(Option::is_some) => failed.ok().and_then(|text| text.clone()),
     };
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     shutdown.begin();
-    // Whatever agents are at is taken up again at the next start.
-    let leaving = tokio::spawn(async move { app.agents.leave_all().await });
-    if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
+    // Agents resume their work at the next start.
+    let stopping = tokio::spawn(async move { app.agents.leave_all().await });
+    if tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
     }
-    let _ = tokio::time::timeout(Duration::from_secs(3), leaving).await;
-    // Whatever they are at is taken up again at the next start.
+    let _ = tokio::time::timeout(Duration::from_secs(3), stopping).await;
+    // Interrupted work is resumed at the next start.
     for task in background {
         task.abort();
         let _ = task.await;
     }
-    // The last handle: the writer finishes what it has taken.
+    // The last handle: the writer finishes the commands that it has accepted.
     let closing = tokio::task::spawn_blocking(move || store.close());
     let _ = tokio::time::timeout(Duration::from_millis(400), closing).await;
     match failure {
         None => Ok(()),
         Some(message) => Err(Problem::unreachable(
-            format!("{message}; the daemon has ended, so that nothing is acknowledged which is not stored"),
+            format!("{message}; the daemon has ended, because it can no longer store what it acknowledges"),
             "check the disk, then run `flower up`",
         )),
     }
 }
 
-/// Ends when a signal tells this process to end. Hears them from the call on, not only once it is waited for.
+/// Resolves at SIGTERM or SIGINT. The handlers are installed by the call, before the future is polled.
 fn terminated() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
@@ -182,27 +182,27 @@ fn terminated() -> impl Future<Output = ()> {
     }
 }
 
-/// Finishes or takes back what was under way when the last daemon ended, once nothing of it runs any more; later deletes
-/// what has been kept long enough.
+/// Waits until all processes of the last daemon have ended, finishes or undoes its interrupted work, and then runs the
+/// background loops.
 async fn reconcile(app: Arc<App>, children: Children) {
-    /// A checkout may still be at it.
-    const PATIENCE: Duration = Duration::from_secs(120);
-    const EVERY: Duration = Duration::from_secs(3_600);
-    if !children.are_alone(PATIENCE).await {
-        tracing::warn!("something that an earlier daemon started is still running");
+    /// A checkout of the last daemon may still run.
+    const CHILDREN_TIMEOUT: Duration = Duration::from_secs(120);
+    const CLEANUP_INTERVAL: Duration = Duration::from_secs(3_600);
+    if !children.are_alone(CHILDREN_TIMEOUT).await {
+        tracing::warn!("a process of an earlier daemon is still running");
     }
     app.worktrees.reconcile_all().await;
     app.merge_queue.install_hooks().await;
-    let tidying = async {
+    let cleanup = async {
         loop {
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(CLEANUP_INTERVAL).await;
             app.worktrees.drop_expired().await;
             app.worktrees.tidy_repositories().await;
             app.leases.tidy_beside().await;
             app.agents.tidy().await;
         }
     };
-    // Not tasks of their own: once this one has ended, none of them holds the store any more.
+    // Joined instead of spawned: when this task has ended, none of them holds the store any more.
     app.agents.adopt().await;
     tokio::join!(
         app.merge_queue.clone().run(),
@@ -210,7 +210,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
         app.dispatcher.clone().run(),
         app.agents.clone().run(),
         app.worktrees.clone().run_lending(),
-        tidying
+        cleanup
     );
 }
 
@@ -220,7 +220,7 @@ fn location(home: &Home) -> Result<(Location, String), Problem> {
             let location = Location::parse(&url)?;
             let name = match &location {
                 Location::Sqlite(path) => format!("sqlite:{}", path.display()),
-                // Never the whole address: it may hold a password.
+                // Never the whole address, which may contain a password.
                 Location::Postgres(config) => format!("postgres:{}", config.get_dbname().unwrap_or_default()),
             };
             Ok((location, name))
@@ -229,7 +229,7 @@ fn location(home: &Home) -> Result<(Location, String), Problem> {
     }
 }
 
-/// The port asked for, else the one from before, else any.
+/// Listens on the requested port, otherwise on the last one, otherwise on any.
 async fn listen_tcp(config: &Config) -> Result<TcpListener, Problem> {
     let file = config.home.port();
     let before = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u16>().ok());
@@ -242,11 +242,11 @@ async fn listen_tcp(config: &Config) -> Result<TcpListener, Problem> {
             )
         })?,
         (None, before) => {
-            let again = TcpListener::bind(SocketAddr::new(host, before.unwrap_or(0))).await;
-            let listener = match again {
+            let last_port = TcpListener::bind(SocketAddr::new(host, before.unwrap_or(0))).await;
+            let listener = match last_port {
                 Ok(listener) => Ok(listener),
                 Err(error) => {
-                    tracing::warn!("the port from before is taken ({error}); using another");
+                    tracing::warn!("the last port is not available ({error}); using another");
                     TcpListener::bind(SocketAddr::new(host, 0)).await
                 }
             };
@@ -265,7 +265,7 @@ async fn listen_tcp(config: &Config) -> Result<TcpListener, Problem> {
 fn listen_unix(home: &Home) -> Result<UnixListener, Problem> {
     let path = home.socket();
     let listen = || {
-        // We hold the lock, so a socket that is there belongs to a daemon that is gone.
+        // This process holds the lock, so an existing socket belongs to a daemon that has ended.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
@@ -297,18 +297,18 @@ fn already_running(home: &Home, error: LockError) -> Problem {
     }
 }
 
-/// A thousand live readers need a thousand files; the default soft limit is often lower than what we may have.
+/// Raises the soft limit of open files: a thousand live readers need a thousand files.
 fn raise_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     const WANTED: u64 = 16_384;
     let limit = getrlimit(Resource::Nofile);
-    let most = limit.maximum.unwrap_or(WANTED).min(WANTED);
-    if limit.current.is_some_and(|current| current < most)
-        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(most), maximum: limit.maximum })
+    let target = limit.maximum.unwrap_or(WANTED).min(WANTED);
+    if limit.current.is_some_and(|current| current < target)
+        && let Err(error) = setrlimit(Resource::Nofile, Rlimit { current: Some(target), maximum: limit.maximum })
     {
-        tracing::warn!("the limit of open files stays at {:?}: {error}", limit.current);
+        tracing::warn!("cannot raise the limit of open files above {:?}: {error}", limit.current);
     }
 }
 
-/// Where daemons listen unless told otherwise.
+/// The default address of a daemon.
 pub const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);

@@ -1,8 +1,7 @@
-//! Agents that flower runs: starting and stopping them, what they do, what they ask for, what they cost.
+//! `/api/agents`, their profiles and keys, their requests for permission, and their spending.
 
 use super::answer::{Answer, Rejection};
-use super::extract::{Body, Path, Query, Who};
-use super::worktrees::{Which, spawned};
+use super::extract::{Body, ChosenProject, ListQuery, Path, ProjectQuery, Query, Who, run_detached};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,44 +11,31 @@ use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, T
 use flower_core::Role;
 use flower_engine::App;
 use flower_engine::agents::Spawn;
-use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
+/// Agents of a page unless the query names a number.
 const PAGE: u64 = 200;
 
-#[derive(Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct ListQuery {
-    project: Option<String>,
-    #[param(value_type = Option<String>)]
-    dir: Option<PathBuf>,
-    /// Also those that have ended, newest first.
-    #[serde(default)]
-    all: bool,
-    limit: Option<u64>,
-}
-
-/// Agents that flower runs, as they are at this moment.
-#[utoipa::path(get, path = "/api/agents", tag = "agents", params(ListQuery), responses((status = 200, body = Vec<AgentView>)))]
+/// Agents that flower runs, in their current state.
+#[utoipa::path(get, path = "/api/agents", tag = "agents", params(ProjectQuery, ListQuery), responses((status = 200, body = Vec<AgentView>)))]
 pub(super) async fn list_agents(
     State(app): State<Arc<App>>,
     Who(caller): Who,
+    ChosenProject(choice): ChosenProject,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<AgentView>> {
-    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     Ok(Json(app.agents.list(&caller, &choice, q.all, q.limit.unwrap_or(PAGE)).await?))
 }
 
-/// Starts one: for a brief, or to stay in a worktree.
-#[utoipa::path(post, path = "/api/agents", tag = "agents", params(Which), request_body = SpawnAgent,
+/// Starts an agent for a brief, or a standing agent in a worktree.
+#[utoipa::path(post, path = "/api/agents", tag = "agents", params(ProjectQuery), request_body = SpawnAgent,
     responses((status = 200, body = AgentView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn spawn_agent(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Query(which): Query<Which>,
+    Query(project): Query<ProjectQuery>,
     Body(b): Body<SpawnAgent>,
 ) -> Answer<AgentView> {
     let spawn = Spawn {
@@ -60,7 +46,7 @@ pub(super) async fn spawn_agent(
         standing: b.standing,
         role: b.role.unwrap_or(Role::Worker),
     };
-    spawned(async move { app.agents.spawn(&caller, &which.into(), spawn).await }).await
+    run_detached(async move { app.agents.spawn(&caller, &project.into(), spawn).await }).await
 }
 
 #[utoipa::path(get, path = "/api/agents/{name}", tag = "agents", params(("name" = String, Path)),
@@ -69,7 +55,7 @@ pub(super) async fn show_agent(State(app): State<Arc<App>>, Path(name): Path<Str
     Ok(Json(app.agents.show(&name).await?))
 }
 
-/// Stops it with everything it started.
+/// Stops an agent and every process that it started.
 #[utoipa::path(post, path = "/api/agents/{name}/stop", tag = "agents", params(("name" = String, Path)),
     request_body = Why, responses((status = 200, body = AgentView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn stop_agent(
@@ -78,10 +64,10 @@ pub(super) async fn stop_agent(
     Path(name): Path<String>,
     Body(b): Body<Why>,
 ) -> Answer<AgentView> {
-    spawned(async move { app.agents.stop(&caller, &name, b.why).await }).await
+    run_detached(async move { app.agents.stop(&caller, &name, b.why).await }).await
 }
 
-/// Lets a fresh one go on from a hand-over note.
+/// Replaces an agent by a fresh session that continues from a hand-over note.
 #[utoipa::path(post, path = "/api/agents/{name}/refresh", tag = "agents", params(("name" = String, Path)),
     responses((status = 200, body = AgentView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn refresh_agent(
@@ -95,14 +81,14 @@ pub(super) async fn refresh_agent(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LogQuery {
-    /// A position; the last of it unless said.
+    /// A position in the transcript; without it, the newest entries.
     after: Option<u64>,
-    /// Waits a while for more, if there is none.
+    /// If there is no entry after the position, wait up to 20 seconds for one.
     #[serde(default)]
     wait: bool,
 }
 
-/// What it said and did, and what it was told.
+/// The transcript of an agent: its output, its tool calls, and the prompts that it received.
 #[utoipa::path(get, path = "/api/agents/{name}/log", tag = "agents", params(("name" = String, Path), LogQuery),
     responses((status = 200, body = TranscriptView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn agent_log(
@@ -110,29 +96,22 @@ pub(super) async fn agent_log(
     Path(name): Path<String>,
     Query(q): Query<LogQuery>,
 ) -> Answer<TranscriptView> {
-    let page = app.agents.log(&name, q.after).await?;
-    match q.after.filter(|_| q.wait && page.entries.is_empty() && !page.over) {
-        Some(after) => {
-            app.agents.log_grows(&name, after).await?;
-            Ok(Json(app.agents.log(&name, q.after).await?))
-        }
-        None => Ok(Json(page)),
-    }
+    Ok(Json(app.agents.log(&name, q.after, q.wait).await?))
 }
 
-/// Which agents can run on this machine, and what is missing for the others.
+/// Profiles of agents, whether each can run on this machine, and what is missing if not.
 #[utoipa::path(get, path = "/api/agent-profiles", tag = "agents", responses((status = 200, body = Vec<ProfileView>)))]
 pub(super) async fn profiles(State(app): State<Arc<App>>) -> Answer<Vec<ProfileView>> {
     Ok(Json(app.profiles.list().await?))
 }
 
-/// Names of the variables that profiles want from the operator's environment.
+/// Names of environment variables of the operator that profiles need.
 #[utoipa::path(get, path = "/api/agent-keys", tag = "agents", responses((status = 200, body = Vec<String>)))]
 pub(super) async fn wanted_keys(State(app): State<Arc<App>>) -> Answer<Vec<String>> {
     Ok(Json(app.profiles.wanted_keys()?))
 }
 
-/// Their values. They are held in memory only, and never shown.
+/// Values of these environment variables. The daemon keeps them in memory only and never shows them.
 #[utoipa::path(post, path = "/api/agent-keys", tag = "agents", request_body = GiveKeys,
     responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn give_keys(
@@ -144,7 +123,7 @@ pub(super) async fn give_keys(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What agents wait for a person to allow.
+/// Requests for permission that wait for the operator.
 #[utoipa::path(get, path = "/api/permissions", tag = "agents", responses((status = 200, body = Vec<PermissionView>)))]
 pub(super) async fn list_permissions(State(app): State<Arc<App>>) -> Answer<Vec<PermissionView>> {
     Ok(Json(app.agents.permissions().await?))
@@ -164,11 +143,11 @@ pub(super) async fn decide_permission(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct SpendingQuery {
-    /// Only this one, instead of the dearest.
+    /// Only this brief, instead of the most expensive ones.
     brief: Option<u64>,
 }
 
-/// What agents have used, as far as they say.
+/// Cost and tokens of agents, as far as agents report them.
 #[utoipa::path(get, path = "/api/spending", tag = "agents", params(SpendingQuery),
     responses((status = 200, body = SpendView)))]
 pub(super) async fn spending(State(app): State<Arc<App>>, Query(q): Query<SpendingQuery>) -> Answer<SpendView> {

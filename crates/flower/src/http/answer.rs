@@ -1,4 +1,4 @@
-//! What handlers answer: JSON, or a problem with its HTTP status.
+//! The result of handlers: JSON, or a problem with its HTTP status.
 
 use axum::Json;
 use axum::http::StatusCode;

@@ -1,7 +1,7 @@
 //! `/api/briefs`.
 
 use super::answer::Answer;
-use super::extract::{Body, Path, Query, Who};
+use super::extract::{Body, ChosenProject, Path, ProjectQuery, Query, Who};
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::{Problem, ProblemEnvelope};
@@ -14,41 +14,36 @@ use flower_engine::briefs::{Filter, Which};
 use flower_engine::log::trace::{Of, Window};
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
-use std::path::PathBuf;
 use std::sync::Arc;
 use utoipa::IntoParams;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
-pub(super) struct ListQuery {
+pub(super) struct BriefsQuery {
     #[param(value_type = Option<schema::Status>)]
     status: Option<Status>,
     #[param(value_type = Option<schema::BriefKind>)]
     kind: Option<BriefKind>,
     epic: Option<u64>,
-    /// Only what can be built now.
+    /// Only briefs that can be built now.
     #[serde(default)]
     ready: bool,
-    project: Option<String>,
-    /// A directory; the project whose repository is around it, if any.
-    #[param(value_type = Option<String>)]
-    dir: Option<PathBuf>,
-    /// The number of the last brief of the page before.
+    /// The number of the last brief of the previous page.
     #[serde(default)]
     after: u64,
-    /// At most 500. A page can be shorter when specs are long; only an empty one is the end.
+    /// At most 500. A page can be shorter when specs are long; only an empty page is the end.
     limit: Option<u64>,
 }
 
-/// Of briefs that a worker is not on it gets titles and states, without spec, links and participants.
-#[utoipa::path(get, path = "/api/briefs", tag = "briefs", params(ListQuery),
+/// Briefs. A worker gets other briefs than its own without spec, links and participants.
+#[utoipa::path(get, path = "/api/briefs", tag = "briefs", params(ProjectQuery, BriefsQuery),
     responses((status = 200, body = Vec<BriefView>), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn list(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Query(q): Query<ListQuery>,
+    ChosenProject(choice): ChosenProject,
+    Query(q): Query<BriefsQuery>,
 ) -> Answer<Vec<BriefView>> {
-    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let project = app.projects.find(&choice).await?;
     let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
     Ok(Json(app.briefs.list_for(&caller, filter, q.after, q.limit).await?))
@@ -57,27 +52,23 @@ pub(super) async fn list(
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct RowsQuery {
-    project: Option<String>,
-    #[param(value_type = Option<String>)]
-    dir: Option<PathBuf>,
-    /// The number of the last brief of the page before.
+    /// The number of the last brief of the previous page.
     #[serde(default)]
     after: u64,
     /// At most 5,000; an empty page is the end.
     limit: Option<u64>,
-    /// Only these, separated by commas.
+    /// Only briefs with these numbers, separated by commas.
     numbers: Option<String>,
 }
 
-/// Briefs as lines of a long list, without their specs.
-#[utoipa::path(get, path = "/api/brief-rows", tag = "briefs", params(RowsQuery),
+/// Briefs without their specs, for long lists.
+#[utoipa::path(get, path = "/api/brief-rows", tag = "briefs", params(ProjectQuery, RowsQuery),
     responses((status = 200, body = Vec<BriefRow>), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn rows(
     State(app): State<Arc<App>>,
-    Who(caller): Who,
+    ChosenProject(choice): ChosenProject,
     Query(q): Query<RowsQuery>,
 ) -> Answer<Vec<BriefRow>> {
-    let choice = app.access.choice(&caller, ProjectChoice { name: q.project, dir: q.dir }).await?;
     let project = app.projects.find(&choice).await?;
     let which = match q.numbers {
         Some(numbers) => {
@@ -192,8 +183,7 @@ pub(super) async fn note(
     Path(number): Path<u64>,
     Body(b): Body<NewNote>,
 ) -> Answer<EventView> {
-    let images = app.briefs.images(&b.images).await?;
-    Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b.text, b.comment, images).await?)))
+    Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b).await?)))
 }
 
 #[utoipa::path(post, path = "/api/briefs/{number}/questions", tag = "briefs", params(("number" = u64, Path)),

@@ -1,14 +1,14 @@
-//! `docs/openapi.json` is the description of the API as the daemon gives it.
+//! `docs/openapi.json` is the description of the API that the daemon serves.
 
 use serde_json::Value;
 use std::collections::HashSet;
 
 #[test]
-fn the_stored_description_is_the_one_that_the_daemon_gives() {
+fn the_stored_description_is_the_one_that_the_daemon_serves() {
     crate::generated::check("openapi.json", &(super::openapi() + "\n"));
 }
 
-/// Whoever reads it can find every schema that it speaks of, and what every call answers.
+/// Every schema that the description refers to is part of it, and every call has a response, a name and a tag.
 #[test]
 fn the_description_is_complete() {
     let text = super::openapi();
@@ -22,10 +22,10 @@ fn the_description_is_complete() {
     for (path, methods) in description["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
             let answers = operation["responses"].as_object().expect("responses");
-            assert!(answers.keys().any(|status| status.starts_with('2')), "{method} {path} never succeeds");
+            assert!(answers.keys().any(|status| status.starts_with('2')), "{method} {path} has no successful response");
             let name = operation["operationId"].as_str().expect("a name");
             assert!(names.insert(name), "{method} {path} is called `{name}`, like another call");
-            assert!(operation["tags"].is_array(), "{method} {path} belongs nowhere");
+            assert!(operation["tags"].is_array(), "{method} {path} has no tag");
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `GET /api/events`: the log as it grows, as server-sent events. Every reader is at its own place; a slow one is dropped
-//! and goes on later from where it was, so nobody's slowness costs memory and nothing is lost.
+//! `GET /api/events`: new events of the log, as server-sent events. Every reader has its own position. A reader that is too
+//! slow is disconnected and resumes from its position, so that slow readers cost no memory and lose nothing.
 
 use super::answer::Rejection;
 use super::extract::{Query, Who};
@@ -11,7 +11,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use flower_contract::view::EventView;
-use flower_core::policy::Read;
 use flower_core::{Door, Recorded};
 use flower_engine::App;
 use flower_engine::access::rights::Reader as Rights;
@@ -26,26 +25,28 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-/// Events that are written at once.
+/// Events that are read at once.
 const BATCH: usize = 256;
-const HEARTBEAT: Duration = Duration::from_secs(15);
-/// What moves all the time is told of at most this often, and of so much at once.
-const STIR_EVERY: Duration = Duration::from_millis(250);
-const MOST_STIRRED: usize = 128;
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+/// Hints about state that is not in the log are sent at most this often.
+const HINT_INTERVAL: Duration = Duration::from_millis(250);
+/// Topics of one hint.
+const MAX_HINT_TOPICS: usize = 128;
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct LiveQuery {
-    /// Begin after this event; the header `Last-Event-ID` does the same and wins. Without either, begin with the next one.
+    /// Begin after this event. The header `Last-Event-ID` takes precedence. Without either, begin with the next event.
     after: Option<u64>,
     /// Only the trace of one brief.
     brief: Option<u64>,
-    /// Only what happens in one project.
+    /// Only events of one project.
     project: Option<String>,
 }
 
-/// Every event, in order; for a worker, those of its own brief and of MAIN in its own project. Between them come hints, `event: stirred` with a list of what has moved without an event: `agents`,
-/// `agent:NAME` (its transcript), `inbox`, `landings`, `worktrees`, or `all`.
+/// Every event, in order; for a worker, the events of its own brief and of MAIN in its own project. Between them come hints,
+/// `event: stirred`, with a list of state that changed without an event: `agents`, `agent:NAME` (a transcript), `inbox`,
+/// `landings`, `worktrees`, or `all`.
 #[utoipa::path(get, path = "/api/events", tag = "log", params(LiveQuery),
     responses((status = 200, content_type = "text/event-stream", body = EventView)))]
 pub(super) async fn live(
@@ -56,14 +57,8 @@ pub(super) async fn live(
     Query(q): Query<LiveQuery>,
 ) -> Result<impl IntoResponse, Rejection> {
     let rights = app.access.reader(&caller).await?;
-    if q.brief.is_some() {
-        rights.require(Read::Brief { number: q.brief })?;
-    }
-    if let Some(name) = &q.project {
-        rights.require(Read::Project { name })?;
-    }
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
-    let bell = app.log.live().subscribe();
+    let head = app.log.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.log.live().head());
     let of = match (q.brief, q.project) {
         (Some(brief), _) => Of::Brief(brief),
@@ -71,21 +66,21 @@ pub(super) async fn live(
         (None, None) => Of::All,
     };
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let (stirs, stirred) = (app.hints.listen(), BTreeSet::new());
+    let (hints, topics) = (app.hints.listen(), BTreeSet::new());
     let reader = Reader {
         app,
         rights,
-        bell,
-        stirs,
-        stirred,
-        told: Instant::now(),
+        head,
+        hints,
+        topics,
+        hinted_at: Instant::now(),
         shutdown,
         token,
         at,
         of,
-        live: false,
-        greeted: false,
-        doubted: false,
+        has_caught_up: false,
+        is_greeted: false,
+        token_in_doubt: false,
     };
     let frames = stream::unfold(reader, |mut reader| async move {
         let frames = reader.next().await?;
@@ -98,42 +93,42 @@ pub(super) async fn live(
 struct Reader {
     app: Arc<App>,
     rights: Rights,
-    bell: watch::Receiver<u64>,
-    stirs: broadcast::Receiver<Arc<str>>,
-    /// What has stirred since it was last told.
-    stirred: BTreeSet<Arc<str>>,
-    told: Instant,
+    head: watch::Receiver<u64>,
+    hints: broadcast::Receiver<Arc<str>>,
+    /// Topics that changed since the last hint was sent.
+    topics: BTreeSet<Arc<str>>,
+    hinted_at: Instant,
     shutdown: Shutdown,
     token: String,
-    /// The last event that was handed over.
+    /// The last event that was sent or skipped.
     at: u64,
     of: Of,
-    /// It has caught up once. If it then falls behind what is remembered, it is too slow.
-    live: bool,
-    greeted: bool,
-    /// A token was revoked; it may have been this reader's.
-    doubted: bool,
+    /// Has been at the end of the log once. A reader that then falls behind the events in memory is too slow.
+    has_caught_up: bool,
+    is_greeted: bool,
+    /// A token was revoked, which may be this reader's.
+    token_in_doubt: bool,
 }
 
 impl Reader {
     /// The next bytes for this reader, or the end.
     async fn next(&mut self) -> Option<Vec<u8>> {
-        if !self.greeted {
-            // Headers go out with the first bytes: the reader knows at once that it is connected.
-            self.greeted = true;
+        if !self.is_greeted {
+            // The headers are sent with the first bytes, and tell the reader that it is connected.
+            self.is_greeted = true;
             return Some(b": flower\n\n".to_vec());
         }
         loop {
-            self.bell.borrow_and_update();
+            self.head.borrow_and_update();
             let frames = match self.app.log.live().after(self.at, BATCH) {
                 Some(events) => {
-                    self.live = true;
+                    self.has_caught_up = true;
                     self.take_live(&events).await?
                 }
-                None if self.live => return None,
+                None if self.has_caught_up => return None,
                 None => self.read_log().await?,
             };
-            if std::mem::take(&mut self.doubted) {
+            if std::mem::take(&mut self.token_in_doubt) {
                 self.look_up_rights().await?;
             }
             if !frames.is_empty() {
@@ -143,19 +138,19 @@ impl Reader {
                 continue;
             }
             tokio::select! {
-                rung = self.bell.changed() => rung.ok()?,
-                stir = self.stirs.recv(), if self.stirred.len() < MOST_STIRRED => {
-                    let topic = stir.unwrap_or_else(|_| ChangeHints::ALL.into());
-                    if self.may_hear(&topic) {
-                        self.stirred.insert(topic);
+                moved = self.head.changed() => moved.ok()?,
+                hint = self.hints.recv(), if self.topics.len() < MAX_HINT_TOPICS => {
+                    let topic = hint.unwrap_or_else(|_| ChangeHints::ALL.into());
+                    if self.may_see_hint(&topic) {
+                        self.topics.insert(topic);
                     }
                 }
-                () = tokio::time::sleep_until(self.told + STIR_EVERY), if !self.stirred.is_empty() => {
-                    self.told = Instant::now();
-                    return Some(stirred(&std::mem::take(&mut self.stirred)));
+                () = tokio::time::sleep_until(self.hinted_at + HINT_INTERVAL), if !self.topics.is_empty() => {
+                    self.hinted_at = Instant::now();
+                    return Some(hint_frame(&std::mem::take(&mut self.topics)));
                 }
                 () = self.shutdown.begun() => return None,
-                () = tokio::time::sleep(HEARTBEAT) => return Some(b": alive\n\n".to_vec()),
+                () = tokio::time::sleep(KEEP_ALIVE_INTERVAL) => return Some(b": alive\n\n".to_vec()),
             }
         }
     }
@@ -165,7 +160,7 @@ impl Reader {
         let mut frames = Vec::new();
         for event in events {
             if self.passes(&event.recorded, &ours) {
-                frames.extend_from_slice(event.rendered.get_or_init(|| frame(&event.recorded)));
+                frames.extend_from_slice(event.rendered.get_or_init(|| event_frame(&event.recorded)));
             }
         }
         Some(frames)
@@ -178,17 +173,17 @@ impl Reader {
         let mut frames = Vec::new();
         for event in &events {
             if self.passes(event, &ours) {
-                frames.extend_from_slice(&frame(event));
+                frames.extend_from_slice(&event_frame(event));
             }
         }
         Some(frames)
     }
 
-    /// The events between these two that happened in the project that this reader has asked for, or is bound to.
+    /// Of the events between these two, those of the project that the reader has asked for or is bound to.
     async fn ours(&mut self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
         let Some((first, last)) = span else { return Some(BTreeSet::new()) };
         if self.rights.bounds().is_some() {
-            // What a worker's token is bound to changes when it claims.
+            // A claim changes what a worker's token is bound to.
             self.look_up_rights().await?;
         }
         let asked = if let Of::Project(name) = &self.of { Some(name.as_str()) } else { None };
@@ -202,25 +197,25 @@ impl Reader {
         }
     }
 
-    /// Nothing once the token is good for nothing.
+    /// None once the token is no longer valid.
     async fn look_up_rights(&mut self) -> Option<()> {
         let caller = self.app.access.identify(&self.token, Door::Api).await.ok()?;
         self.rights = self.app.access.reader(&caller).await.ok()?;
         Some(())
     }
 
-    /// A hint names an agent, so a worker hears of itself only, and of what no name stands in.
-    fn may_hear(&self, topic: &str) -> bool {
+    /// A worker gets hints about itself, and hints that name no agent.
+    fn may_see_hint(&self, topic: &str) -> bool {
         let own = format!("agent:{}", self.rights.caller.actor.name);
         self.rights.bounds().is_none()
             || topic == own
             || [ChangeHints::LANDINGS, ChangeHints::WORKTREES, ChangeHints::ALL].contains(&topic)
     }
 
-    /// Moves past an event and says whether this reader wants it.
+    /// Advances the position past an event, and returns whether the reader gets it.
     fn passes(&mut self, event: &Recorded, ours: &BTreeSet<u64>) -> bool {
         self.at = event.seq;
-        self.doubted |= event.kind == "token_revoked";
+        self.token_in_doubt |= event.kind == "token_revoked";
         let may = self.rights.may_follow(event, ours.contains(&event.seq));
         may && match self.of {
             Of::All => true,
@@ -230,8 +225,8 @@ impl Reader {
     }
 }
 
-/// A hint is no event: it has no number, and nobody goes on from it.
-fn stirred(topics: &BTreeSet<Arc<str>>) -> Vec<u8> {
+/// A hint has no id: readers cannot resume from it.
+fn hint_frame(topics: &BTreeSet<Arc<str>>) -> Vec<u8> {
     let topics: Vec<&str> = topics.iter().map(AsRef::as_ref).collect();
     let mut frame = b"event: stirred\ndata: ".to_vec();
     serde_json::to_writer(&mut frame, &topics).expect("words are plain data");
@@ -239,7 +234,7 @@ fn stirred(topics: &BTreeSet<Arc<str>>) -> Vec<u8> {
     frame
 }
 
-fn frame(event: &Recorded) -> Vec<u8> {
+fn event_frame(event: &Recorded) -> Vec<u8> {
     let mut frame = format!("id: {}\nevent: event\ndata: ", event.seq).into_bytes();
     serde_json::to_writer(&mut frame, &EventView::told(event)).expect("an event is plain data");
     frame.extend_from_slice(b"\n\n");

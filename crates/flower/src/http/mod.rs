@@ -1,23 +1,34 @@
-//! The HTTP door. Handlers extract, call [`flower_engine`] and return; the rules and the rights are elsewhere.
+//! The HTTP API. A handler extracts, calls one use case of [`flower_engine`] and returns; [`rights`] has what each route
+//! needs.
 
 mod agents;
 mod answer;
 mod briefs;
+mod call_limits;
+mod daemon;
 #[cfg(test)]
 mod description;
 mod dispatches;
 mod events;
 mod extract;
 mod guard;
+mod images;
 mod landings;
+mod leases;
 mod log;
+mod main_branch;
 mod mcp;
+mod messages;
 mod page;
-mod places;
-mod rest;
+mod projects;
+mod review;
 mod rights;
+mod scratchpads;
+mod search;
 mod serve;
+mod sessions;
 mod terminals;
+mod tokens;
 mod tools;
 mod worktrees;
 
@@ -35,17 +46,17 @@ use utoipa_axum::routes;
 #[openapi(info(title = "flower", description = "Keeps MAIN stable while many coding agents change the code at once."))]
 struct Description;
 
-/// Everything under `/api`. A route and its description cannot drift apart: both come from the handler.
+/// Everything under `/api`. A route and its description cannot differ: both come from the handler.
 fn api() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(rest::status))
-        .routes(routes!(rest::shutdown))
-        .routes(routes!(rest::open_link))
-        .routes(routes!(rest::begin_session))
-        .routes(routes!(rest::list_projects, rest::register_project))
-        .routes(routes!(rest::remove_project))
-        .routes(routes!(rest::preview_removal))
-        .routes(routes!(worktrees::commands, worktrees::approve))
+        .routes(routes!(daemon::status))
+        .routes(routes!(daemon::shutdown))
+        .routes(routes!(sessions::open_link))
+        .routes(routes!(sessions::begin_session))
+        .routes(routes!(projects::list_projects, projects::register_project))
+        .routes(routes!(projects::remove_project))
+        .routes(routes!(projects::preview_removal))
+        .routes(routes!(projects::commands, projects::approve))
         .routes(routes!(worktrees::list_worktrees, worktrees::create_worktree))
         .routes(routes!(worktrees::show_worktree, worktrees::remove_worktree))
         .routes(routes!(worktrees::sync_worktree))
@@ -53,34 +64,34 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::enter_worktree))
         .routes(routes!(worktrees::mirror_worktree))
         .routes(routes!(worktrees::setup_log))
-        .routes(routes!(worktrees::worktree_commits))
-        .routes(routes!(worktrees::list_comments, worktrees::comment))
+        .routes(routes!(review::worktree_commits))
+        .routes(routes!(review::list_comments, review::comment))
         .routes(routes!(worktrees::archives))
         .routes(routes!(worktrees::drop_archive))
-        .routes(routes!(worktrees::doctor, worktrees::mend))
+        .routes(routes!(daemon::doctor, daemon::mend))
         .routes(routes!(landings::land))
-        .routes(routes!(landings::diff_worktree))
-        .routes(routes!(landings::file_of_worktree))
+        .routes(routes!(review::diff_worktree))
+        .routes(routes!(review::file_of_worktree))
         .routes(routes!(landings::list_landings))
         .routes(routes!(landings::show_landing))
         .routes(routes!(landings::cancel_landing))
         .routes(routes!(landings::approve_landing))
         .routes(routes!(landings::revert_landing))
         .routes(routes!(landings::check_log))
-        .routes(routes!(landings::diff_landing))
-        .routes(routes!(landings::file_of_landing))
-        .routes(routes!(landings::show_main))
-        .routes(routes!(landings::main_log))
-        .routes(routes!(landings::verify_main))
-        .routes(routes!(landings::rescue_main))
-        .routes(routes!(landings::adopt_main))
-        .routes(routes!(landings::restore_main))
-        .routes(routes!(landings::pull_main))
-        .routes(routes!(landings::push_main))
-        .routes(routes!(landings::freeze))
-        .routes(routes!(landings::thaw))
-        .routes(routes!(landings::halt))
-        .routes(routes!(landings::propose_settings, landings::land_settings))
+        .routes(routes!(review::diff_landing))
+        .routes(routes!(review::file_of_landing))
+        .routes(routes!(main_branch::show_main))
+        .routes(routes!(main_branch::main_log))
+        .routes(routes!(main_branch::verify_main))
+        .routes(routes!(main_branch::rescue_main))
+        .routes(routes!(main_branch::adopt_main))
+        .routes(routes!(main_branch::restore_main))
+        .routes(routes!(main_branch::pull_main))
+        .routes(routes!(main_branch::push_main))
+        .routes(routes!(main_branch::freeze))
+        .routes(routes!(main_branch::thaw))
+        .routes(routes!(main_branch::halt))
+        .routes(routes!(main_branch::propose_settings, main_branch::land_settings))
         .routes(routes!(dispatches::request_dispatch))
         .routes(routes!(dispatches::list_dispatches))
         .routes(routes!(dispatches::show_dispatch))
@@ -91,12 +102,12 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(dispatches::beat))
         .routes(routes!(dispatches::hand_back))
         .routes(routes!(dispatches::recall))
-        .routes(routes!(dispatches::list_leases, dispatches::take_lease, dispatches::release_leases))
-        .routes(routes!(dispatches::release_lease))
-        .routes(routes!(dispatches::commit))
-        .routes(routes!(dispatches::send_message))
-        .routes(routes!(dispatches::take_messages))
-        .routes(routes!(dispatches::seen_messages))
+        .routes(routes!(leases::list_leases, leases::take_lease, leases::release_leases))
+        .routes(routes!(leases::release_lease))
+        .routes(routes!(leases::commit))
+        .routes(routes!(messages::send_message))
+        .routes(routes!(messages::take_messages))
+        .routes(routes!(messages::seen_messages))
         .routes(routes!(agents::list_agents, agents::spawn_agent))
         .routes(routes!(agents::show_agent))
         .routes(routes!(agents::stop_agent))
@@ -126,14 +137,14 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(briefs::version))
         .routes(routes!(briefs::diff))
         .routes(routes!(briefs::trace))
-        .routes(routes!(rest::inbox))
-        .routes(routes!(rest::search))
-        .routes(routes!(rest::list_scratchpads, rest::create_scratchpad))
-        .routes(routes!(rest::show_scratchpad, rest::write_scratchpad))
-        .routes(routes!(rest::put_image))
-        .routes(routes!(rest::get_image))
-        .routes(routes!(rest::list_tokens, rest::issue_token))
-        .routes(routes!(rest::revoke_token))
+        .routes(routes!(messages::inbox))
+        .routes(routes!(search::search))
+        .routes(routes!(scratchpads::list_scratchpads, scratchpads::create_scratchpad))
+        .routes(routes!(scratchpads::show_scratchpad, scratchpads::write_scratchpad))
+        .routes(routes!(images::put_image))
+        .routes(routes!(images::get_image))
+        .routes(routes!(tokens::list_tokens, tokens::issue_token))
+        .routes(routes!(tokens::revoke_token))
         .routes(routes!(tools::call_tool))
         .routes(routes!(tools::read_resource))
         .routes(routes!(log::trace))
@@ -144,16 +155,16 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(log::accept_loss))
 }
 
-/// The description of the API, as `/api/openapi.json` gives it.
+/// The description of the API, as served at `/api/openapi.json`.
 pub fn openapi() -> String {
     let (_, description) = api().split_for_parts();
     description.to_pretty_json().expect("a description is plain data")
 }
 
-/// The whole of what a listener serves. `port` is the one that `Host` must name; a unix socket has none.
+/// Everything that a listener serves. `port` is the one that the Host header must name; a unix socket has none.
 pub fn router(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Router {
     let (api, _) = api().split_for_parts();
-    let gate = Arc::new(guard::Gate { app: app.clone(), port, places: places::Places::default() });
+    let gate = Arc::new(guard::Gate { app: app.clone(), port, limits: call_limits::CallLimits::default() });
     api.route_layer(middleware::from_fn_with_state(app.clone(), rights::check))
         .route("/api/openapi.json", get(|| async { ([("content-type", "application/json")], openapi()) }))
         .route("/mcp", mcp::route(app.clone(), port, shutdown.clone()))

@@ -1,4 +1,4 @@
-//! The page's shell and assets. They are public and hold nothing; everything shown comes from `/api` with a token.
+//! The page's shell and assets. They are public and contain no data: the page loads data from `/api` with a token.
 
 use super::answer::Rejection;
 use super::guard::is_guarded;
@@ -11,7 +11,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use rust_embed::{Embed, EmbeddedFile};
 use sha2::{Digest, Sha256};
 
-/// What `cargo xtask bloom` has built. A debug build reads it from there at every request.
+/// The files that `cargo xtask bloom` builds. A debug build reads them at every request.
 #[derive(Embed)]
 #[folder = "../../bloom/build"]
 #[allow_missing = true]
@@ -19,12 +19,12 @@ use sha2::{Digest, Sha256};
 struct Built;
 
 const SHELL: &str = "shell.html";
-const WITHOUT: &str = "<!doctype html><html lang=\"en\"><title>flower</title>\
+const MISSING_PAGE: &str = "<!doctype html><html lang=\"en\"><title>flower</title>\
     <p>This flower was built without its page. `cargo xtask bloom` builds it; then build flower again.\n";
-/// Built under names that change with what is in them.
+/// The folder of files whose names change with their content.
 const IMMUTABLE: &str = "_app/immutable/";
 
-/// Whatever no route takes: an asset, the shell for any page path, or nothing.
+/// Answers what no route matches: an asset, the shell for a path of the page, or 404.
 pub(super) async fn fallback(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     let missing = || {
@@ -68,14 +68,14 @@ fn asset(name: &str, file: EmbeddedFile, asked: &HeaderMap) -> Response {
 
 fn shell() -> Response {
     let file = Built::get(SHELL);
-    let html = file.as_ref().and_then(|file| std::str::from_utf8(&file.data).ok()).unwrap_or(WITHOUT).to_owned();
+    let html = file.as_ref().and_then(|file| std::str::from_utf8(&file.data).ok()).unwrap_or(MISSING_PAGE).to_owned();
     let policy = HeaderValue::from_str(&policy(&html)).expect("hashes are plain text");
     let kind = HeaderValue::from_static("text/html; charset=utf-8");
     ([(header::CONTENT_TYPE, kind), (header::CONTENT_SECURITY_POLICY, policy)], html).into_response()
 }
 
-/// What the page may do: nothing but what flower itself serves. Its one script that is not a file is named by its hash.
-/// Styles may be inline, because the terminal and the editor measure and colour with them; texts of others never carry any.
+/// The page may load only what flower itself serves. Its one inline script is named by its hash. Inline styles are allowed,
+/// because the terminal and the editor need them; texts of agents are never rendered with styles.
 fn policy(html: &str) -> String {
     let scripts = inline_scripts(html).map(|script| {
         let hash = BASE64_STANDARD.encode(Sha256::digest(script));
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_allowed_by_what_is_in_it() {
+    fn an_inline_script_is_allowed_by_its_hash() {
         let html = "<p><script>alert(1)</script><script src=\"/a.js\"></script>";
         let hash = BASE64_STANDARD.encode(Sha256::digest("alert(1)"));
         let policy = policy(html);

@@ -1,10 +1,9 @@
-//! What each call reads or does, by its route. It is checked before the body of the call is read and before anything is
-//! looked up for it, so that a refusal tells nothing about what there is. Who may do what is decided in
-//! [`flower_core::policy`]; here the routes only name it.
+//! The right that each route needs. It is checked before the body is read and before anything is looked up, so that a
+//! refusal does not reveal what exists. [`flower_core::policy`] decides which role has which right; this table only names
+//! them.
 
 use super::answer::Rejection;
-use super::extract::{Query, Who};
-use super::worktrees::Which;
+use super::extract::{BriefQuery, ProjectQuery, Query, Who, WorktreeQuery};
 use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
 use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
@@ -18,11 +17,11 @@ use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Need {
-    /// A one-time code in place of a token, which the handler checks.
+    /// A one-time code instead of a token, which the handler checks.
     Code,
-    /// Any token. The answer holds only what its owner may read.
+    /// Any token. The response contains only what its owner may read.
     Own,
-    /// A right of the role; the rules decide about the rest.
+    /// A right of the role; the rules check the rest.
     Role(Right),
     /// Writing to the brief in the path.
     Contribution,
@@ -30,14 +29,20 @@ pub(super) enum Need {
     Inside,
     /// Acting for the dispatch in the path.
     Run,
-    /// Reading something that belongs to nothing in particular.
+    /// Reading something that belongs to no single project.
     Reads(Read<'static>),
     Brief,
     Worktree,
     Landing,
     Dispatch,
-    /// Giving back the path lease in the path.
+    /// Releasing the lease in the path.
     Lease,
+    /// Reading leases of the project, and of the worktree if the query names one.
+    Leases,
+    /// Reserving paths in the worktree of the query.
+    Reserve,
+    /// Following events of the brief or the project in the query.
+    Events,
     Scratchpad,
     /// Writing to the scratchpad in the path.
     WriteScratchpad,
@@ -49,7 +54,7 @@ pub(super) enum Need {
     Chosen,
 }
 
-/// The whole table. What is missing here is answered to no caller, and a route fails `every_route_names_what_it_needs`.
+/// The whole table. A route that is missing here answers no caller, and fails `every_route_names_what_it_needs`.
 #[rustfmt::skip]
 pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
     // HEAD is answered as GET.
@@ -111,14 +116,14 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("GET", "/api/dispatches/{number}") => Need::Dispatch,
         ("POST", "/api/dispatches/{number}/cancel") => Need::Role(Right::Steer),
         ("POST", "/api/dispatches/{number}/packet") => Need::Role(Right::Steer),
-        // Whether a packet comes with it stands in the body; the rules ask for one before they tell anything.
+        // The packet is in the body; the rules require it before they answer anything.
         ("POST", "/api/dispatches/{number}/claim") => Need::Role(Right::Run(0)),
         ("POST", "/api/claims") => Need::Role(Right::Run(0)),
         ("POST", "/api/dispatches/{number}/beat") => Need::Run,
         ("POST", "/api/dispatches/{number}/handback") => Need::Run,
-        ("GET", "/api/leases") => Need::Chosen,
-        ("POST", "/api/leases") => Need::Role(Right::Reserve),
-        ("DELETE", "/api/leases") => Need::Role(Right::Reserve),
+        ("GET", "/api/leases") => Need::Leases,
+        ("POST", "/api/leases") => Need::Reserve,
+        ("DELETE", "/api/leases") => Need::Reserve,
         ("DELETE", "/api/leases/{number}") => Need::Lease,
         ("POST", "/api/messages") => Need::Role(Right::Speak),
         ("POST", "/api/messages/take") => Need::Own,
@@ -168,11 +173,11 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("GET", "/api/tokens") => Need::Reads(Read::Tokens),
         ("POST", "/api/tokens") => Need::Role(Right::Own),
         ("DELETE", "/api/tokens/{id}") => Need::Role(Right::Own),
-        // Each tool and each resource names what it needs by itself: both are also reached over MCP.
+        // Tools and resources check their rights themselves, because they are also reached over MCP.
         ("POST", "/api/tools/{name}") => Need::Own,
         ("GET", "/api/resources") => Need::Own,
         ("GET", "/api/trace") => Need::Reads(Read::Trace),
-        ("GET", "/api/events") => Need::Own,
+        ("GET", "/api/events") => Need::Events,
         ("GET", "/api/log/verify") => Need::Reads(Read::Log),
         ("GET", "/api/log/export") => Need::Reads(Read::Log),
         ("POST", "/api/log/rebuild") => Need::Role(Right::Own),
@@ -197,9 +202,16 @@ pub(super) async fn check(State(app): State<Arc<App>>, request: Request, next: N
             let params = params.as_ref().ok()?;
             params.iter().find(|(name, _)| *name == key).map(|(_, value)| value.to_owned())
         };
-        // A query that is not understood is answered by the handler, in the words of that query.
-        let which = Query::<Which>::from_request_parts(&mut parts, &()).await.map(|Query(which)| which);
-        let call = Call { named: &named, which: which.unwrap_or_default() };
+        // A query that cannot be parsed here cannot be parsed by the handler either, which answers with the error.
+        let project = Query::from_request_parts(&mut parts, &()).await.map(|Query(query): Query<ProjectQuery>| query);
+        let brief = Query::from_request_parts(&mut parts, &()).await.map(|Query(query): Query<BriefQuery>| query);
+        let worktree = Query::from_request_parts(&mut parts, &()).await.map(|Query(query): Query<WorktreeQuery>| query);
+        let call = Call {
+            named: &named,
+            project: project.unwrap_or_default(),
+            brief: brief.unwrap_or_default().brief,
+            worktree: worktree.unwrap_or_default().worktree,
+        };
         require(&app, &caller, need, call).await.map_err(Rejection::from)
     };
     match checked.await {
@@ -208,11 +220,13 @@ pub(super) async fn check(State(app): State<Arc<App>>, request: Request, next: N
     }
 }
 
-/// What a call names.
+/// What a call names in its path and its query.
 struct Call<'a> {
-    /// A part of its path.
+    /// A parameter of the path.
     named: &'a (dyn Fn(&str) -> Option<String> + Send + Sync),
-    which: Which,
+    project: ProjectQuery,
+    brief: Option<u64>,
+    worktree: Option<String>,
 }
 
 impl Call<'_> {
@@ -220,7 +234,7 @@ impl Call<'_> {
         (self.named)("name").unwrap_or_default()
     }
 
-    /// Nothing has the number 0, so a number that is none belongs to no worker.
+    /// 0 if it is not a number: nothing has the number 0, so no worker may read it.
     fn number(&self) -> u64 {
         (self.named)("number").and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
@@ -234,7 +248,7 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
         Need::Contribution => Ok(policy::require_contribution(caller, Some(number))?),
         Need::Inside => {
             let name = call.name();
-            app.access.require_inside(caller, &call.which.into(), &name).await
+            app.access.require_inside(caller, &call.project.into(), &name).await
         }
         Need::Run => {
             policy::require_role(caller, Right::Run(number))?;
@@ -244,13 +258,28 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
         Need::Brief => Ok(app.access.reader(caller).await?.require(Read::Brief { number: Some(number) })?),
         Need::Worktree => {
             let name = call.name();
-            app.access.require_read(caller, Thing::Worktree(call.which.into(), name)).await
+            app.access.require_read(caller, Thing::Worktree(call.project.into(), name)).await
         }
         Need::Landing => app.access.require_read(caller, Thing::Landing(number)).await,
         Need::Dispatch => app.access.require_read(caller, Thing::Dispatch(number)).await,
         Need::Lease => {
             policy::require_role(caller, Right::Reserve)?;
             app.access.require_read(caller, Thing::Lease(number)).await
+        }
+        Need::Leases => require_worktree_in_query(app, caller, call).await,
+        Need::Reserve => {
+            policy::require_role(caller, Right::Reserve)?;
+            require_worktree_in_query(app, caller, call).await
+        }
+        Need::Events => {
+            let reader = app.access.reader(caller).await?;
+            if call.brief.is_some() {
+                reader.require(Read::Brief { number: call.brief })?;
+            }
+            if let Some(name) = &call.project.project {
+                reader.require(Read::Project { name })?;
+            }
+            Ok(())
         }
         Need::Scratchpad => app.access.require_read(caller, Thing::Scratchpad(number)).await,
         Need::WriteScratchpad => {
@@ -263,7 +292,15 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
             app.access.require_read(caller, Thing::Image(sha256)).await
         }
         Need::Project => app.access.require_read(caller, Thing::Project(call.name())).await,
-        Need::Chosen => app.access.choice(caller, call.which.into()).await.map(drop),
+        Need::Chosen => app.access.choice(caller, call.project.into()).await.map(drop),
+    }
+}
+
+async fn require_worktree_in_query(app: &App, caller: &Caller, call: Call<'_>) -> Result<(), Problem> {
+    let choice = app.access.choice(caller, call.project.into()).await?;
+    match call.worktree {
+        Some(name) => app.access.require_read(caller, Thing::Worktree(choice, name)).await,
+        None => Ok(()),
     }
 }
 
@@ -274,15 +311,15 @@ mod tests {
     #[test]
     fn every_route_names_what_it_needs() {
         let description: serde_json::Value = serde_json::from_str(&super::super::openapi()).expect("JSON");
-        let mut silent = Vec::new();
+        let mut missing = Vec::new();
         for (path, methods) in description["paths"].as_object().expect("paths") {
             for method in methods.as_object().expect("methods").keys() {
                 let method = method.to_uppercase().parse().expect("a method");
                 if need(&method, path).is_none() {
-                    silent.push(format!("{method} {path}"));
+                    missing.push(format!("{method} {path}"));
                 }
             }
         }
-        assert_eq!(silent, [""; 0]);
+        assert_eq!(missing, [""; 0]);
     }
 }

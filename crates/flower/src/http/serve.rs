@@ -1,4 +1,4 @@
-//! Listening: over a unix socket for the command line, over loopback for everyone else. Slow and idle connections end.
+//! Listens on a unix socket for the command line, and on loopback for browsers and agents. Ends slow and idle connections.
 
 use axum::{Extension, Router};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -10,30 +10,31 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::{Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
-/// Connections for all callers: a thousand live readers and some more.
-const MOST_CONNECTIONS: usize = 3_584;
-/// Beyond those, for the operator. Agents' calls on these are refused, so that no agent can take the last ones.
-const KEPT_CONNECTIONS: usize = 512;
+/// Connections for all callers: a thousand live readers, and room for calls.
+const MAX_CONNECTIONS: usize = 3_584;
+/// Further connections that are reserved for the operator. Calls of agents on them are refused, so that agents cannot use up
+/// all connections.
+const RESERVED_CONNECTIONS: usize = 512;
 
-/// Marks requests on a connection that is kept for the operator.
+/// Marks requests on a connection that is reserved for the operator.
 #[derive(Clone, Copy)]
-pub(super) struct KeptPlace;
+pub(super) struct ReservedConnection;
 
-/// From connecting, or from the end of an answer, to the last byte of a request's head.
-const HEAD_DEADLINE: Duration = Duration::from_secs(10);
-/// The same on a connection that is kept for the operator, whose callers have the request at hand.
-const KEPT_HEAD_DEADLINE: Duration = Duration::from_secs(2);
-/// A reader that takes nothing for this long is gone.
-const WRITE_DEADLINE: Duration = Duration::from_secs(30);
-/// Line and headers of a request; more is answered with 431.
-const HEAD_BYTES: usize = 64 * 1024;
+/// From connecting, or from the end of a response, to the last byte of a request's head.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// The same on a reserved connection, whose clients send their request at once.
+const RESERVED_HEAD_TIMEOUT: Duration = Duration::from_secs(2);
+/// A connection whose client reads nothing for this long is closed.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Request line and headers; a longer head is answered with 431.
+const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 pub enum Listener {
     Tcp(TcpListener),
     Unix(UnixListener),
 }
 
-/// The order to end, which every long-running part hears.
+/// The request to stop, which every long-running task awaits.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
     flag: Arc<watch::Sender<bool>>,
@@ -56,47 +57,48 @@ impl Shutdown {
     }
 }
 
-/// Serves until the order to end comes; then accepts no more and waits for what is under way.
+/// Serves until shutdown begins; then accepts no more connections, and waits for the open ones.
 pub async fn serve(listener: Listener, router: Router, shutdown: Shutdown) {
-    let open = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let kept = Arc::new(Semaphore::new(KEPT_CONNECTIONS));
+    let open = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let reserved = Arc::new(Semaphore::new(RESERVED_CONNECTIONS));
     loop {
-        let place = tokio::select! {
+        let permit = tokio::select! {
             biased;
-            place = open.clone().acquire_owned() => place,
-            place = kept.clone().acquire_owned() => place,
+            permit = open.clone().acquire_owned() => permit,
+            permit = reserved.clone().acquire_owned() => permit,
             () = shutdown.begun() => break,
         };
-        let Ok(mut place) = place else { break };
+        let Ok(mut permit) = permit else { break };
         let accepted = tokio::select! {
             accepted = accept(&listener) => accepted,
             () = shutdown.begun() => break,
         };
         match accepted {
             Ok(stream) => {
-                // While it was waited for, another connection may have ended.
+                // Another connection may have ended in the meantime.
                 if let Ok(free) = open.clone().try_acquire_owned() {
-                    place = free;
+                    permit = free;
                 }
-                let is_kept = Arc::ptr_eq(place.semaphore(), &kept);
-                let router = if is_kept { router.clone().layer(Extension(KeptPlace)) } else { router.clone() };
-                let deadline = if is_kept { KEPT_HEAD_DEADLINE } else { HEAD_DEADLINE };
+                let is_reserved = Arc::ptr_eq(permit.semaphore(), &reserved);
+                let router =
+                    if is_reserved { router.clone().layer(Extension(ReservedConnection)) } else { router.clone() };
+                let head_timeout = if is_reserved { RESERVED_HEAD_TIMEOUT } else { HEAD_TIMEOUT };
                 let shutdown = shutdown.clone();
                 tokio::spawn(async move {
-                    connection(stream, router, shutdown, deadline).await;
-                    drop(place);
+                    connection(stream, router, shutdown, head_timeout).await;
+                    drop(permit);
                 });
             }
             Err(error) => {
-                // Out of files, most likely: those we have come back sooner or later.
+                // Most likely the process has too many open files; some of them are closed soon.
                 tracing::warn!("cannot accept a connection: {error}");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
     drop(listener);
-    let _ = open.acquire_many(MOST_CONNECTIONS as u32).await;
-    let _ = kept.acquire_many(KEPT_CONNECTIONS as u32).await;
+    let _ = open.acquire_many(MAX_CONNECTIONS as u32).await;
+    let _ = reserved.acquire_many(RESERVED_CONNECTIONS as u32).await;
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -113,14 +115,14 @@ async fn accept(listener: &Listener) -> std::io::Result<Box<dyn Stream>> {
     }
 }
 
-async fn connection(stream: Box<dyn Stream>, router: Router, shutdown: Shutdown, head_deadline: Duration) {
+async fn connection(stream: Box<dyn Stream>, router: Router, shutdown: Shutdown, head_timeout: Duration) {
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(WRITE_DEADLINE));
+    stream.set_write_timeout(Some(WRITE_TIMEOUT));
     let io = TokioIo::new(Box::pin(stream));
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head_deadline)
-        .max_buf_size(HEAD_BYTES)
+        .header_read_timeout(head_timeout)
+        .max_buf_size(MAX_HEAD_BYTES)
         .serve_connection(io, TowerToHyperService::new(router))
         .with_upgrades();
     tokio::pin!(connection);

@@ -1,4 +1,4 @@
-//! The terminals of agents: what they show, as it comes, and what is typed into them.
+//! `/api/agents/NAME/terminal`: streams the output of an agent's terminal, and takes keys for it.
 
 use super::answer::Rejection;
 use super::extract::{Body, Bytes, Path, Query, Who};
@@ -22,22 +22,23 @@ use std::sync::Arc;
 use std::time::Duration;
 use utoipa::IntoParams;
 
-/// More than anybody types or pastes at once.
-const MOST_KEYS: usize = 64 * 1024;
-/// How soon a reader is turned away whose token was taken back.
-const DOUBT: Duration = Duration::from_secs(5);
-/// At the end of the output, if it is the end of the program: its exit code.
-const EXIT: &str = "x-flower-exit";
+/// More than a person types or pastes at once.
+const MAX_KEYS: usize = 64 * 1024;
+/// How often the token of a reader is checked again: it may have been revoked.
+const TOKEN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+/// The trailer with the exit code of the program. Absent if the stream ends before the program.
+const EXIT_TRAILER: &str = "x-flower-exit";
 
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct TerminalQuery {
-    /// Begin with the byte at this position; if it is gone, with the oldest. Without it, begin with what is on the screen.
+    /// Begin with the byte at this position, or with the oldest that is kept. Without it, begin with the current screen.
     after: Option<u64>,
 }
 
-/// What its terminal shows, until its program ends. The header `x-flower-offset` is the position of the first byte, and the
-/// trailer `x-flower-exit` the exit code. Whoever falls far behind is dropped, and may go on from where they were.
+/// The output of an agent's terminal, until its program ends. The header `x-flower-offset` is the position of the first
+/// byte, and the trailer `x-flower-exit` the exit code. A reader that falls far behind is disconnected, and can resume from
+/// its position.
 #[utoipa::path(get, path = "/api/agents/{name}/terminal", tag = "agents", params(("name" = String, Path), TerminalQuery),
     responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn show_terminal(
@@ -51,8 +52,9 @@ pub(super) async fn show_terminal(
     let watching = app.agents.watch_terminal(&caller, &name, q.after).await?;
     let position = watching.output.position();
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let doubt = tokio::time::interval_at(tokio::time::Instant::now() + DOUBT, DOUBT);
-    let reader = Reader { app, watching, shutdown, token, doubt, at: position };
+    let token_check =
+        tokio::time::interval_at(tokio::time::Instant::now() + TOKEN_CHECK_INTERVAL, TOKEN_CHECK_INTERVAL);
+    let reader = Reader { app, watching, shutdown, token, token_check, at: position };
     let frames = stream::unfold(Some(reader), |reader| async move {
         let mut reader = reader?;
         match reader.next().await? {
@@ -62,13 +64,13 @@ pub(super) async fn show_terminal(
     });
     let headers = [
         (header::CONTENT_TYPE.as_str(), "application/octet-stream".to_owned()),
-        (header::TRAILER.as_str(), EXIT.to_owned()),
+        (header::TRAILER.as_str(), EXIT_TRAILER.to_owned()),
         ("x-flower-offset", position.to_string()),
     ];
     Ok((headers, axum::body::Body::new(StreamBody::new(frames))))
 }
 
-/// Types into its terminal.
+/// Types keys into an agent's terminal.
 #[utoipa::path(post, path = "/api/agents/{name}/terminal/keys", tag = "agents", params(("name" = String, Path)),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
@@ -76,13 +78,13 @@ pub(super) async fn type_keys(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Path(name): Path<String>,
-    Bytes(keys): Bytes<MOST_KEYS>,
+    Bytes(keys): Bytes<MAX_KEYS>,
 ) -> Result<StatusCode, Rejection> {
     app.agents.type_keys(&caller, &name, &keys).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Changes the size of its terminal, for everybody who looks at it.
+/// Resizes an agent's terminal, for all its readers.
 #[utoipa::path(post, path = "/api/agents/{name}/terminal/size", tag = "agents", params(("name" = String, Path)),
     request_body = TerminalSize, responses((status = 204), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn resize_terminal(
@@ -100,7 +102,7 @@ struct Reader {
     watching: Watching,
     shutdown: Shutdown,
     token: String,
-    doubt: tokio::time::Interval,
+    token_check: tokio::time::Interval,
     /// The position that the reader expects next.
     at: u64,
 }
@@ -111,7 +113,7 @@ enum Piece {
 }
 
 impl Reader {
-    /// Nothing when it is broken off.
+    /// None when the stream ends before the program.
     async fn next(&mut self) -> Option<Piece> {
         loop {
             tokio::select! {
@@ -120,15 +122,15 @@ impl Reader {
                         self.at += bytes.len() as u64;
                         Some(Piece::Bytes(bytes))
                     }
-                    // What is between is gone. Whoever comes again is told where they are.
+                    // The output in between is no longer kept. A reader that connects again gets its new position.
                     Some(_) => None,
                     None => {
                         let code = self.watching.terminal.ended().await;
-                        Some(Piece::End(HeaderMap::from_iter([(EXIT.parse().ok()?, HeaderValue::from(code))])))
+                        Some(Piece::End(HeaderMap::from_iter([(EXIT_TRAILER.parse().ok()?, HeaderValue::from(code))])))
                     }
                 },
                 () = self.shutdown.begun() => return None,
-                _ = self.doubt.tick() => {
+                _ = self.token_check.tick() => {
                     self.app.access.identify(&self.token, Door::Api).await.ok()?;
                 }
             }

@@ -1,4 +1,4 @@
-//! `/api/tools` and `/api/resources`: what `flower mcp` forwards to.
+//! `/api/tools` and `/api/resources`, to which `flower mcp` forwards.
 
 use super::answer::Rejection;
 use super::extract::{Body, Path, Query, Who};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use utoipa::IntoParams;
 
-/// Runs a tool, as over MCP. The body holds its arguments.
+/// Runs an MCP tool. The body contains its arguments.
 #[utoipa::path(post, path = "/api/tools/{name}", tag = "tools", params(("name" = String, Path)), request_body = Object,
     responses((status = 200, body = ToolAnswer), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn call_tool(
@@ -31,7 +31,7 @@ pub(super) struct ResourceQuery {
     uri: String,
 }
 
-/// Reads a resource, as over MCP.
+/// Reads an MCP resource.
 #[utoipa::path(get, path = "/api/resources", tag = "tools", params(ResourceQuery),
     responses((status = 200, body = ResourceView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn read_resource(

@@ -1,4 +1,4 @@
-//! The daemon as `flower mcp` reaches it: over HTTP, as one agent.
+//! The MCP backend of `flower mcp`: forwards calls to the daemon over HTTP, as one agent.
 
 use super::{Backend, Changes};
 use crate::client::{Address, Client, Events, escape};
@@ -13,9 +13,9 @@ use rmcp::model::{Extensions, JsonObject};
 use std::time::Duration;
 use tokio::sync::OnceCell;
 
-/// Between two attempts to find a daemon that is away.
-const PAUSE: Duration = Duration::from_millis(300);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// Between two attempts to reach a daemon that is away; doubled after each attempt.
+const MIN_RETRY_INTERVAL: Duration = Duration::from_millis(300);
+const MAX_RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 pub struct Remote {
     address: Address,
@@ -23,12 +23,12 @@ pub struct Remote {
     client: OnceCell<Client>,
 }
 
-/// Who speaks.
+/// The identity of the agent.
 pub enum Identity {
-    /// Whoever this token belongs to.
+    /// The owner of this token.
     Token(String),
-    /// An agent that is made up when it is needed first, with rights of its own: the operator's are used for nothing else.
-    Fresh(Home),
+    /// A new worker, whose token is issued at the first call. The operator's token is used for nothing else.
+    New(Home),
 }
 
 impl Remote {
@@ -43,12 +43,12 @@ impl Remote {
     async fn connect(&self) -> Result<Client, Problem> {
         let token = match &self.identity {
             Identity::Token(token) => token.clone(),
-            Identity::Fresh(home) => self.fresh(home).await?,
+            Identity::New(home) => self.issue_token(home).await?,
         };
         Ok(Client::new(self.address.clone(), token).for_agent())
     }
 
-    async fn fresh(&self, home: &Home) -> Result<String, Problem> {
+    async fn issue_token(&self, home: &Home) -> Result<String, Problem> {
         if !home.token().exists() {
             let message = format!("no daemon has ever run in {}", home.dir().display());
             return Err(Problem::unreachable(message, "ask the operator to run `flower up`"));
@@ -56,16 +56,16 @@ impl Remote {
         let operator = Client::new(self.address.clone(), home.require_token()?);
         let agent = format!("agent-{}", &random_hex()[..6]);
         let body = IssueToken { agent, role: Some(Role::Worker), brief: None, worktree: None };
-        let made: NewToken = operator.post("/api/tokens", &body).await?;
-        Ok(made.token)
+        let issued: NewToken = operator.post("/api/tokens", &body).await?;
+        Ok(issued.token)
     }
 
-    /// Tells the daemon that the agent is still there; called every minute. Whoever has not called a tool yet is nobody.
-    pub async fn beat(&self) {
+    /// Tells the daemon that the agent is alive. Does nothing before the first call, when the agent has no identity yet.
+    pub async fn send_heartbeat(&self) {
         if let Some(client) = self.client.get()
             && let Err(problem) = client.get::<StatusView>("/api/status").await
         {
-            tracing::debug!("no beat: {}", problem.message);
+            tracing::debug!("heartbeat failed: {}", problem.message);
         }
     }
 }
@@ -91,7 +91,7 @@ impl Backend for Remote {
     }
 }
 
-/// Follows the live stream, across restarts of the daemon.
+/// Follows the live stream across restarts of the daemon.
 struct Reader {
     client: Client,
     events: Option<Events>,
@@ -99,9 +99,9 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next event, or nothing once the token is of no use any more.
+    /// The next event, or none once the token is no longer valid.
     async fn next(&mut self) -> Option<EventView> {
-        let mut pause = PAUSE;
+        let mut interval = MIN_RETRY_INTERVAL;
         loop {
             if let Some(events) = &mut self.events {
                 if let Some(event) = events.next::<EventView>().await {
@@ -109,14 +109,14 @@ impl Reader {
                     return Some(event);
                 }
                 self.events = None;
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(interval).await;
             }
             match self.client.events(&format!("/api/events?after={}", self.after)).await {
                 Ok(events) => self.events = Some(events),
                 Err(problem) if problem.kind == ProblemKind::Unauthorized => return None,
-                Err(_) => tokio::time::sleep(pause).await,
+                Err(_) => tokio::time::sleep(interval).await,
             }
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            interval = (interval * 2).min(MAX_RETRY_INTERVAL);
         }
     }
 }

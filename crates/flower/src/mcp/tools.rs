@@ -1,5 +1,5 @@
-//! The tools as agents see them. Every word here is paid for by every agent, in every session: names speak for themselves
-//! where they can.
+//! The tools as agents see them. Every word costs tokens in every session of every agent, so names that need no explanation
+//! have none.
 
 use flower_core::{BriefKind, Status};
 use rmcp::model::{JsonObject, MetaObject, Tool, ToolAnnotations};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::LazyLock;
 
-/// All tools, always in the same order and the same words.
+/// All tools, always in the same order and with the same words.
 pub fn all() -> &'static [Tool] {
     static ALL: LazyLock<Vec<Tool>> = LazyLock::new(make);
     &ALL
@@ -19,7 +19,7 @@ fn make() -> Vec<Tool> {
     let flag = || json!({ "type": "boolean" });
     let texts = || json!({ "type": "array", "items": { "type": "string" } });
     let ints = || json!({ "type": "array", "items": { "type": "integer" } });
-    let said = |mut schema: Value, what: &str| {
+    let described = |mut schema: Value, what: &str| {
         schema["description"] = what.into();
         schema
     };
@@ -29,9 +29,9 @@ fn make() -> Vec<Tool> {
             "Begin here: claims a dispatch, recalls its brief, reserves paths",
             json!({
                 "dispatch": int(),
-                "token": said(text(), "from the packet"),
-                "paths": said(texts(), "globs you will change"),
-                "budget": said(int(), "tokens of the answer"),
+                "token": described(text(), "from the packet"),
+                "paths": described(texts(), "globs you will change"),
+                "budget": described(int(), "tokens of the answer"),
             }),
             &[],
         ),
@@ -48,7 +48,7 @@ fn make() -> Vec<Tool> {
             "Briefs, oldest first",
             json!({
                 "status": one_of(Status::ALL),
-                "ready": said(flag(), "can be built now"),
+                "ready": described(flag(), "can be built now"),
                 "limit": int(),
             }),
             &[],
@@ -65,9 +65,9 @@ fn make() -> Vec<Tool> {
             json!({
                 "title": text(),
                 "kind": one_of(BriefKind::ALL),
-                "spec": said(text(), "Markdown"),
+                "spec": described(text(), "Markdown"),
                 "epic": int(),
-                "needs": said(ints(), "briefs to land first"),
+                "needs": described(ints(), "briefs to land first"),
             }),
             &["title"],
         ),
@@ -80,7 +80,7 @@ fn make() -> Vec<Tool> {
         tool(
             "refine_spec",
             "Replace a spec by a better one",
-            json!({ "brief": int(), "markdown": text(), "base": said(int(), "version it was made from"), "why": text() }),
+            json!({ "brief": int(), "markdown": text(), "base": described(int(), "version it was made from"), "why": text() }),
             &["brief", "markdown"],
         ),
         tool(
@@ -90,7 +90,7 @@ fn make() -> Vec<Tool> {
                 "brief": int(),
                 "text": text(),
                 "kind": json!({ "enum": ["note", "comment", "question"] }),
-                "image": said(text(), "base64"),
+                "image": described(text(), "base64"),
             }),
             &["brief", "text"],
         ),
@@ -105,7 +105,7 @@ fn make() -> Vec<Tool> {
         tool(
             "reserve_paths",
             "Tell other agents what you are changing",
-            json!({ "patterns": said(texts(), "globs"), "minutes": int(), "release": flag() }),
+            json!({ "patterns": described(texts(), "globs"), "minutes": int(), "release": flag() }),
             &[],
         ),
         tool("check_inbox", "Messages and answers for you", json!({}), &[]),
@@ -120,7 +120,7 @@ fn make() -> Vec<Tool> {
             "End your work; all must be committed",
             json!({
                 "dispatch": int(),
-                "fence": said(int(), "from start_work"),
+                "fence": described(int(), "from start_work"),
                 "summary": text(),
                 "not_done": text(),
                 "failed": flag(),
@@ -145,7 +145,7 @@ fn tool(name: &'static str, what: &'static str, properties: Value, required: &[&
     if !required.is_empty() {
         schema.insert("required".to_owned(), required.into());
     }
-    // Without it Claude Code hides a tool until somebody searches for it.
+    // Without this, Claude Code hides a tool until the agent searches for it.
     let mut meta = MetaObject::new();
     meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
     Tool::new(name, what, schema).annotate(ToolAnnotations::new().destructive(false)).with_meta(meta)

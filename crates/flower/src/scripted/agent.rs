@@ -1,4 +1,4 @@
-//! The methods of the protocol. Standard input is read while turns are played.
+//! The methods of the protocol. Standard input is read while turns run.
 
 use super::memory::Memory;
 use super::play::{End, Player};
@@ -24,22 +24,22 @@ use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::{Notify, OwnedMutexGuard, oneshot};
 
-/// How it behaves, whatever it plays.
+/// How the agent behaves, independent of the script.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Sessions can be loaded and resumed by another process.
     pub resume: bool,
-    /// A script begins anew, however far another process has come.
+    /// Scripts start from the beginning, and ignore the progress of earlier processes.
     pub forget: bool,
     pub no_usage: bool,
-    /// Between two steps.
+    /// Pause between two steps.
     pub delay: Duration,
     pub refuse_initialize: bool,
     pub never_answer: bool,
     pub auth_required: bool,
 }
 
-/// Serves one client until it closes its end.
+/// Serves one client until it closes standard input.
 pub fn run(options: Options) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -57,24 +57,24 @@ pub(super) struct Agent {
     pub(super) options: Options,
     pub(super) wire: Wire,
     pub(super) memory: Memory,
-    /// It hears neither `cancel` nor that its client has left.
-    pub(super) deaf: AtomicBool,
-    asked: Mutex<HashMap<i64, oneshot::Sender<Value>>>,
+    /// Ignores `cancel` and the end of standard input.
+    pub(super) ignores_client: AtomicBool,
+    requests: Mutex<HashMap<i64, oneshot::Sender<Value>>>,
     next: AtomicI64,
 }
 
 impl Agent {
-    /// The whole answer of the client to a request.
+    /// Sends a request to the client, and returns its whole response.
     pub(super) async fn ask<T: Serialize>(&self, method: &str, params: T) -> Option<Value> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (sender, answer) = oneshot::channel();
-        self.asked.lock().ok()?.insert(id, sender);
+        self.requests.lock().ok()?.insert(id, sender);
         self.wire.ask(id, method, params).await;
         answer.await.ok()
     }
 
-    fn answered(&self, message: Value) {
-        let sender = message["id"].as_i64().and_then(|id| self.asked.lock().ok()?.remove(&id));
+    fn take_response(&self, message: Value) {
+        let sender = message["id"].as_i64().and_then(|id| self.requests.lock().ok()?.remove(&id));
         if let Some(sender) = sender {
             let _ = sender.send(message);
         }
@@ -83,7 +83,7 @@ impl Agent {
 
 struct Session {
     player: Arc<tokio::sync::Mutex<Player>>,
-    /// Of the turn that was begun last.
+    /// Cancels the newest turn.
     cancel: Arc<Notify>,
 }
 
@@ -92,49 +92,49 @@ async fn serve(options: Options) {
         options,
         wire: Wire::start(),
         memory: Memory::new(),
-        deaf: AtomicBool::new(false),
-        asked: Mutex::default(),
+        ignores_client: AtomicBool::new(false),
+        requests: Mutex::default(),
         next: AtomicI64::new(1),
     });
-    let mut door = Door { agent: agent.clone(), sessions: HashMap::new() };
+    let mut server = Server { agent: agent.clone(), sessions: HashMap::new() };
     let mut input = BufReader::new(tokio::io::stdin());
     let mut line = Vec::new();
     while let Ok(1..) = input.read_until(b'\n', &mut line).await {
         if !agent.options.never_answer && !line.trim_ascii().is_empty() {
-            door.hear(&line).await;
+            server.handle(&line).await;
         }
         line.clear();
     }
-    if agent.deaf.load(Ordering::Relaxed) {
+    if agent.ignores_client.load(Ordering::Relaxed) {
         std::future::pending::<()>().await;
     }
     agent.wire.flush().await;
 }
 
-struct Door {
+struct Server {
     agent: Arc<Agent>,
     sessions: HashMap<SessionId, Session>,
 }
 
-impl Door {
-    async fn hear(&mut self, line: &[u8]) {
+impl Server {
+    async fn handle(&mut self, line: &[u8]) {
         let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
             return self.agent.wire.answer(RequestId::Null, Err::<Value, _>(Error::parse_error())).await;
         };
         let params = message["params"].take();
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => match serde_json::from_value(id.clone()) {
-                Ok(id) => self.asked(id, method, params).await,
+                Ok(id) => self.handle_request(id, method, params).await,
                 Err(_) => {
                     self.agent.wire.answer(RequestId::Null, Err::<Value, _>(Error::invalid_request())).await;
                 }
             },
-            (Some(method), None) => self.told(method, params),
-            (None, _) => self.agent.answered(message),
+            (Some(method), None) => self.handle_notification(method, params),
+            (None, _) => self.agent.take_response(message),
         }
     }
 
-    async fn asked(&mut self, id: RequestId, method: &str, params: Value) {
+    async fn handle_request(&mut self, id: RequestId, method: &str, params: Value) {
         let names = &AGENT_METHOD_NAMES;
         let resumes = self.agent.options.resume;
         let answer = match method {
@@ -144,7 +144,7 @@ impl Door {
             _ if method == names.session_resume && resumes => self.resume(params).and_then(value),
             _ if method == names.session_set_mode => self.set_mode(params).and_then(value),
             _ if method == names.session_prompt => match self.prompt(id.clone(), params) {
-                // The turn answers when it ends.
+                // The turn sends the response when it ends.
                 Ok(()) => return,
                 Err(error) => Err(error),
             },
@@ -153,8 +153,8 @@ impl Door {
         self.agent.wire.answer(id, answer).await;
     }
 
-    fn told(&self, method: &str, params: Value) {
-        if method != AGENT_METHOD_NAMES.session_cancel || self.agent.deaf.load(Ordering::Relaxed) {
+    fn handle_notification(&self, method: &str, params: Value) {
+        if method != AGENT_METHOD_NAMES.session_cancel || self.agent.ignores_client.load(Ordering::Relaxed) {
             return;
         }
         let Ok(cancel) = serde_json::from_value::<CancelNotification>(params) else { return };
@@ -166,14 +166,14 @@ impl Door {
     fn initialize(&self) -> Result<InitializeResponse, Error> {
         let options = &self.agent.options;
         if options.refuse_initialize {
-            return Err(Error::internal_error().data("it was told to refuse"));
+            return Err(Error::internal_error().data("started with --refuse-initialize"));
         }
         let resume = options.resume.then(SessionResumeCapabilities::new);
-        let can = AgentCapabilities::new()
+        let capabilities = AgentCapabilities::new()
             .load_session(options.resume)
             .session_capabilities(SessionCapabilities::new().resume(resume));
         let info = Implementation::new("scripted", flower_contract::VERSION);
-        Ok(InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(can).agent_info(info))
+        Ok(InitializeResponse::new(ProtocolVersion::V1).agent_capabilities(capabilities).agent_info(info))
     }
 
     fn new_session(&mut self, params: Value) -> Result<NewSessionResponse, Error> {
@@ -191,8 +191,8 @@ impl Door {
     async fn load(&mut self, params: Value) -> Result<LoadSessionResponse, Error> {
         let request: LoadSessionRequest = read(params)?;
         let player = self.reopen(request.session_id, request.cwd, request.mcp_servers)?;
-        // Whoever loads a session hears again what was said in it.
-        player.lock().await.tell_so_far().await;
+        // Loading a session replays its messages.
+        player.lock().await.report_progress().await;
         Ok(LoadSessionResponse::new())
     }
 
@@ -212,10 +212,10 @@ impl Door {
         let text = request.prompt.into_iter().filter_map(text_of).collect::<Vec<_>>().join("\n");
         let session = self.session(&request.session_id)?;
         let Ok(player) = session.player.clone().try_lock_owned() else {
-            return Err(Error::invalid_request().data("a turn is under way"));
+            return Err(Error::invalid_request().data("a turn is in progress"));
         };
         let cancel = Arc::new(Notify::new());
-        tokio::spawn(turn(self.agent.clone(), player, id, text, cancel.clone()));
+        tokio::spawn(run_turn(self.agent.clone(), player, id, text, cancel.clone()));
         if let Some(session) = self.sessions.get_mut(&request.session_id) {
             session.cancel = cancel;
         }
@@ -241,7 +241,7 @@ impl Door {
     }
 
     fn open(&mut self, id: SessionId, cwd: PathBuf, servers: Vec<McpServer>) -> Arc<tokio::sync::Mutex<Player>> {
-        let server = servers.into_iter().find_map(ours);
+        let server = servers.into_iter().find_map(flower_server);
         let player = Player::new(self.agent.clone(), id.clone(), cwd, server);
         let player = Arc::new(tokio::sync::Mutex::new(player));
         self.sessions.insert(id, Session { player: player.clone(), cancel: Arc::default() });
@@ -249,8 +249,8 @@ impl Door {
     }
 }
 
-/// One turn, from the prompt to its answer.
-async fn turn(
+/// Runs one turn, from the prompt to its response.
+async fn run_turn(
     agent: Arc<Agent>,
     mut player: OwnedMutexGuard<Player>,
     id: RequestId,
@@ -260,9 +260,9 @@ async fn turn(
     let end = tokio::select! {
         biased;
         () = cancel.notified() => End::Turn(StopReason::Cancelled),
-        end = player.hear(&id, &text) => end,
+        end = player.run_prompt(&id, &text) => end,
     };
-    player.leave_off().await;
+    player.fail_open_call().await;
     if let End::Turn(reason) = end {
         let response = player.response(reason);
         drop(player);
@@ -289,8 +289,8 @@ fn text_of(block: ContentBlock) -> Option<String> {
     }
 }
 
-/// The server that is called in scripts.
-fn ours(server: McpServer) -> Option<McpServerStdio> {
+/// The MCP server that scripts call.
+fn flower_server(server: McpServer) -> Option<McpServerStdio> {
     match server {
         McpServer::Stdio(server) if server.name == "flower" => Some(server),
         _ => None,

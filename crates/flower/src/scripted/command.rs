@@ -1,4 +1,4 @@
-//! Commands of a script. Whoever gives up on one ends everything in its process group.
+//! Commands of a script. Dropping the future of a command kills its process group.
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::io;
@@ -9,12 +9,12 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
-/// The end of what a command says; more is not shown.
-const MOST_SAID: usize = 4096;
-/// What has been said is read for so long after the end: something in the background may hold the pipe.
-const GRACE: Duration = Duration::from_millis(200);
+/// The end of the output that is kept.
+const MAX_OUTPUT: usize = 4096;
+/// How long output is read after the command has ended: a background process may keep the pipe open.
+const OUTPUT_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Whether the script succeeded, and what it said. `argument` is its `$1`.
+/// Returns whether the script succeeded, and its output. `argument` is its `$1`.
 pub(super) async fn shell(script: &str, argument: &str, dir: &Path) -> io::Result<(bool, String)> {
     let mut child = Command::new("sh")
         .args(["-c", &format!("exec 2>&1\n{script}"), "scripted", argument])
@@ -25,27 +25,28 @@ pub(super) async fn shell(script: &str, argument: &str, dir: &Path) -> io::Resul
         .process_group(0)
         .spawn()?;
     let mut group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let reading = child.stdout.take().map(|out| tokio::spawn(read(out, said.clone())));
+    let output = Arc::new(Mutex::new(Vec::new()));
+    let reading = child.stdout.take().map(|out| tokio::spawn(read(out, output.clone())));
     let status = child.wait().await?;
     group.0 = None;
     if let Some(reading) = reading {
-        let _ = tokio::time::timeout(GRACE, reading).await;
+        let _ = tokio::time::timeout(OUTPUT_TIMEOUT, reading).await;
     }
-    let said = said.lock().map(|said| String::from_utf8_lossy(&said).into_owned()).unwrap_or_default();
-    Ok((status.success(), said))
+    let output = output.lock().map(|output| String::from_utf8_lossy(&output).into_owned()).unwrap_or_default();
+    Ok((status.success(), output))
 }
 
-async fn read(mut out: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>) {
-    let mut buffer = [0; MOST_SAID];
+async fn read(mut out: impl AsyncRead + Unpin, output: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = [0; MAX_OUTPUT];
     while let Ok(length @ 1..) = out.read(&mut buffer).await {
-        let Ok(mut said) = said.lock() else { return };
-        said.extend_from_slice(&buffer[..length]);
-        let surplus = said.len().saturating_sub(MOST_SAID);
-        said.drain(..surplus);
+        let Ok(mut output) = output.lock() else { return };
+        output.extend_from_slice(&buffer[..length]);
+        let surplus = output.len().saturating_sub(MAX_OUTPUT);
+        output.drain(..surplus);
     }
 }
 
+/// Kills the process group when dropped.
 struct Group(Option<Pid>);
 
 impl Drop for Group {

@@ -1,4 +1,5 @@
-//! What outlives the process: how far a script has come, and sessions that can be resumed. Whoever has no home forgets.
+//! State that outlives the process: the progress of scripts, and sessions that can be resumed. Stored in HOME; without HOME
+//! nothing is stored.
 
 use super::script::{Header, Script};
 use serde::de::DeserializeOwned;
@@ -10,12 +11,12 @@ use std::path::{Path, PathBuf};
 #[derive(Clone)]
 pub(super) struct Memory(Option<PathBuf>);
 
-/// Of one part of one dispatch.
+/// The progress of one agent in one dispatch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Progress {
     /// The next step of each script.
     pub(super) next: BTreeMap<String, usize>,
-    /// What is played once only, and has been.
+    /// The `once` steps that were executed.
     pub(super) once: BTreeSet<String>,
 }
 
@@ -35,16 +36,16 @@ impl Memory {
         self.read(part).unwrap_or_default()
     }
 
-    pub(super) fn keep_progress(&self, part: &str, progress: &Progress) {
+    pub(super) fn store_progress(&self, part: &str, progress: &Progress) {
         self.write(part, progress);
     }
 
     pub(super) fn session(&self, id: &str) -> Option<Remembered> {
-        let is_ours = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-        is_ours.then(|| self.read(&format!("session-{id}"))).flatten()
+        let is_valid = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        is_valid.then(|| self.read(&format!("session-{id}"))).flatten()
     }
 
-    pub(super) fn keep_session(&self, id: &str, session: &Remembered) {
+    pub(super) fn store_session(&self, id: &str, session: &Remembered) {
         self.write(&format!("session-{id}"), session);
     }
 
@@ -53,13 +54,13 @@ impl Memory {
         serde_json::from_slice(&text).ok()
     }
 
-    /// The old or the new, whenever somebody ends the process.
+    /// Replaces the file atomically: a kill leaves the old or the new content.
     fn write<T: Serialize>(&self, name: &str, content: &T) {
         let (Some(dir), Ok(text)) = (&self.0, serde_json::to_vec(content)) else { return };
         let fresh = dir.join(format!("{name}.new"));
         let put = fs::create_dir_all(dir).and_then(|()| fs::write(&fresh, text));
         if let Err(error) = put.and_then(|()| fs::rename(&fresh, dir.join(format!("{name}.json")))) {
-            eprintln!("scripted: nothing is remembered: {error}");
+            eprintln!("scripted: progress cannot be stored: {error}");
         }
     }
 }

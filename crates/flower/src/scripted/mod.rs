@@ -1,4 +1,4 @@
-//! A scripted agent: speaks ACP and plays what the spec of its brief says, for tests and the demo.
+//! An agent for tests and the demo: speaks ACP, and executes the scripts in the spec of its brief.
 
 mod agent;
 mod command;

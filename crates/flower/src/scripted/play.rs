@@ -1,4 +1,4 @@
-//! Playing: which script is next in a session, and what each step does.
+//! Executes scripts: which script a session runs, and what each step does.
 
 use super::agent::Agent;
 use super::command::shell;
@@ -21,26 +21,26 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Whoever ignores everything leaves at last: a test that fails leaves nothing behind for long.
-const LONGEST_HANG: Duration = Duration::from_secs(600);
-/// Between two questions of somebody who asks forever.
-const PAUSE: Duration = Duration::from_millis(10);
-/// Of the first line of a prompt, in characters.
-const MOST_HEARD: usize = 200;
+/// An agent that ignores everything still ends, so that a failed test leaves no process behind.
+const MAX_HANG: Duration = Duration::from_secs(600);
+/// Between two requests of `permission-forever`.
+const PERMISSION_INTERVAL: Duration = Duration::from_millis(10);
+/// Characters of the first line of a prompt that are repeated.
+const MAX_HEARD: usize = 200;
 
 const COMMIT: &str = "git add -A && git commit --quiet --message \"$1\"";
-/// It has left the process group and the session, and can be found by its name and where it began.
+/// Starts a process outside the process group and the session, which tests find by its name and its argument.
 const FORK: &str = "(setsid sh -c 'n=0; while [ $n -lt 600 ]; do sleep 1; n=$((n + 1)); done' scripted-fork \"$1\" \
     </dev/null >/dev/null 2>&1 &)";
 
 /// How a turn ends.
 pub(super) enum End {
     Turn(StopReason),
-    /// The prompt has its answer already.
+    /// The response to the prompt was sent already.
     Answered,
 }
 
-/// What one session plays.
+/// Executes the scripts of one session.
 pub(super) struct Player {
     agent: Arc<Agent>,
     session: SessionId,
@@ -51,10 +51,10 @@ pub(super) struct Player {
     script: Option<Script>,
     next: usize,
     progress: Progress,
-    /// Tool calls so far, and the one that has not ended.
+    /// The number of tool calls so far, and the one that has not ended.
     calls: u64,
     open: Option<ToolCallId>,
-    /// Said in the answer to this turn.
+    /// Tokens to report in the response of this turn.
     tokens: Option<u64>,
 }
 
@@ -83,28 +83,28 @@ impl Player {
         self.progress = self.header.part().map(|part| self.agent.memory.progress(&part)).unwrap_or_default();
     }
 
-    /// Plays what the prompt asks for, until the turn ends.
-    pub(super) async fn hear(&mut self, id: &RequestId, prompt: &str) -> End {
+    /// Executes the script of the prompt, until the turn ends.
+    pub(super) async fn run_prompt(&mut self, id: &RequestId, prompt: &str) -> End {
         let header = Header::find(prompt);
         let scripts = Script::all(prompt);
-        let is_begun = header.is_some() || !scripts.is_empty();
+        let is_start = header.is_some() || !scripts.is_empty();
         self.header = header.unwrap_or_else(|| self.header.clone());
         if !scripts.is_empty() {
             self.begin(Script::choose(scripts, &self.header));
         } else if prompt.to_lowercase().contains("hand-over note") {
             return self.hand_over().await;
-        } else if !is_begun {
+        } else if !is_start {
             let first = prompt.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            self.say(format!("heard: {}", first.chars().take(MOST_HEARD).collect::<String>())).await;
+            self.say(format!("heard: {}", first.chars().take(MAX_HEARD).collect::<String>())).await;
         }
-        if self.script.is_none() && is_begun {
+        if self.script.is_none() && is_start {
             self.say("there is nothing to play for me".to_owned()).await;
         }
-        self.go_on(id).await
+        self.run_steps(id).await
     }
 
-    /// Ends what a cancelled turn has left open.
-    pub(super) async fn leave_off(&mut self) {
+    /// Marks the open tool call of a cancelled turn as failed.
+    pub(super) async fn fail_open_call(&mut self) {
         if let Some(call) = self.open.take() {
             self.finish(call, ToolCallStatus::Failed, "cancelled".to_owned()).await;
         }
@@ -116,8 +116,8 @@ impl Player {
         PromptResponse::new(reason).usage(usage)
     }
 
-    pub(super) async fn tell_so_far(&self) {
-        self.say(self.so_far()).await;
+    pub(super) async fn report_progress(&self) {
+        self.say(self.progress_text()).await;
     }
 
     fn begin(&mut self, script: Option<Script>) {
@@ -135,11 +135,11 @@ impl Player {
         if self.script.as_ref().is_some_and(|script| script.has("mute-handover")) {
             std::future::pending::<()>().await;
         }
-        self.say(format!("Hand-over: {}.", self.so_far())).await;
+        self.say(format!("Hand-over: {}.", self.progress_text())).await;
         End::Turn(StopReason::EndTurn)
     }
 
-    fn so_far(&self) -> String {
+    fn progress_text(&self) -> String {
         format!("{} of {} steps are done", self.next, self.steps())
     }
 
@@ -147,7 +147,7 @@ impl Player {
         self.script.as_ref().map_or(0, |script| script.steps.len())
     }
 
-    async fn go_on(&mut self, id: &RequestId) -> End {
+    async fn run_steps(&mut self, id: &RequestId) -> End {
         loop {
             let Some(line) = self.script.as_ref().and_then(|script| script.steps.get(self.next)).cloned() else {
                 return End::Turn(StopReason::EndTurn);
@@ -156,14 +156,14 @@ impl Player {
             self.next += 1;
             let Some(parsed) = Line::parse(&line, &self.header) else {
                 self.say(format!("unknown step: {line}")).await;
-                self.stop_here();
+                self.skip_rest();
                 return End::Turn(StopReason::EndTurn);
             };
             let again = parsed.once && !self.is_first(at);
-            // A step that was begun counts as done: whoever dies of it does not die of it again.
-            self.keep();
+            // A started step counts as done, so that a step that kills the process is not repeated.
+            self.store_progress();
             for _ in 0..if again { 0 } else { parsed.times } {
-                if let Some(end) = self.play(id, parsed.step.clone()).await {
+                if let Some(end) = self.run_step(id, parsed.step.clone()).await {
                     return end;
                 }
             }
@@ -178,25 +178,25 @@ impl Player {
         self.progress.once.insert(format!("{key} {at}"))
     }
 
-    fn stop_here(&mut self) {
+    fn skip_rest(&mut self) {
         self.next = self.steps();
-        self.keep();
+        self.store_progress();
     }
 
-    fn keep(&mut self) {
+    fn store_progress(&mut self) {
         let Some(script) = &self.script else { return };
         self.progress.next.insert(script.key(), self.next);
         if let Some(part) = self.header.part() {
-            self.agent.memory.keep_progress(&part, &self.progress);
+            self.agent.memory.store_progress(&part, &self.progress);
         }
         if self.agent.options.resume {
             let known = Remembered { header: self.header.clone(), script: self.script.clone(), next: self.next };
-            self.agent.memory.keep_session(&self.session.0, &known);
+            self.agent.memory.store_session(&self.session.0, &known);
         }
     }
 
-    /// Nothing while the turn goes on.
-    async fn play(&mut self, id: &RequestId, step: Step) -> Option<End> {
+    /// Executes a step. None if the turn continues.
+    async fn run_step(&mut self, id: &RequestId, step: Step) -> Option<End> {
         let wire = &self.agent.wire;
         match step {
             Step::Say(text) => self.say(text).await,
@@ -209,7 +209,7 @@ impl Player {
             Step::Run { command, must } => {
                 if !self.run(&command, &command, "").await && must {
                     self.say(format!("it must succeed: {command}")).await;
-                    self.stop_here();
+                    self.skip_rest();
                     return Some(End::Turn(StopReason::Refusal));
                 }
             }
@@ -219,7 +219,7 @@ impl Player {
             Step::Tool { name, arguments } => self.tool(&name, &arguments).await,
             Step::Permission { kind, title, path, forever } => {
                 while self.permission(kind, &title, path.as_deref(), forever).await {
-                    tokio::time::sleep(PAUSE).await;
+                    tokio::time::sleep(PERMISSION_INTERVAL).await;
                 }
             }
             Step::Usage { .. } if self.agent.options.no_usage => {}
@@ -230,16 +230,16 @@ impl Player {
             }
             Step::Wait => return Some(End::Turn(StopReason::EndTurn)),
             Step::End => {
-                self.stop_here();
+                self.skip_rest();
                 return Some(End::Turn(StopReason::EndTurn));
             }
             Step::Sleep(time) => tokio::time::sleep(time).await,
             Step::Hang => std::future::pending().await,
             Step::HangHard => {
-                self.agent.deaf.store(true, Ordering::Relaxed);
-                // Whoever listens to a signal does not die of it.
-                let _listening = signal(SignalKind::terminate());
-                tokio::time::sleep(LONGEST_HANG).await;
+                self.agent.ignores_client.store(true, Ordering::Relaxed);
+                // A handler keeps SIGTERM from ending the process.
+                let _handler = signal(SignalKind::terminate());
+                tokio::time::sleep(MAX_HANG).await;
                 std::process::exit(0);
             }
             Step::Exit(code) => {
@@ -285,8 +285,8 @@ impl Player {
                 return Some(End::Answered);
             }
             Step::EarlyResponse => {
-                let nobody = RequestId::Str("nobody-asked".to_owned());
-                wire.answer(nobody, Ok(PromptResponse::new(StopReason::EndTurn))).await;
+                let unknown = RequestId::Str("nobody-asked".to_owned());
+                wire.answer(unknown, Ok(PromptResponse::new(StopReason::EndTurn))).await;
             }
             Step::Fork => {
                 let place = self.cwd.display().to_string();
@@ -314,7 +314,7 @@ impl Player {
             .content(vec![diff.clone()])
             .locations(vec![ToolCallLocation::new(&full)]);
         let call = self.begin_call(call).await;
-        match put(path, &full, &new) {
+        match write_below(path, &full, &new) {
             Ok(()) => self.finish_with(call, ToolCallStatus::Completed, vec![diff]).await,
             Err(error) => self.finish(call, ToolCallStatus::Failed, error).await,
         }
@@ -324,10 +324,10 @@ impl Player {
     async fn run(&mut self, title: &str, script: &str, argument: &str) -> bool {
         let call = ToolCall::new("", title).kind(ToolKind::Execute).raw_input(json!({ "command": script }));
         let call = self.begin_call(call).await;
-        let (succeeded, said) =
+        let (succeeded, output) =
             shell(script, argument, &self.cwd).await.unwrap_or_else(|error| (false, error.to_string()));
         let status = if succeeded { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
-        self.finish(call, status, said).await;
+        self.finish(call, status, output).await;
         succeeded
     }
 
@@ -358,7 +358,7 @@ impl Player {
         answer?
     }
 
-    /// Asks, and says what came of it. Whether to ask again.
+    /// Requests permission, and reports the outcome. Returns whether to ask again.
     async fn permission(&mut self, kind: ToolKind, title: &str, path: Option<&Path>, forever: bool) -> bool {
         let location = path.map(|path| ToolCallLocation::new(self.cwd.join(path)));
         let locations: Vec<ToolCallLocation> = location.into_iter().collect();
@@ -391,7 +391,7 @@ impl Player {
         forever
     }
 
-    /// Tells of a call, with an id of its own.
+    /// Reports a started tool call with a new id.
     async fn begin_call(&mut self, mut call: ToolCall) -> ToolCallId {
         self.calls += 1;
         call.tool_call_id = ToolCallId::new(format!("call-{}", self.calls));
@@ -423,8 +423,8 @@ impl Player {
     }
 }
 
-/// Below the working directory and nowhere else; whoever wants to try more has `attack`.
-fn put(path: &Path, full: &Path, text: &str) -> Result<(), String> {
+/// Writes a file below the working directory only; the step `attack` writes elsewhere.
+fn write_below(path: &Path, full: &Path, text: &str) -> Result<(), String> {
     if !path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(format!("{} is not below the working directory", path.display()));
     }

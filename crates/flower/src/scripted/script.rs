@@ -1,9 +1,9 @@
-//! What is to be played, and by whom: both are in the prompt.
+//! The scripts in a prompt, and the header that selects one of them.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// What flower says in the line that begins a first prompt.
+/// The first line of a first prompt, which flower writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     pub(super) agent: Option<String>,
@@ -16,10 +16,10 @@ pub(super) struct Header {
 }
 
 impl Header {
-    /// The line itself is flower's: what others wrote is quoted.
+    /// Finds the header. Only flower writes unquoted lines: texts of others are quoted.
     pub(super) fn find(prompt: &str) -> Option<Header> {
-        let said = |line: &str| line.split_whitespace().any(|word| word.contains('='));
-        let line = prompt.lines().filter_map(|line| line.strip_prefix("flower: ")).find(|line| said(line))?;
+        let has_fields = |line: &str| line.split_whitespace().any(|word| word.contains('='));
+        let line = prompt.lines().filter_map(|line| line.strip_prefix("flower: ")).find(|line| has_fields(line))?;
         let mut header = Header::default();
         for (key, value) in line.split_whitespace().filter_map(|word| word.split_once('=')) {
             let text = (!value.is_empty() && value != "-").then(|| value.to_owned());
@@ -41,7 +41,7 @@ impl Header {
         self.role.as_deref() == Some("member")
     }
 
-    /// Whose progress it is: a fresh agent with another name goes on where the last one was.
+    /// The key of the progress. It does not contain the lead's name: a fresh agent with another name continues its script.
     pub(super) fn part(&self) -> Option<String> {
         let dispatch = self.dispatch?;
         let which = self.member.map_or_else(|| self.agent.clone().unwrap_or_default(), |member| member.to_string());
@@ -65,7 +65,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// All blocks of a prompt that are whole, however deeply they are quoted.
+    /// All complete blocks of a prompt, at any depth of quotation.
     pub(super) fn all(prompt: &str) -> Vec<Script> {
         let mut scripts = Vec::new();
         let mut open: Option<Script> = None;
@@ -81,7 +81,8 @@ impl Script {
         scripts
     }
 
-    /// The one whose words all apply, and the most of them. Whoever works beside the lead does not play the lead's part.
+    /// The script with the most words of those whose words all match the header. A member never gets a script without the
+    /// word `member`.
     pub(super) fn choose(scripts: Vec<Script>, header: &Header) -> Option<Script> {
         let has_part = |script: &Script| !header.is_member() || script.words.iter().any(|word| word == "member");
         let fits = |script: &Script| has_part(script) && script.words.iter().all(|word| header.is(word));
@@ -90,7 +91,7 @@ impl Script {
         Some(fitting.fold(first, |best, next| if next.words.len() > best.words.len() { next } else { best }))
     }
 
-    /// Another text is another script.
+    /// Identifies the script by its words and its text.
     pub(super) fn key(&self) -> String {
         let digest = Sha256::digest(self.steps.join("\n"));
         let short: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often or how much one step may do; a script that asks for more is wrong.
-const MOST: u64 = 1_000_000;
-const MOST_BYTES: u64 = 1 << 30;
+/// Repetitions of a step; a script with more is invalid.
+const MAX_COUNT: u64 = 1_000_000;
+const MAX_LINE_BYTES: u64 = 1 << 30;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
@@ -58,11 +58,11 @@ pub(super) enum Step {
     EarlyResponse,
     Fork,
     Attack(PathBuf),
-    /// Says nothing when it is played; whoever asks for a hand-over gets none.
+    /// Does nothing itself; a prompt for a hand-over note is never answered.
     MuteHandover,
 }
 
-/// A step with what stands before it.
+/// A step with its prefixes `repeat` and `once`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) step: Step,
@@ -71,7 +71,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Nothing if it is no step.
+    /// None if the line is not a step.
     pub(super) fn parse(line: &str, header: &Header) -> Option<Line> {
         let (mut rest, mut times, mut once) = (line.trim(), 1_u64, false);
         loop {
@@ -80,7 +80,7 @@ impl Line {
                 "once" => once = true,
                 "repeat" => {
                     let (count, after) = split(after);
-                    times = times.checked_mul(number(count, MOST)?).filter(|times| *times <= MOST)?;
+                    times = times.checked_mul(number(count, MAX_COUNT)?).filter(|times| *times <= MAX_COUNT)?;
                     rest = after;
                     continue;
                 }
@@ -94,7 +94,7 @@ impl Line {
 impl Step {
     fn parse(word: &str, rest: &str, header: &Header) -> Option<Step> {
         let text = || (!rest.is_empty()).then(|| rest.to_owned());
-        let many = || number(rest, MOST);
+        let count = || number(rest, MAX_COUNT);
         let tool = |name: &str, arguments: Value| Some(Step::Tool { name: name.to_owned(), arguments });
         Some(match word {
             "say" => Step::Say(text()?),
@@ -103,14 +103,14 @@ impl Step {
             "write" | "append" => {
                 let (path, text) = split(rest);
                 let path = (!path.is_empty()).then(|| PathBuf::from(path))?;
-                Step::Write { path, text: content(text), append: word == "append" }
+                Step::Write { path, text: unescape(text), append: word == "append" }
             }
             "run" | "must" => Step::Run { command: text()?, must: word == "must" },
             "commit" => Step::Commit(text()?),
             "tool" => {
                 let (name, arguments) = split(rest);
                 let arguments = if arguments.is_empty() { "{}" } else { arguments };
-                return tool(name, serde_json::from_str(&filled(arguments, header)).ok()?);
+                return tool(name, serde_json::from_str(&fill_in(arguments, header)).ok()?);
             }
             "note" => return tool("add_note", json!({ "brief": header.brief, "text": text()? })),
             "question" => {
@@ -158,11 +158,11 @@ impl Step {
             "die" if rest.is_empty() => Step::Exit(1),
             "die" => Step::Exit(rest.parse().ok()?),
             "crash" => Step::Crash,
-            "flood" => Step::Flood(many()?),
-            "flood-tools" => Step::FloodTools(many()?),
-            "garbage" => Step::Garbage(many()?),
-            "long-line" => Step::LongLine(usize::try_from(number(rest, MOST_BYTES)?).ok()?),
-            "stderr" => Step::Stderr(many()?),
+            "flood" => Step::Flood(count()?),
+            "flood-tools" => Step::FloodTools(count()?),
+            "garbage" => Step::Garbage(count()?),
+            "long-line" => Step::LongLine(usize::try_from(number(rest, MAX_LINE_BYTES)?).ok()?),
+            "stderr" => Step::Stderr(count()?),
             "unknown-update" => Step::UnknownUpdate,
             "bad-response" => Step::BadResponse,
             "early-response" => Step::EarlyResponse,
@@ -178,12 +178,12 @@ fn split(text: &str) -> (&str, &str) {
     text.split_once(char::is_whitespace).map_or((text, ""), |(word, rest)| (word, rest.trim_start()))
 }
 
-fn number(text: &str, most: u64) -> Option<u64> {
-    text.parse().ok().filter(|number| *number <= most)
+fn number(text: &str, max: u64) -> Option<u64> {
+    text.parse().ok().filter(|number| *number <= max)
 }
 
-/// With `\n`, `\t` and `\\` as what they mean, and with a line break at the end.
-fn content(text: &str) -> String {
+/// Replaces the escapes `\n`, `\t` and `\\`, and ends the text with a line break.
+fn unescape(text: &str) -> String {
     let mut content = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -204,7 +204,7 @@ fn content(text: &str) -> String {
     content
 }
 
-fn filled(arguments: &str, header: &Header) -> String {
+fn fill_in(arguments: &str, header: &Header) -> String {
     let shown = |number: Option<u64>| number.map_or_else(|| "null".to_owned(), |number| number.to_string());
     arguments
         .replace("$brief", &shown(header.brief))
@@ -223,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_step_is_known_as_that() {
-        for wrong in [
+    fn an_invalid_line_is_not_a_step() {
+        for line in [
             "",
             "dance",
             "say",
@@ -240,7 +240,7 @@ mod tests {
             "tool x {",
             "once",
         ] {
-            assert_eq!(parsed(wrong), None, "{wrong}");
+            assert_eq!(parsed(line), None, "{line}");
         }
     }
 

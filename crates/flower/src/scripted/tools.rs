@@ -1,4 +1,4 @@
-//! The MCP server that was handed over, as a client sees it.
+//! A client of the MCP server that the session was given.
 
 use agent_client_protocol_schema::v1::McpServerStdio;
 use serde_json::{Value, json};
@@ -9,11 +9,12 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
 
-/// Handing back may wait for the worktree to be looked through.
-const LONGEST_CALL: Duration = Duration::from_secs(300);
-const WAITING: usize = 16;
+/// `hand_back` examines the worktree, which can take long.
+const CALL_TIMEOUT: Duration = Duration::from_secs(300);
+/// Messages that wait to be written or read.
+const MAX_QUEUED: usize = 16;
 
-/// Reads and writes on tasks of its own, so that a call which is given up leaves no half of a line behind.
+/// Reads and writes on tasks of their own, so that a cancelled call leaves no partial line behind.
 pub(super) struct Tools {
     _child: Child,
     to: mpsc::Sender<Value>,
@@ -35,7 +36,7 @@ impl Tools {
         let (Some(mut input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the MCP server has no pipes".to_owned());
         };
-        let (to, mut outgoing) = mpsc::channel::<Value>(WAITING);
+        let (to, mut outgoing) = mpsc::channel::<Value>(MAX_QUEUED);
         tokio::spawn(async move {
             while let Some(message) = outgoing.recv().await {
                 if input.write_all(format!("{message}\n").as_bytes()).await.is_err() {
@@ -43,7 +44,7 @@ impl Tools {
                 }
             }
         });
-        let (incoming, from) = mpsc::channel(WAITING);
+        let (incoming, from) = mpsc::channel(MAX_QUEUED);
         tokio::spawn(async move {
             let mut lines = BufReader::new(output).lines();
             while let Ok(Some(line)) = lines.next_line().await {
@@ -64,7 +65,7 @@ impl Tools {
         Ok(tools)
     }
 
-    /// What the tool answers; what it refuses is an error, too.
+    /// Calls a tool. The inner result is the tool's answer or error, the outer one fails if the server does not answer.
     pub(super) async fn call(&mut self, name: &str, arguments: &Value) -> Result<Result<String, String>, String> {
         let answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments })).await?;
         if let Some(error) = answer.get("error") {
@@ -88,8 +89,8 @@ impl Tools {
             }
             Err("the MCP server has ended".to_owned())
         };
-        let late = |_| Err(format!("no answer to `{method}` within {LONGEST_CALL:?}"));
-        tokio::time::timeout(LONGEST_CALL, answer).await.unwrap_or_else(late)
+        let late = |_| Err(format!("no answer to `{method}` within {CALL_TIMEOUT:?}"));
+        tokio::time::timeout(CALL_TIMEOUT, answer).await.unwrap_or_else(late)
     }
 
     async fn send(&self, message: Value) -> Result<(), String> {

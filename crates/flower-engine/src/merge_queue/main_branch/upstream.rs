@@ -4,7 +4,7 @@ use crate::MergeQueue;
 use crate::own_refs::UPSTREAM;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{LandingView, PullView};
+use flower_contract::view::{LandingView, MainView, PullView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::Step;
 use flower_core::policy::{self, Action, Right};
@@ -71,15 +71,15 @@ impl MergeQueue {
         self.push(&Caller::system(), project, &main).await
     }
 
-    /// Tries again what did not work.
-    pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Main, Problem> {
+    /// Pushes MAIN to its remote now, and shows MAIN afterwards.
+    pub async fn push_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_action(caller, Action::PushMain)?;
         let project = self.projects.require(choice).await?;
         let main = self.worktrees.main_of(&project).await?;
         self.push(caller, &project, &main).await?;
         let main = self.worktrees.main_of(&project).await?;
         match main.push.as_ref().and_then(|push| push.failure.clone()) {
-            None => Ok(main),
+            None => self.main_view(choice).await,
             Some(why) => Err(Problem::new(ProblemKind::Refused, why, "`flower main` shows how it stands")),
         }
     }

@@ -5,13 +5,13 @@ use flower_contract::error::Problem;
 use flower_contract::request::Beat;
 use flower_contract::view::DispatchView;
 
-/// A sign of life: renews a claim
+/// Send a heartbeat, which renews a claim
 #[derive(clap::Args)]
 pub(crate) struct BeatArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D")]
     number: u64,
-    /// The claim's fence
+    /// The fence of the claim
     #[arg(long, value_name = "F")]
     fence: u64,
 }
@@ -21,6 +21,6 @@ pub(crate) async fn run(context: &Context, args: &BeatArgs) -> Result<(), Proble
     let dispatch: DispatchView = context.client().await?.post(&path, &Beat { fence: args.fence }).await?;
     context.answer(&dispatch, |d| {
         let until = d.claim.as_ref().map_or_else(String::new, |claim| format!(" until {}", claim.expires_at));
-        format!("dispatch {} is held{until}\n", d.id)
+        format!("the claim of dispatch {} is renewed{until}\n", d.id)
     })
 }

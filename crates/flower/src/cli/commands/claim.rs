@@ -8,27 +8,28 @@ use flower_contract::request::Claim;
 use flower_contract::view::DispatchView;
 use std::time::Duration;
 
-/// Take on a dispatch: nobody else can, as long as you are heard of
+/// Claim a dispatch; the claim lasts as long as you send heartbeats
 ///
-/// Every call with the claim's token renews it; by hand, `flower beat` does. Answers once the worktree is ready.
+/// Every call with the claim's token counts as a heartbeat; `flower beat` sends one by hand. The command returns once the
+/// worktree is ready.
 #[derive(clap::Args)]
 pub(crate) struct ClaimArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D", required_unless_present = "next")]
     number: Option<u64>,
-    /// The oldest one that waits
+    /// Claim the oldest dispatch that waits
     #[arg(long, conflicts_with = "number")]
     next: bool,
-    /// Who holds it; you unless said
+    /// The name of the holder; you by default
     #[arg(long = "as", value_name = "NAME")]
     holder: Option<String>,
-    /// How long it holds after the last sign of life, such as `15m`
+    /// How long the claim lasts after the last heartbeat, such as `15m`
     #[arg(long, value_name = "TIME", value_parser = duration)]
     lease: Option<Duration>,
 }
 
 pub(crate) async fn run(context: &Context, args: ClaimArgs) -> Result<(), Problem> {
-    let client = context.client().await?.patient();
+    let client = context.client().await?.with_long_timeout();
     let seconds = args.lease.map(|lease| lease.as_secs());
     let body = Claim { holder: args.holder, packet: None, seconds, wait: true };
     let path = match args.number {

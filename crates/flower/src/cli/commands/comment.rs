@@ -9,10 +9,10 @@ use flower_contract::request::NewComment;
 use flower_contract::view::CommentView;
 use flower_core::review::Side;
 
-/// Say something about a line of a worktree's changes, to the agent that can mend it; without one, list what was said
+/// Comment on a line of a worktree's changes; without FILE:LINE, list the comments
 ///
-/// It reaches the agent that has reserved the file, or else the one that leads the work, or else whoever comes into the
-/// worktree next.
+/// The comment is sent to the agent that has reserved the file, otherwise to the agent that leads the work, otherwise to the
+/// next agent that starts in the worktree.
 #[derive(clap::Args)]
 pub(crate) struct CommentArgs {
     /// The worktree
@@ -21,9 +21,9 @@ pub(crate) struct CommentArgs {
     /// The file and the line, as `flower diff` shows them
     #[arg(value_name = "FILE:LINE", requires = "text")]
     place: Option<String>,
-    /// `-` reads it from standard input
+    /// The comment, or `-` for standard input
     text: Option<String>,
-    /// The line as MAIN has it, for instance one that the worktree removes
+    /// LINE counts in MAIN's version of the file, for instance a removed line
     #[arg(long, requires = "place")]
     old: bool,
 }
@@ -33,19 +33,19 @@ pub(crate) async fn run(context: &Context, args: CommentArgs) -> Result<(), Prob
     let (Some(place), Some(text)) = (args.place, args.text) else {
         let all: Vec<CommentView> = context.client().await?.get(&address).await?;
         return context.answer(&all, |all| match all.is_empty() {
-            true => format!("nothing was said about lines of `{}`\n", args.worktree),
+            true => format!("worktree `{}` has no comments\n", args.worktree),
             false => all.iter().map(|comment| shown(comment, context.style)).collect(),
         });
     };
-    let wrong = || Problem::usage(format!("`{place}` names no line"), "say FILE:LINE, for instance src/main.rs:12");
-    let (file, line) = place.rsplit_once(':').ok_or_else(wrong)?;
-    let line = line.parse().map_err(|_| wrong())?;
+    let invalid = || Problem::usage(format!("`{place}` is not FILE:LINE"), "for instance src/main.rs:12");
+    let (file, line) = place.rsplit_once(':').ok_or_else(invalid)?;
+    let line = line.parse().map_err(|_| invalid())?;
     let side = args.old.then_some(Side::Old);
     let body = NewComment { file: file.to_owned(), line, side, text: text_or_stdin(&text)?, quote: None };
-    let said: CommentView = context.client().await?.post(&address, &body).await?;
-    context.answer(&said, |said| match &said.to {
-        Some(agent) => format!("told {}\n", plain(agent)),
-        None => format!("nobody works in `{}` now; whoever comes next reads it first\n", args.worktree),
+    let sent: CommentView = context.client().await?.post(&address, &body).await?;
+    context.answer(&sent, |sent| match &sent.to {
+        Some(agent) => format!("sent to {}\n", plain(agent)),
+        None => format!("no agent works in `{}` now; the next one reads the comment first\n", args.worktree),
     })
 }
 
@@ -55,10 +55,10 @@ fn shown(comment: &CommentView, style: Style) -> String {
         (Some(agent), true) => format!("sent to {agent}"),
         (None, true) => "waits for the next agent".to_owned(),
     };
-    let said = &comment.remark;
-    let side = if said.side == Side::Old { " (as MAIN has it)" } else { "" };
-    let place = format!("{}:{}{side}", plain(&said.file), said.line);
+    let remark = &comment.remark;
+    let side = if remark.side == Side::Old { " (in MAIN)" } else { "" };
+    let place = format!("{}:{}{side}", plain(&remark.file), remark.line);
     let by = format!("{} · {} · {}", plain(&comment.by), ago(&comment.at, jiff::Timestamp::now()), plain(&to));
-    let text = plain(said.text.trim()).replace('\n', "\n  ");
-    format!("{}  {}\n  {}\n  {text}\n", style.bold(&place), style.dim(&by), style.dim(&plain(said.quote.trim())))
+    let text = plain(remark.text.trim()).replace('\n', "\n  ");
+    format!("{}  {}\n  {}\n  {text}\n", style.bold(&place), style.dim(&by), style.dim(&plain(remark.quote.trim())))
 }

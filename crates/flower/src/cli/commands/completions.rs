@@ -4,9 +4,10 @@ use crate::cli::{Context, command};
 use clap_complete::Shell;
 use flower_contract::error::Problem;
 
-/// Print completions for a shell, to be loaded by it
+/// Print a completion script for a shell
 #[derive(clap::Args)]
 pub(crate) struct CompletionsArgs {
+    /// The shell
     shell: Shell,
 }
 

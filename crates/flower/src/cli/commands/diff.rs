@@ -6,13 +6,13 @@ use crate::client::escape;
 use flower_contract::error::Problem;
 use std::io::IsTerminal;
 
-/// What a worktree would change in MAIN: its commits, against where it left MAIN
+/// Show the committed changes of a worktree, against the commit where it branched off MAIN
 #[derive(clap::Args)]
 pub(crate) struct DiffArgs {
     /// The worktree
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     worktree: String,
-    /// Only the files, and how much changed in each
+    /// Show only the changed files, and the number of changed lines in each
     #[arg(long)]
     stat: bool,
 }
@@ -27,12 +27,12 @@ pub(crate) async fn run(context: &Context, args: &DiffArgs) -> Result<(), Proble
         return context.answer(&document, |_| String::new());
     }
     if diff.is_empty() {
-        eprintln!("nothing is committed in `{}` that MAIN has not", args.worktree);
+        eprintln!("worktree `{}` has no commits that are not in MAIN", args.worktree);
     }
     print(context, &diff, args.stat)
 }
 
-/// As git wrote it for whatever reads it; safe to look at in a terminal.
+/// Prints git's diff: unchanged to a file or pipe, without control characters to a terminal.
 pub(in crate::cli) fn print(context: &Context, diff: &[u8], stat: bool) -> Result<(), Problem> {
     if !std::io::stdout().is_terminal() {
         return context.print_bytes(diff);

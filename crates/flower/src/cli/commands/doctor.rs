@@ -5,12 +5,12 @@ use crate::cli::output::plain;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::Finding;
 
-/// Find what is wrong, and mend it with --fix
+/// Find problems of the installation and the projects, and repair them with --fix
 ///
-/// Nothing that could be somebody's work is deleted. Ends with 1 if something stays wrong.
+/// Never deletes work of agents or people. The exit code is 1 if a problem remains.
 #[derive(clap::Args)]
 pub(crate) struct DoctorArgs {
-    /// Mend what can be mended without losing anything
+    /// Repair what can be repaired without losing anything
     #[arg(long)]
     fix: bool,
 }
@@ -18,7 +18,7 @@ pub(crate) struct DoctorArgs {
 pub(crate) async fn run(context: &Context, args: &DoctorArgs) -> Result<(), Problem> {
     let findings = match examine(context, args.fix).await {
         Ok(findings) => findings,
-        // Out of reach is a finding too, and often the one that was looked for.
+        // A daemon that cannot be reached is a finding, too.
         Err(problem) => vec![Finding {
             check: "daemon".into(),
             state: "bad".into(),
@@ -31,8 +31,9 @@ pub(crate) async fn run(context: &Context, args: &DoctorArgs) -> Result<(), Prob
     if wrong == 0 {
         return Ok(());
     }
-    let hint = if args.fix { "the lines marked ✗ say what to do" } else { "`flower doctor --fix` mends what it can" };
-    Err(Problem::new(ProblemKind::Refused, format!("{wrong} of {} checks found something", findings.len()), hint))
+    let hint =
+        if args.fix { "the lines marked ✗ name the next step" } else { "`flower doctor --fix` repairs what it can" };
+    Err(Problem::new(ProblemKind::Refused, format!("{wrong} of {} checks found a problem", findings.len()), hint))
 }
 
 async fn examine(context: &Context, fix: bool) -> Result<Vec<Finding>, Problem> {

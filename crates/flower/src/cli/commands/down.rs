@@ -5,7 +5,7 @@ use crate::daemon;
 use flower_contract::error::Problem;
 use serde::Serialize;
 
-/// Stop the daemon, after what is under way
+/// Stop the daemon, after the requests that are in progress
 #[derive(clap::Args)]
 pub(crate) struct DownArgs {}
 
@@ -18,7 +18,7 @@ struct Down {
 pub(crate) async fn run(context: &Context, _: &DownArgs) -> Result<(), Problem> {
     if std::env::var_os("FLOWER_URL").is_some_and(|url| !url.is_empty()) {
         return Err(Problem::usage(
-            "FLOWER_URL names a daemon that is not ours to stop",
+            "the daemon at FLOWER_URL cannot be stopped from here",
             "unset FLOWER_URL, or stop it there",
         ));
     }

@@ -6,12 +6,12 @@ use flower_contract::error::Problem;
 use flower_contract::request::Why;
 use flower_contract::view::MainView;
 
-/// Let nothing land on MAIN until `flower thaw`
+/// Stop all landings on MAIN until `flower thaw`
 ///
-/// What waits keeps its place. A landing whose checks are running goes back to the queue instead of moving MAIN.
+/// Landings stay in the queue. A landing whose checks are running returns to the queue and does not move MAIN.
 #[derive(clap::Args)]
 pub(crate) struct FreezeArgs {
-    /// Shown to whoever waits
+    /// The reason, shown with each waiting landing
     why: Option<String>,
 }
 

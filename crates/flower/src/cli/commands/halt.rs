@@ -6,10 +6,10 @@ use flower_contract::error::Problem;
 use flower_contract::request::Why;
 use flower_contract::view::HaltView;
 
-/// Stop everything, in all projects: no landing moves any MAIN, and running checks end
+/// Stop landings, checks and agents in all projects
 #[derive(clap::Args)]
 pub(crate) struct HaltArgs {
-    /// Shown to whoever waits
+    /// The reason, shown with each waiting landing
     why: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) async fn run(context: &Context, args: HaltArgs) -> Result<(), Problem
         }
         let style = context.style;
         let lines = halted.halted.iter().map(|name| {
-            let hint = style.dim(&format!("go on: `flower thaw --project {name}`"));
+            let hint = style.dim(&format!("resume: `flower thaw --project {name}`"));
             format!("{} is halted: {}; {hint}\n", style.bold(name), plain(&halted.why))
         });
         lines.collect()

@@ -7,22 +7,22 @@ use flower_contract::error::Problem;
 use flower_contract::request::HandBack;
 use flower_contract::view::HandBackView;
 
-/// Hand work back: it must be committed and merge with MAIN
+/// Hand work back; everything must be committed and merge with MAIN
 #[derive(clap::Args)]
 pub(crate) struct HandBackArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D")]
     number: u64,
-    /// The claim's fence
+    /// The fence of the claim
     #[arg(long, value_name = "F")]
     fence: u64,
-    /// What was done; `-` reads it from standard input
+    /// What was done, or `-` for standard input
     #[arg(long, value_name = "TEXT")]
     summary: String,
     /// What was not done
     #[arg(long, value_name = "TEXT")]
     not_done: Option<String>,
-    /// It did not work: nothing is looked at, and nothing lands
+    /// The work failed: nothing is checked, and nothing lands
     #[arg(long)]
     failed: bool,
 }
@@ -31,11 +31,11 @@ pub(crate) async fn run(context: &Context, args: HandBackArgs) -> Result<(), Pro
     let summary = text_or_stdin(&args.summary)?;
     let body = HandBack { fence: args.fence, summary, not_done: args.not_done, failed: args.failed };
     let path = format!("/api/dispatches/{}/handback", args.number);
-    let back: HandBackView = context.client().await?.patient().post(&path, &body).await?;
+    let back: HandBackView = context.client().await?.with_long_timeout().post(&path, &body).await?;
     context.answer(&back, |back| {
         let mut text = page(&back.dispatch, context.style);
         if let Some(landing) = back.landing {
-            text.push_str(&context.style.dim(&format!("on its way to MAIN: `flower queue show {landing}`\n")));
+            text.push_str(&context.style.dim(&format!("queued for MAIN: `flower queue show {landing}`\n")));
         }
         for note in &back.notes {
             text.push_str(&format!("{note}\n"));

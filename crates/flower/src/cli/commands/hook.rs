@@ -1,4 +1,4 @@
-//! `flower hook`: what a worktree's own git hooks call, with what git says on standard input.
+//! `flower hook`: called by the git hooks of a worktree, with git's input on standard input.
 
 use crate::cli::Context;
 use crate::client::escape;
@@ -16,21 +16,21 @@ pub(crate) struct HookArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Nothing that is staged is reserved by another, and nobody else commits meanwhile
+    /// Refuse staged files that another agent has reserved, and commits of two agents at once
     PreCommit,
-    /// Who made the commit
+    /// Record which agent made the commit
     PostCommit,
 }
 
-/// Staged paths that are looked at, in bytes of their names.
-const MOST: u64 = 4 * 1024 * 1024;
+/// Bytes of the list of staged paths.
+const MAX_INPUT: u64 = 4 * 1024 * 1024;
 
 pub(crate) async fn run(context: &Context, args: &HookArgs) -> Result<(), Problem> {
     let Ok(name) = std::env::var("FLOWER_WORKTREE") else { return Ok(()) };
-    let mut said = Vec::new();
-    // What could not be read was not said.
-    let _ = std::io::stdin().lock().take(MOST).read_to_end(&mut said);
-    let text = String::from_utf8_lossy(&said);
+    let mut input = Vec::new();
+    // Paths that cannot be read are not checked here, but when the commits are imported.
+    let _ = std::io::stdin().lock().take(MAX_INPUT).read_to_end(&mut input);
+    let text = String::from_utf8_lossy(&input);
     let mut words = text.split(['\0', '\n']).filter(|word| !word.is_empty()).map(str::to_owned);
     let body = match args.verb {
         Verb::PreCommit => Commit { paths: words.collect(), made: None },
@@ -44,8 +44,8 @@ pub(crate) async fn run(context: &Context, args: &HookArgs) -> Result<(), Proble
     match asked {
         Err(problem) if problem.kind == ProblemKind::Conflict => Err(problem),
         Err(problem) => {
-            // What cannot be asked is no reason not to commit: collection finds out.
-            eprintln!("flower was not asked: {}", problem.message);
+            // The commit is not refused: leases are checked again when the commits are imported.
+            eprintln!("leases were not checked: {}", problem.message);
             Ok(())
         }
         Ok(()) => Ok(()),

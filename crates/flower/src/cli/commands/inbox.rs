@@ -6,10 +6,10 @@ use flower_contract::error::Problem;
 use flower_contract::view::InboxItem;
 use hyper::Method;
 
-/// What waits for you: questions, plans and results to accept, landings to let in, alarms of MAIN, messages
+/// List what waits for you: questions, plans and results to accept, landings to approve, alarms of MAIN, messages
 #[derive(clap::Args)]
 pub(crate) struct InboxArgs {
-    /// Messages up to now are seen; they wait no longer
+    /// Mark all messages as seen
     #[arg(long)]
     seen: bool,
 }

@@ -10,14 +10,14 @@ use flower_contract::view::ProjectView;
 
 /// Make the repository around the working directory a project
 ///
-/// If it has no flower.toml, one is proposed from what the repository is made of. You are asked whether to land it; with --yes
-/// it lands at once. Without a terminal it is only shown.
+/// If the repository has no flower.toml, one is proposed from its contents. You are asked whether to land it; with --yes it
+/// lands at once. Without a terminal it is only shown.
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
-    /// What to call it; otherwise as its folder
+    /// The name of the project; by default that of the folder
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Propose no flower.toml
+    /// Do not propose a flower.toml
     #[arg(long)]
     no_settings: bool,
 }
@@ -29,7 +29,7 @@ pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem
     context.answer(&project, |p| {
         let mut text = format!("{} is a project: {}\n", context.style.bold(&p.name), p.root);
         if !p.programs.is_empty() {
-            text.push_str("its git configuration names programs, none of which flower runs:\n");
+            text.push_str("its git configuration names programs, which flower does not run:\n");
             text.extend(p.programs.iter().map(|key| format!("  {}\n", plain(key))));
         }
         text

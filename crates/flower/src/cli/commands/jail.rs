@@ -5,34 +5,34 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Run a command in a jail; flower starts these for its agents and tasks
+/// Run a command in a jail; flower uses it for agents and tasks
 #[derive(clap::Args)]
 pub(crate) struct JailArgs {
-    /// What the jail shows and allows, as JSON
+    /// What is visible and allowed inside, as JSON
     #[arg(long, value_name = "FILE")]
     spec: PathBuf,
-    /// A pipe; when its other end closes, everything inside ends
+    /// A pipe; when its other end is closed, all processes inside are killed
     #[arg(long, value_name = "FD")]
     lifeline: Option<i32>,
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// Its arguments alone: the whole command line takes longer to put together than many a command takes to run.
+/// A parser of this command only.
 #[derive(clap::Parser)]
-struct Alone {
+struct JailOnly {
     #[command(flatten)]
     args: JailArgs,
 }
 
-/// If this is `flower jail` and nothing else. Whatever does not fit is left to the whole command line, which explains it.
-pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<JailArgs> {
-    let words: Vec<OsString> = words.skip(1).collect();
-    let is_jail = words.first().is_some_and(|word| word == "jail");
-    is_jail.then(|| Alone::try_parse_from(words).ok())?.map(|alone| alone.args)
+/// The arguments of `flower jail`; none if this is another command or the arguments do not match.
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Option<JailArgs> {
+    let args: Vec<OsString> = args.skip(1).collect();
+    let is_jail = args.first().is_some_and(|arg| arg == "jail");
+    is_jail.then(|| JailOnly::try_parse_from(args).ok())?.map(|jail| jail.args)
 }
 
-/// The exit code is that of the command.
+/// Returns the exit code of the command.
 pub(crate) fn run(args: &JailArgs) -> ExitCode {
     flower_jail::run(&args.spec, args.lifeline, &args.command).into()
 }

@@ -1,39 +1,35 @@
 //! `flower land`
 
 use crate::cli::landing::{conclude, follow_hint, page};
-use crate::cli::{Context, wait};
+use crate::cli::{Context, input, wait};
 use crate::client::escape;
 use flower_contract::error::Problem;
 use flower_contract::request::Land;
 use flower_contract::view::LandingView;
 use flower_core::landing::Priority;
 
-/// Bring what is committed in a worktree to MAIN, through the queue and the checks
+/// Land the commits of a worktree on MAIN, through the queue and the checks
 ///
-/// What lands is what is committed now, whatever becomes of the branch. It is merged beside MAIN, checked there, and MAIN moves
-/// only if every check passes. With --wait it ends with 0 once it has landed, with 4 if it does not merge, and with 1 if it was
-/// rejected or cancelled, or waits for your approval.
+/// Lands what is committed now; later commits are not included. The commits are merged and checked beside MAIN, and MAIN
+/// moves only if every check passes. With --wait the exit code is 0 if the landing has landed, 4 if it has conflicts, and 1
+/// if it was rejected or cancelled, or waits for your approval.
 #[derive(clap::Args)]
 pub(crate) struct LandArgs {
     /// The worktree
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     worktree: String,
-    /// Stay until it has landed, or will not
+    /// Wait until the landing has ended or needs approval
     #[arg(long)]
     wait: bool,
-    /// A brief that it is for, beside the worktree's own; may be given several times
+    /// A further brief of the landing, beside the worktree's own; can be repeated
     #[arg(long, value_name = "N")]
     brief: Vec<u64>,
-    /// What it is called; otherwise as its brief, or as its only commit
+    /// The title of the landing; by default that of its brief, or of its only commit
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// high, normal or low; normal unless said
-    #[arg(long, value_name = "P", value_parser = priority)]
+    /// high, normal or low; normal by default
+    #[arg(long, value_name = "P", value_parser = input::word::<Priority>)]
     priority: Option<Priority>,
-}
-
-fn priority(word: &str) -> Result<Priority, String> {
-    word.parse().map_err(|refusal| super::suggest(word, &refusal))
 }
 
 pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem> {

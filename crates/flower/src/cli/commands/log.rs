@@ -9,7 +9,7 @@ use flower_core::chain::Verifier;
 use http_body_util::BodyExt;
 use std::io::{BufRead, BufReader};
 
-/// The log that everything stands on: check it, take it elsewhere, make the tables from it anew
+/// The event log: verify it, export it, rebuild the tables from it
 #[derive(clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct LogArgs {
@@ -19,20 +19,20 @@ pub(crate) struct LogArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Check that no event was changed, removed or moved, and how much of the end nothing outside proves
+    /// Check that no event was changed, removed or moved, and how many events the head file does not cover
     Verify {
-        /// Check an exported log instead; needs no daemon
+        /// Check an exported log; needs no daemon
         #[arg(long, value_name = "FILE", conflicts_with = "tables")]
         file: Option<String>,
-        /// Also check that the tables are what the log says
+        /// Also compare the tables with the log
         #[arg(long)]
         tables: bool,
     },
-    /// Write all events to standard output, a JSON document per line
+    /// Write all events to standard output, one JSON document per line
     Export,
-    /// Empty the tables and fill them again from the log
+    /// Delete the tables and build them again from the log
     Rebuild,
-    /// Go on although the end of the log is lost; what was lost is recorded
+    /// Record that the end of the log is lost, and allow writing again
     AcceptLoss,
 }
 
@@ -49,7 +49,7 @@ pub(crate) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
             let mut body = client.stream("/api/log/export").await?;
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|error| {
-                    Problem::unreachable(format!("the export broke off: {error}"), "it is not complete; try again")
+                    Problem::unreachable(format!("the export ended early: {error}"), "it is not complete; try again")
                 })?;
                 let text = frame.data_ref().map_or(&[][..], |data| data);
                 context.print_bytes(text)?;
@@ -59,18 +59,18 @@ pub(crate) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
         Verb::Rebuild => {
             let rebuilt: RebuildView = client.post("/api/log/rebuild", &()).await?;
             context.answer(&rebuilt, |r| {
-                let mended = match r.mended.as_slice() {
-                    [] => "every row is as it was".to_owned(),
-                    tables => format!("these had differed and are mended: {}", tables.join(", ")),
+                let changes = match r.mended.as_slice() {
+                    [] => "no row has changed".to_owned(),
+                    tables => format!("these tables differed and are repaired: {}", tables.join(", ")),
                 };
-                format!("{} rows from {} events; {mended}\n", r.rows, r.events)
+                format!("{} rows from {} events; {changes}\n", r.rows, r.events)
             })
         }
         Verb::AcceptLoss => {
             let events: Vec<EventView> = client.post("/api/log/accept-loss", &()).await?;
             context.answer(&events, |events| match events.len() {
-                0 => "nothing is lost; nothing was done\n".to_owned(),
-                _ => "the loss is recorded, and writing goes on\n".to_owned(),
+                0 => "no events are lost; nothing was done\n".to_owned(),
+                _ => "the loss is recorded, and writing is possible again\n".to_owned(),
             })
         }
     }
@@ -86,11 +86,11 @@ fn verify_file(path: &str) -> Result<VerifyView, Problem> {
     };
     let mut verifier = Verifier::default();
     let mut fault = None;
-    // Bytes, because a damaged line need not be text.
+    // Read as bytes, because a damaged line may not be UTF-8.
     for line in BufReader::new(std::fs::File::open(path).map_err(cannot)?).split(b'\n') {
         let event: EventView = serde_json::from_slice(&line.map_err(cannot)?).map_err(|error| {
             let hint = "name a file that `flower log export` made";
-            Problem::new(ProblemKind::Invalid, format!("line {} is no event: {error}", verifier.head().0 + 1), hint)
+            Problem::new(ProblemKind::Invalid, format!("line {} is not an event: {error}", verifier.head().0 + 1), hint)
         })?;
         if let Err(found) = verifier.check(&Recorded::from(event)) {
             fault = Some(found);
@@ -118,15 +118,15 @@ fn verdict(context: &Context, view: &VerifyView) -> Result<(), Problem> {
             None => format!("{}: {} events, each as it was recorded\n", style.good("whole"), view.verified),
         };
         text.push_str(&match (view.proved, view.unproved) {
-            (Some(_), 0) => "the head file proves all of it\n".to_owned(),
+            (Some(_), 0) => "the head file proves all of them\n".to_owned(),
             (Some(proved), n) => {
-                format!("the head file proves it up to event {proved}; nothing outside proves the last {n}\n")
+                format!("the head file proves events up to {proved}; the last {n} are not proved\n")
             }
-            (None, n) => format!("nothing outside proves these {n} events\n"),
+            (None, n) => format!("no head file proves these {n} events\n"),
         });
         if let Some(tables) = view.tables.as_ref().filter(|tables| !tables.is_empty()) {
-            let bad = style.bad("these tables are not what the log says");
-            text.push_str(&format!("{bad}: {}; `flower log rebuild` mends them\n", tables.join(", ")));
+            let bad = style.bad("these tables differ from the log");
+            text.push_str(&format!("{bad}: {}; `flower log rebuild` repairs them\n", tables.join(", ")));
         }
         text
     })?;
@@ -134,12 +134,12 @@ fn verdict(context: &Context, view: &VerifyView) -> Result<(), Problem> {
         return Ok(());
     }
     let message = match view.bad_seq {
-        Some(seq) => format!("the log does not hold from event {seq} on"),
-        None => "the tables are not what the log says".to_owned(),
+        Some(seq) => format!("the log is damaged from event {seq} on"),
+        None => "the tables differ from the log".to_owned(),
     };
     let hint = match view.bad_seq {
         Some(_) => "keep a copy of FLOWER_HOME, then restore a backup",
-        None => "`flower log rebuild` mends them",
+        None => "`flower log rebuild` repairs them",
     };
     Err(Problem::new(ProblemKind::Refused, message, hint))
 }

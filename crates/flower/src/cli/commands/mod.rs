@@ -1,4 +1,4 @@
-//! One file per command: its help is its documentation, its arguments, and what it does with them.
+//! One file per command: its arguments, whose doc comments are the help, and what the command does.
 
 mod agent;
 mod beat;
@@ -21,7 +21,7 @@ mod land;
 mod lease;
 mod log;
 mod main;
-pub(super) mod mcp;
+mod mcp;
 mod project;
 mod queue;
 mod revert;
@@ -35,13 +35,25 @@ mod trace;
 mod up;
 mod worktree;
 
-use super::Context;
+use super::{Context, Global};
 use clap::Subcommand;
 use flower_contract::error::Problem;
 use std::process::ExitCode;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
+    #[command(flatten)]
+    Client(ClientCommand),
+    Mcp(mcp::McpArgs),
+    #[command(hide = true)]
+    Jail(jail::JailArgs),
+    #[command(hide = true)]
+    ScriptedAgent(scripted_agent::ScriptedAgentArgs),
+}
+
+// Commands of the operator or an agent, with a project and the daemon. Not a doc comment, which would become help.
+#[derive(Subcommand)]
+pub(super) enum ClientCommand {
     Up(up::UpArgs),
     Down(down::DownArgs),
     Status(status::StatusArgs),
@@ -70,81 +82,64 @@ pub(super) enum Command {
     Halt(halt::HaltArgs),
     Main(main::MainArgs),
     Token(token::TokenArgs),
-    Mcp(mcp::McpArgs),
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
     Hook(hook::HookArgs),
-    #[command(hide = true)]
-    Jail(jail::JailArgs),
-    #[command(hide = true)]
-    ScriptedAgent(scripted_agent::ScriptedAgentArgs),
 }
 
-/// The jail needs neither home nor project, forks before there are threads, and ends with another program's exit code.
-/// The scripted agent needs nothing of flower at all.
-pub(super) fn run_alone(command: &Command) -> Option<ExitCode> {
+/// Runs a command, and returns its exit code.
+pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem> {
     match command {
-        Command::Jail(args) => Some(jail::run(args)),
-        Command::ScriptedAgent(args) => Some(scripted_agent::run(args)),
-        _ => None,
+        Command::Client(ClientCommand::Up(args)) if args.foreground => up::foreground(Context::new(global)?, &args)?,
+        Command::Client(command) => run_client(Context::new(global)?, command)?,
+        // An agent in a jail has neither flower's home nor a project.
+        Command::Mcp(args) => mcp::run(&args)?,
+        // Needs no home either, must fork before threads start, and ends with the exit code of another program.
+        Command::Jail(args) => return Ok(jail::run(&args)),
+        Command::ScriptedAgent(args) => return Ok(scripted_agent::run(&args)),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn run(context: Context, command: Command) -> Result<(), Problem> {
-    // The daemon has a runtime of its own, with threads.
-    if let Command::Up(args) = &command
-        && args.foreground
-    {
-        return up::foreground(context, args);
-    }
+fn run_client(context: Context, command: ClientCommand) -> Result<(), Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Problem::unreachable(format!("flower cannot start: {error}"), "see `ulimit -a`"))?;
     runtime.block_on(async {
         match command {
-            Command::Up(args) => up::run(&context, &args).await,
-            Command::Down(args) => down::run(&context, &args).await,
-            Command::Status(args) => status::run(&context, &args).await,
-            Command::Doctor(args) => doctor::run(&context, &args).await,
-            Command::Init(args) => init::run(&context, args).await,
-            Command::Project(args) => project::run(&context, args).await,
-            Command::Brief(args) => brief::run(&context, args).await,
-            Command::Inbox(args) => inbox::run(&context, &args).await,
-            Command::Trace(args) => trace::run(&context, &args).await,
-            Command::Search(args) => search::run(&context, &args).await,
-            Command::Scratchpad(args) => scratchpad::run(&context, args).await,
-            Command::Dispatch(args) => dispatch::run(&context, args).await,
-            Command::Claim(args) => claim::run(&context, args).await,
-            Command::Beat(args) => beat::run(&context, &args).await,
-            Command::Handback(args) => handback::run(&context, args).await,
-            Command::Lease(args) => lease::run(&context, args).await,
-            Command::Agent(args) => agent::run(&context, args).await,
-            Command::Hook(args) => hook::run(&context, &args).await,
-            Command::Worktree(args) => worktree::run(&context, args).await,
-            Command::Diff(args) => diff::run(&context, &args).await,
-            Command::Comment(args) => comment::run(&context, args).await,
-            Command::Land(args) => land::run(&context, args).await,
-            Command::Queue(args) => queue::run(&context, args).await,
-            Command::Revert(args) => revert::run(&context, args).await,
-            Command::Freeze(args) => freeze::run(&context, args).await,
-            Command::Thaw(args) => thaw::run(&context, &args).await,
-            Command::Halt(args) => halt::run(&context, args).await,
-            Command::Main(args) => main::run(&context, args).await,
-            Command::Token(args) => token::run(&context, args).await,
-            Command::Log(args) => log::run(&context, args).await,
-            Command::Completions(args) => completions::run(&context, &args),
-            Command::Mcp(_) | Command::Jail(_) | Command::ScriptedAgent(_) => unreachable!("it has run alone"),
+            ClientCommand::Up(args) => up::run(&context, &args).await,
+            ClientCommand::Down(args) => down::run(&context, &args).await,
+            ClientCommand::Status(args) => status::run(&context, &args).await,
+            ClientCommand::Doctor(args) => doctor::run(&context, &args).await,
+            ClientCommand::Init(args) => init::run(&context, args).await,
+            ClientCommand::Project(args) => project::run(&context, args).await,
+            ClientCommand::Brief(args) => brief::run(&context, args).await,
+            ClientCommand::Inbox(args) => inbox::run(&context, &args).await,
+            ClientCommand::Trace(args) => trace::run(&context, &args).await,
+            ClientCommand::Search(args) => search::run(&context, &args).await,
+            ClientCommand::Scratchpad(args) => scratchpad::run(&context, args).await,
+            ClientCommand::Dispatch(args) => dispatch::run(&context, args).await,
+            ClientCommand::Claim(args) => claim::run(&context, args).await,
+            ClientCommand::Beat(args) => beat::run(&context, &args).await,
+            ClientCommand::Handback(args) => handback::run(&context, args).await,
+            ClientCommand::Lease(args) => lease::run(&context, args).await,
+            ClientCommand::Agent(args) => agent::run(&context, args).await,
+            ClientCommand::Hook(args) => hook::run(&context, &args).await,
+            ClientCommand::Worktree(args) => worktree::run(&context, args).await,
+            ClientCommand::Diff(args) => diff::run(&context, &args).await,
+            ClientCommand::Comment(args) => comment::run(&context, args).await,
+            ClientCommand::Land(args) => land::run(&context, args).await,
+            ClientCommand::Queue(args) => queue::run(&context, args).await,
+            ClientCommand::Revert(args) => revert::run(&context, args).await,
+            ClientCommand::Freeze(args) => freeze::run(&context, args).await,
+            ClientCommand::Thaw(args) => thaw::run(&context, &args).await,
+            ClientCommand::Halt(args) => halt::run(&context, args).await,
+            ClientCommand::Main(args) => main::run(&context, args).await,
+            ClientCommand::Token(args) => token::run(&context, args).await,
+            ClientCommand::Log(args) => log::run(&context, args).await,
+            ClientCommand::Completions(args) => completions::run(&context, &args),
         }
     })
-}
-
-/// What a wrong word is told: the choices, and the one that is nearest.
-fn suggest(word: &str, refusal: &flower_core::Refusal) -> String {
-    let flower_core::Refusal::UnknownWord { choices, .. } = refusal else { return refusal.to_string() };
-    let distance = |choice: &str| strsim::osa_distance(choice, &word.to_lowercase());
-    let close = choices.iter().min_by_key(|choice| distance(choice)).filter(|choice| distance(choice) <= 3);
-    let hint = close.map_or_else(String::new, |choice| format!("did you mean `{choice}`? "));
-    format!("{hint}choose one of: {}", choices.join(", "))
 }

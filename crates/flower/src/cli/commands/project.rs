@@ -9,7 +9,7 @@ use clap::Subcommand;
 use flower_contract::error::Problem;
 use flower_contract::view::{ProjectView, RemovedProject};
 
-/// The repositories that this flower serves
+/// Projects: the repositories that this flower serves
 #[derive(clap::Args)]
 pub(crate) struct ProjectArgs {
     #[command(subcommand)]
@@ -20,10 +20,11 @@ pub(crate) struct ProjectArgs {
 enum Verb {
     /// Remove a repository from flower; no work is lost
     ///
-    /// flower's hook, configuration and refs leave the repository. Briefs and their trace stay; branches whose commits are
-    /// not in MAIN stay in the repository, and removed worktrees stay in FLOWER_HOME/archive for 30 days. On a terminal it
-    /// shows what stays, and asks.
+    /// Deletes flower's hook, configuration and refs from the repository. Briefs and their trace remain; branches whose
+    /// commits are not in MAIN remain in the repository, and removed worktrees in FLOWER_HOME/archive for 30 days. On a
+    /// terminal, what remains is shown and you are asked.
     Remove {
+        /// The name of the project
         name: String,
     },
     Approve(approve::ApproveArgs),
@@ -40,27 +41,27 @@ pub(crate) async fn run(context: &Context, args: ProjectArgs) -> Result<(), Prob
 async fn remove(context: &Context, name: &str) -> Result<(), Problem> {
     let client = context.client().await?;
     let address = format!("/api/projects/{}", escape(name));
-    if context.asks() {
-        let stays: RemovedProject = client.get(&format!("{address}/removal")).await?;
-        eprint!("{}", left(&stays));
+    if context.can_ask() {
+        let remains: RemovedProject = client.get(&format!("{address}/removal")).await?;
+        eprint!("{}", remaining(&remains));
         let hint = format!("to remove it: `flower project remove {name} --yes`");
         context.require_yes(&format!("remove project `{name}` from flower?"), "nothing was removed", hint)?;
     }
     let removed: RemovedProject = client.delete(&address).await?;
     context.answer(&removed, |removed| {
-        format!("{name} is removed; flower's hook and refs are out of the repository\n{}", left(removed))
+        format!("{name} is removed; flower's hook and refs are deleted from the repository\n{}", remaining(removed))
     })
 }
 
-/// What stays, and where, in lines.
-fn left(stays: &RemovedProject) -> String {
-    let branches = stays
+/// What remains and where, one per line.
+fn remaining(remains: &RemovedProject) -> String {
+    let branches = remains
         .branches_left
         .iter()
-        .map(|branch| format!("  {branch} stays in the repository: its commits are not in MAIN\n"));
-    let archives = match stays.archives_left.as_slice() {
+        .map(|branch| format!("  {branch} remains in the repository: its commits are not in MAIN\n"));
+    let archives = match remains.archives_left.as_slice() {
         [] => String::new(),
-        names => format!("  removed worktrees ({}) stay in {} for 30 days\n", names.join(", "), stays.archive),
+        names => format!("  removed worktrees ({}) remain in {} for 30 days\n", names.join(", "), remains.archive),
     };
     branches.collect::<String>() + &archives
 }
@@ -70,7 +71,7 @@ async fn list(context: &Context) -> Result<(), Problem> {
     let projects: Vec<ProjectView> = client.get("/api/projects").await?;
     context.answer(&projects, |projects| {
         if projects.is_empty() {
-            return "no projects yet; go to a git repository and run `flower init`\n".to_owned();
+            return "no projects yet; run `flower init` in a git repository\n".to_owned();
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["NAME", "ROOT", "SINCE"], 1);

@@ -7,14 +7,14 @@ use flower_contract::request::RevertRequest;
 use flower_contract::view::LandingView;
 use std::io::Write;
 
-/// Revert a landing, by a landing of its own
+/// Revert a landing by a new landing
 ///
-/// The reverse goes through the queue and the checks like every landing, before those that wait there. Once it has landed,
-/// the briefs of the reverted landing are parked, with the reason in their trace; `--fix` sends them back to work instead.
-/// Landing one of these briefs again needs your approval.
+/// The revert passes the checks like every landing, and is processed before other landings in the queue. Once it has landed,
+/// the briefs of the reverted landing are parked, with the reason in their trace; with --fix they are dispatched again
+/// instead. Landing one of these briefs again needs your approval.
 #[derive(clap::Args)]
 pub(crate) struct RevertArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
     /// The reason; asked for on a terminal
@@ -23,10 +23,10 @@ pub(crate) struct RevertArgs {
     /// Park the briefs (the default): no agent starts
     #[arg(long, conflicts_with = "fix")]
     park: bool,
-    /// Dispatch a fix with the reason, which starts the agent that did the work or your default agent
+    /// Dispatch a fix with the reason, to the agent that did the work or to your default agent
     #[arg(long)]
     fix: bool,
-    /// Stay until it has landed, or will not
+    /// Wait until the revert has ended or needs approval
     #[arg(long)]
     wait: bool,
 }
@@ -52,8 +52,8 @@ pub(crate) async fn run(context: &Context, args: RevertArgs) -> Result<(), Probl
 }
 
 fn ask_why(context: &Context, number: u64) -> Result<String, Problem> {
-    let hint = format!("say it: `flower revert {number} --why TEXT`");
-    if context.asks() {
+    let hint = format!("give one: `flower revert {number} --why TEXT`");
+    if context.can_ask() {
         eprint!("why is landing {number} reverted? ");
         let _ = std::io::stderr().flush();
         let mut why = String::new();

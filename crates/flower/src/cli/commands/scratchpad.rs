@@ -8,40 +8,45 @@ use flower_contract::error::Problem;
 use flower_contract::request::{NewScratchpad, WriteScratchpad};
 use flower_contract::view::ScratchpadView;
 
-/// Numbered working documents, linked to their brief
+/// Scratchpads: numbered working documents of briefs
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct ScratchpadArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
-    /// Only those of one brief
+    /// Only scratchpads of this brief
     #[arg(long, value_name = "N")]
     brief: Option<u64>,
 }
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Begin one
+    /// Create a scratchpad
     New {
+        /// The title
         title: String,
-        /// The brief whose execution it is
+        /// The brief of the scratchpad
         #[arg(long, value_name = "N")]
         brief: Option<u64>,
-        /// Its text: a file, or `-` for standard input
+        /// The text: a file, or `-` for standard input
         #[arg(long, value_name = "FILE")]
         text: Option<String>,
     },
-    /// Show its text
-    Show { number: u64 },
-    /// Replace its text, or add to it
+    /// Show the text of a scratchpad
+    Show {
+        /// The number of the scratchpad
+        number: u64,
+    },
+    /// Replace the text of a scratchpad, or append to it
     Write {
+        /// The number of the scratchpad
         number: u64,
         /// A file, or `-` for standard input
         file: String,
-        /// Add to the text instead of replacing it
+        /// Append to the text instead of replacing it
         #[arg(long)]
         append: bool,
-        /// Only if it is still at this version
+        /// Write only if the scratchpad is at this version
         #[arg(long, value_name = "VERSION")]
         base: Option<u64>,
     },

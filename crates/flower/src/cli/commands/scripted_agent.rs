@@ -4,31 +4,31 @@ use crate::scripted::{Options, run as serve};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// An agent for tests and the demo: speaks the Agent Client Protocol, and plays the `play` blocks of its prompt
+/// Run an agent for tests and the demo, which executes the `play` blocks of its prompt over the Agent Client Protocol
 #[derive(clap::Args)]
 pub(crate) struct ScriptedAgentArgs {
-    /// Sessions can be resumed by another process with the same HOME
+    /// Allow another process with the same HOME to resume sessions
     #[arg(long)]
     resume: bool,
-    /// Play from the start, however far another process has come
+    /// Play from the start, and ignore the progress of earlier processes
     #[arg(long)]
     forget: bool,
-    /// Say nothing about tokens and cost
+    /// Do not report tokens and cost
     #[arg(long)]
     no_usage: bool,
-    /// Between two steps
+    /// Pause between two steps
     #[arg(long, value_name = "MS", default_value_t = 0)]
     delay: u64,
     /// Answer `initialize` with an error
     #[arg(long)]
     refuse_initialize: bool,
-    /// Read, and answer nothing
+    /// Never answer
     #[arg(long)]
     never_answer: bool,
-    /// End before anything is read
+    /// Exit before reading anything
     #[arg(long, value_name = "CODE")]
     exit_at_once: Option<u8>,
-    /// Answer `session/new` with the error that asks for authentication
+    /// Answer `session/new` with an error that requires authentication
     #[arg(long)]
     auth_required: bool,
 }

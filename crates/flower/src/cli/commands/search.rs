@@ -6,13 +6,13 @@ use crate::client::escape;
 use flower_contract::error::Problem;
 use flower_contract::view::SearchHit;
 
-/// Search titles, specs, traces and scratchpads; one typing mistake per word is forgiven
+/// Search titles, specs, traces and scratchpads; allows one typing mistake per word
 #[derive(clap::Args)]
 pub(crate) struct SearchArgs {
-    /// The words; all of them must be there, the last may be unfinished
+    /// Words that must all occur; the last may be incomplete
     #[arg(required = true, value_name = "TEXT")]
     text: Vec<String>,
-    /// At most so many results, up to 100
+    /// The maximum number of results, up to 100
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100))]
     limit: u64,
 }

@@ -11,10 +11,10 @@ use flower_core::landing::State;
 use http_body_util::BodyExt;
 use std::io::IsTerminal;
 
-/// Everything at a glance: MAIN, the queue, the project, its briefs, what waits for you
+/// Show an overview: MAIN, the queue, the project, its briefs, agents and your inbox
 #[derive(clap::Args)]
 pub(crate) struct StatusArgs {
-    /// Stay, and show it anew whenever something happens
+    /// Show it again whenever something changes
     #[arg(long)]
     watch: bool,
 }
@@ -24,14 +24,14 @@ pub(crate) async fn run(context: &Context, args: &StatusArgs) -> Result<(), Prob
     if !args.watch {
         return show(context, &client).await;
     }
-    // Any event is a reason to look again; what it says does not matter here.
-    let mut bell = client.stream("/api/events").await?;
+    // Any event causes a refresh; its content does not matter.
+    let mut events = client.stream("/api/events").await?;
     loop {
         if !context.json && std::io::stdout().is_terminal() {
             context.print("\x1b[2J\x1b[H")?;
         }
         show(context, &client).await?;
-        if bell.frame().await.is_none() {
+        if events.frame().await.is_none() {
             return Err(Problem::unreachable("the daemon has ended", "start it: `flower up`"));
         }
     }
@@ -45,25 +45,25 @@ async fn show(context: &Context, client: &Client) -> Result<(), Problem> {
 fn page(context: &Context, status: &StatusView) -> String {
     let style = context.style;
     let mut page = String::new();
-    let mut say =
+    let mut line =
         |name: &str, value: String| page.push_str(&format!("{}  {value}\n", style.dim(&format!("{name:>8}"))));
     if let Some(main) = &status.main {
         let reason = main.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", plain(reason)));
-        let way_out = main.next.as_ref().map_or_else(String::new, |next| style.dim(&format!("; {next}")));
+        let next_step = main.next.as_ref().map_or_else(String::new, |next| style.dim(&format!("; {next}")));
         let state = super::main::state(&main.state, style);
-        say("MAIN", format!("{state}, {} at {}{reason}{way_out}", main.branch, short(&main.recorded_tip)));
+        line("MAIN", format!("{state}, {} at {}{reason}{next_step}", main.branch, short(&main.recorded_tip)));
         if let Some(problem) = &main.settings {
-            say("", style.mark(&plain(problem)));
+            line("", style.mark(&plain(problem)));
         }
     }
-    let project = status.project.as_deref().unwrap_or("none here; these are all briefs of all projects");
-    say("project", style.bold(project));
+    let project = status.project.as_deref().unwrap_or("none in this directory; these are the briefs of all projects");
+    line("project", style.bold(project));
     let counts: Vec<String> = Status::ALL
         .iter()
         .filter_map(|status_| status.briefs.get(status_.as_str()).map(|n| format!("{n} {}", style.status(*status_))))
         .collect();
-    say("briefs", if counts.is_empty() { "none; `flower brief new TITLE`".to_owned() } else { counts.join(", ") });
-    say(
+    line("briefs", if counts.is_empty() { "none; `flower brief new TITLE`".to_owned() } else { counts.join(", ") });
+    line(
         "work in",
         match status.worktrees {
             0 => "no worktree; `flower worktree new NAME`".to_owned(),
@@ -71,20 +71,20 @@ fn page(context: &Context, status: &StatusView) -> String {
             n => format!("{n} worktrees; `flower worktree`"),
         },
     );
-    say(
+    line(
         "agents",
         match (status.at_work, status.unclaimed) {
-            (0, 0) => "nobody at work; `flower dispatch BRIEF`".to_owned(),
+            (0, 0) => "none at work; `flower dispatch BRIEF`".to_owned(),
             (n, 0) => format!("{n} at work; `flower dispatch`"),
             (n, waiting) => format!("{n} at work, {waiting} waiting to be claimed; `flower dispatch`"),
         },
     );
     if !status.agents.is_empty() {
         let states: Vec<String> = status.agents.iter().map(|(state, n)| format!("{n} {state}")).collect();
-        say("", format!("flower runs {}; `flower agent`", states.join(", ")));
+        line("", format!("flower runs {}; `flower agent`", states.join(", ")));
     }
-    say("queue", queue(status));
-    say(
+    line("queue", queue(status));
+    line(
         "inbox",
         match status.inbox {
             0 => "empty".to_owned(),
@@ -92,10 +92,10 @@ fn page(context: &Context, status: &StatusView) -> String {
         },
     );
     let since = ago(&status.started_at, jiff::Timestamp::now());
-    say("daemon", format!("flower {}, process {}, started {since}, {}", status.version, status.pid, status.url));
-    say("log", format!("{} events in {}", status.last_event, status.database));
+    line("daemon", format!("flower {}, process {}, started {since}, {}", status.version, status.pid, status.url));
+    line("log", format!("{} events in {}", status.last_event, status.database));
     if let Some(why) = &status.read_only {
-        say("", style.bad(&format!("nothing is written: {why}; `flower log verify`")));
+        line("", style.bad(&format!("the log is read-only: {why}; `flower log verify`")));
     }
     page
 }

@@ -5,7 +5,7 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::MainView;
 
-/// Let landings go on after `flower freeze` or `flower halt`
+/// Resume landings after `flower freeze` or `flower halt`
 #[derive(clap::Args)]
 pub(crate) struct ThawArgs {}
 

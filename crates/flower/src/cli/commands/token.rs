@@ -10,7 +10,7 @@ use flower_contract::view::{NewToken, TokenView};
 use flower_core::Role;
 use hyper::Method;
 
-/// Identities for agents, with lower rights than yours
+/// Tokens: identities of agents, with fewer rights than yours
 #[derive(clap::Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
@@ -19,23 +19,26 @@ pub(crate) struct TokenArgs {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Make one; it is shown this once. The agent sets it as FLOWER_TOKEN
+    /// Make a token, which is shown only once; the agent needs it as FLOWER_TOKEN
     New {
-        /// What the agent is called in the trace
+        /// The name of the agent in the trace
         #[arg(long, value_name = "NAME")]
         agent: String,
-        /// What it may do: `worker`, `orchestrator` or `ops`
+        /// The rights of the agent: `worker`, `orchestrator` or `ops`
         #[arg(long, default_value_t = Role::Worker)]
         role: Role,
-        /// The brief that a worker works on
+        /// The brief of a worker
         #[arg(long, value_name = "N")]
         brief: Option<u64>,
-        /// The worktree that it works in
+        /// The worktree of a worker
         #[arg(long, value_name = "W")]
         worktree: Option<String>,
     },
-    /// Make one useless from now on
-    Revoke { id: String },
+    /// Revoke a token
+    Revoke {
+        /// The id, from `flower token`
+        id: String,
+    },
 }
 
 pub(crate) async fn run(context: &Context, args: TokenArgs) -> Result<(), Problem> {
@@ -66,7 +69,7 @@ fn table(context: &Context, tokens: &[TokenView]) -> String {
     for token in tokens {
         let (state, since) = match &token.revoked_at {
             Some(at) => ("revoked", at),
-            None => ("in force", &token.at),
+            None => ("valid", &token.at),
         };
         table.row(vec![
             token.id.clone().into(),

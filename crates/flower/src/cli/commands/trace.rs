@@ -1,4 +1,4 @@
-//! `flower trace`, and the reading of traces for `flower brief trace`
+//! `flower trace`, and the output of `flower brief trace`
 
 use crate::cli::follow::follow;
 use crate::cli::{Context, event};
@@ -6,7 +6,7 @@ use crate::client::{Client, escape};
 use flower_contract::error::Problem;
 use flower_contract::view::{EventView, StatusView};
 
-/// Everything that happened, newest last; with `--project`, in that project
+/// Show all events, newest last; with `--project`, those of one project
 #[derive(clap::Args)]
 pub(crate) struct TraceArgs {
     #[command(flatten)]
@@ -15,18 +15,18 @@ pub(crate) struct TraceArgs {
 
 #[derive(clap::Args)]
 pub(crate) struct WindowArgs {
-    /// Stay, and show each event as it happens
+    /// Print each new event
     #[arg(long, short)]
     follow: bool,
     /// Begin after this event
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
-    /// At most so many events; the newest, or with --after the first ones
+    /// The maximum number of events: the newest, or with --after the first ones
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
-/// How much of a long trace a person is shown unasked.
+/// Events without `--limit`.
 const SHOWN: u64 = 50;
 const PAGE: u64 = 500;
 
@@ -51,10 +51,10 @@ pub(crate) async fn show(
         let after = match (window.after, brief) {
             (Some(after), _) => after,
             (None, Some(_)) => 0,
-            // Of everything, only what is new from now on.
+            // Without a brief, only new events.
             (None, None) => client.get::<StatusView>("/api/status").await?.last_event,
         };
-        // A mistake is answered, not waited for.
+        // Reports a wrong brief or project at once, which `follow` would retry.
         client.get::<Vec<EventView>>(&format!("{path}limit=1")).await?;
         return follow(context, client, brief, after).await;
     }

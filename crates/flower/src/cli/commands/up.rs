@@ -16,16 +16,16 @@ use std::time::Duration;
 /// Make this repository a project, start the daemon, and print the address of its page
 #[derive(clap::Args)]
 pub(crate) struct UpArgs {
-    /// The port for browsers and others, on loopback; otherwise the same as last time
+    /// The port on loopback; by default the same as last time
     #[arg(long, value_name = "P")]
     pub(crate) port: Option<u16>,
-    /// Stay in the terminal instead of going to the background
+    /// Run in this terminal instead of in the background
     #[arg(long)]
     pub(crate) foreground: bool,
     /// The address to listen on; only loopback is allowed
     #[arg(long, value_name = "ADDRESS", hide_default_value = true, default_value_t = LOOPBACK)]
     pub(crate) host: IpAddr,
-    /// Say on standard output how the start goes, a JSON document per line
+    /// Report the progress of the start on standard output, one JSON document per line
     #[arg(long, hide = true, requires = "foreground")]
     pub(crate) report: bool,
 }
@@ -39,7 +39,7 @@ struct Up {
 }
 
 pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem> {
-    // Also when a daemon runs already, which would otherwise answer as if it listened there.
+    // Also if a daemon runs already: the command must not succeed as if that daemon listened there.
     daemon::require_loopback(args.host)?;
     let client = match context.remote()? {
         Some(client) => client,
@@ -71,19 +71,19 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
         }
         None => None,
     };
-    // Agents cannot begin without their keys; everything else can.
+    // Only agents need keys; everything else works without them.
     if let Err(problem) = give_keys(context, client).await {
-        eprintln!("agents have no keys: {}\n  hint: {}", problem.message, problem.hints.join("; "));
+        eprintln!("agents get no keys: {}\n  hint: {}", problem.message, problem.hints.join("; "));
     }
     let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
-    if let Some(note) = lending(client, project.as_deref()).await {
-        eprintln!("{}; `flower main` shows how far it is", plain(&note));
+    if let Some(note) = copy_progress(client, project.as_deref()).await {
+        eprintln!("{}; `flower main` shows the progress", plain(&note));
     }
     let up = Up { url: status.url, open_url, project, pid: status.pid };
     context.answer(&up, |up| {
         let project = match &up.project {
             Some(name) => format!("project {} is served", context.style.bold(name)),
-            None => "not in a git repository: go to one and run `flower up` again".to_owned(),
+            None => "not in a git repository: run `flower up` again in one".to_owned(),
         };
         format!(
             "{project}\nopen {}\n{}\n",
@@ -93,8 +93,8 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
     })
 }
 
-/// How far the copy is of what worktrees may read. That of a small repository is finished before it is worth a word.
-async fn lending(client: &Client, project: Option<&str>) -> Option<String> {
+/// The progress of copying MAIN's objects for worktrees. Polls a few times, because a small repository is copied at once.
+async fn copy_progress(client: &Client, project: Option<&str>) -> Option<String> {
     let mut note = None;
     for _ in 0..3 {
         let projects: Vec<ProjectView> = client.get("/api/projects").await.ok()?;
@@ -106,50 +106,50 @@ async fn lending(client: &Client, project: Option<&str>) -> Option<String> {
 
 /// Runs the daemon in this process.
 pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem> {
-    // rmcp would tell of every refusal and every notification, with its content.
+    // rmcp would log every refusal and every notification, with its content.
     let filter = tracing_subscriber::EnvFilter::try_from_env("FLOWER_LOG").unwrap_or_else(|_| "info,rmcp=error".into());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(false)
-        // It would complain about a log that cannot be written, into that log, and panic: a full disk must not end us.
+        // Reporting a failed write to the same log would panic: a full disk must not end the daemon.
         .log_internal_errors(false)
         .init();
     let config = Config { home: context.home.clone(), port: args.port, host: args.host };
     if args.report {
-        let ended = daemon::run(&config, &mut |report| say(&report));
+        let ended = daemon::run(&config, &mut |report| write_report(&report));
         if let Err(problem) = &ended {
-            say(&Report::Failed(problem.clone()));
+            write_report(&Report::Failed(problem.clone()));
         }
         return ended;
     }
     let args = UpArgs { port: None, foreground: false, host: args.host, report: false };
     let mut context = Some(context);
     daemon::run(&config, &mut |report| match report {
-        Report::Rebuilding(events) => eprintln!("filling the tables anew: {events} events"),
+        Report::Rebuilding(events) => eprintln!("rebuilding the tables: {events} events"),
         Report::Failed(_) => {}
         Report::Ready { .. } => {
             let Some(context) = context.take() else { return };
             let args = UpArgs { ..args };
-            std::thread::spawn(move || greet(&context, &args));
+            std::thread::spawn(move || print_address(&context, &args));
         }
     })
 }
 
-/// What `flower up` prints, from beside the daemon.
-fn greet(context: &Context, args: &UpArgs) {
+/// Prints what `flower up` prints, from a thread beside the daemon.
+fn print_address(context: &Context, args: &UpArgs) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let greeted = runtime
+    let printed = runtime
         .map_err(|error| Problem::bug(error.to_string()))
         .and_then(|runtime| runtime.block_on(async { present(context, &context.local_client()?, args).await }));
-    if let Err(problem) = greeted {
+    if let Err(problem) = printed {
         eprintln!("error: {}\n  hint: {}", problem.message, problem.hints.join("; "));
     }
 }
 
-fn say(report: &Report) {
+fn write_report(report: &Report) {
     let mut out = std::io::stdout().lock();
-    // Whoever started us may be gone by now; the daemon goes on.
+    // The process that started the daemon may have ended; the daemon continues.
     let _ = serde_json::to_writer(&mut out, report).map_err(std::io::Error::from).and_then(|()| out.write_all(b"\n"));
     let _ = out.flush();
 }

@@ -1,4 +1,4 @@
-//! The daemon itself behind the MCP door. Who calls is in each request, where the guard has put it.
+//! The MCP backend inside the daemon. The guard has stored the caller in each request's extensions.
 
 use super::super::guard::bearer;
 use super::super::serve::Shutdown;
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Events that are looked at together.
+/// Events that are read at once.
 const BATCH: usize = 256;
 
 pub(super) struct Local {
@@ -27,11 +27,11 @@ pub(super) struct Local {
 }
 
 impl Local {
-    /// What changes from now on, until the daemon ends or the token is revoked.
+    /// Resources that change from now on, until the daemon ends or the token is revoked.
     pub(super) fn changes_for(&self, token: String) -> Changes {
         let live = self.app.log.live();
-        let (bell, at) = (live.subscribe(), live.head());
-        let reader = Reader { app: self.app.clone(), shutdown: self.shutdown.clone(), bell, token, at };
+        let (head, at) = (live.subscribe(), live.head());
+        let reader = Reader { app: self.app.clone(), shutdown: self.shutdown.clone(), head, token, at };
         Box::pin(stream::unfold(reader, |mut reader| async move { Some((reader.next().await?, reader)) }))
     }
 }
@@ -62,14 +62,14 @@ type Seen = (u64, String, Option<u64>);
 struct Reader {
     app: Arc<App>,
     shutdown: Shutdown,
-    bell: watch::Receiver<u64>,
+    head: watch::Receiver<u64>,
     token: String,
-    /// The last event that was looked at.
+    /// The last event that was read.
     at: u64,
 }
 
 impl Reader {
-    /// The resources among what events touch that the owner of the token may read; nothing once the token is revoked.
+    /// The changed resources that the owner of the token may read; none once the token is revoked.
     async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
         let caller = self.app.access.identify(&self.token, Door::Mcp).await.ok()?;
         let rights = self.app.access.reader(&caller).await.ok()?;
@@ -91,7 +91,7 @@ impl Reader {
 
     async fn next(&mut self) -> Option<BTreeSet<String>> {
         loop {
-            self.bell.borrow_and_update();
+            self.head.borrow_and_update();
             let after = self.at;
             let mut seen = Vec::new();
             let mut see = |event: &Recorded| {
@@ -113,7 +113,7 @@ impl Reader {
                 continue;
             }
             tokio::select! {
-                rung = self.bell.changed() => rung.ok()?,
+                changed = self.head.changed() => changed.ok()?,
                 () = self.shutdown.begun() => return None,
             }
         }

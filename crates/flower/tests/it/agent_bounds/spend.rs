@@ -76,7 +76,7 @@ fn a_limit_holds_back_what_would_begin_and_no_more() {
     let page = stage.ok(&["dispatch", "show", &second.dispatch.to_string()]);
     assert!(page.contains("today's limit"), "{page}");
     let page = stage.ok(&["agent", "spend"]);
-    assert!(page.contains("no run begins beyond: 1 a day"), "{page}");
+    assert!(page.contains("no agent starts above these limits: 1 a day"), "{page}");
     stage.configure(&limited("per_day = 5.0"));
     stage.lands(second);
 

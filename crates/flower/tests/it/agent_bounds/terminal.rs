@@ -42,7 +42,7 @@ impl Person {
             drop(slave);
         });
         let person = Person { keyboard, shown, child };
-        person.sees(&format!("attached to {name}; Ctrl-] leaves it running"));
+        person.sees(&format!("attached to {name}; Ctrl-] detaches"));
         person
     }
 
@@ -105,7 +105,7 @@ fn a_person_sees_and_types_and_it_goes_on_without_them() {
     person.sees("typed 42");
     person.sees("worktrees/repo/one");
     person.types("sleep 0.5; echo later-$((6 * 7)) | tee later\r\x1d");
-    person.sees(&format!("left {name} running"));
+    person.sees(&format!("detached from {name}"));
     assert_eq!(person.ends(), Some(0));
     shows(&stage, &name, "later-42");
     // What others tell it is typed for it, as one line.

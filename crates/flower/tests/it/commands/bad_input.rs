@@ -44,7 +44,7 @@ fn bad_input_is_refused_with_a_next_step_and_changes_nothing() {
         (&["brief", "plan", "2", "--spec", &five_megabytes], 2, "invalid", "the spec has 5000000 bytes"),
         (&["brief", "plan", "2", "--spec", &bidi], 2, "invalid", "U+202E in line 2, column 5"),
         (&["brief", "plan", "2", "--spec", &control], 2, "invalid", "U+0007 in line 1, column 5"),
-        (&["brief", "plan", "2", "--spec", &binary], 2, "invalid", "is not UTF-8: byte 5"),
+        (&["brief", "plan", "2", "--spec", &binary], 2, "invalid", "is not UTF-8: invalid byte at position 5"),
         (&["brief", "plan", "2", "--spec", &folder], 2, "usage", "directory"),
         (&["brief", "plan", "99", "--spec", &plan], 3, "not_found", "no brief 99"),
         (&["brief", "plan", "0", "--spec", &plan], 3, "not_found", "no brief 0"),

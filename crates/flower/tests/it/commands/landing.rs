@@ -165,7 +165,7 @@ fn a_landing_that_fails_gives_its_reason_and_exit_code() {
     assert!(told.stdout.contains("✗ test"), "{told:?}");
     let order = ["landing 2: ", "error: landing 2 was rejected", "  hint: "].map(|part| told.stderr.find(part));
     assert!(order.iter().all(Option::is_some) && order.is_sorted(), "progress, then the error: {told:?}");
-    assert!(flower.ok(&["queue", "show", "2"]).contains("the end of what `test` said:\n  looking\n"));
+    assert!(flower.ok(&["queue", "show", "2"]).contains("the end of the output of `test`:\n  looking\n"));
 
     for name in ["left", "right"] {
         worktree(&flower, name, "same.txt", name);
@@ -364,7 +364,7 @@ fn the_remote_is_pulled_through_the_queue_and_pushed_to() {
     let pulled = flower.json(&["main", "pull", "--wait"]);
     assert_eq!((&pulled["remote"], &pulled["landing"]["state"]), (&json!("origin"), &json!("landed")));
     assert!(flower.repo.join("theirs.txt").exists());
-    assert!(flower.ok(&["main", "pull"]).contains("MAIN has all that origin has"));
+    assert!(flower.ok(&["main", "pull"]).contains("MAIN has all commits of origin"));
     worktree(&flower, "ours", "ours.txt", "ours");
     flower.ok(&["land", "ours", "--wait"]);
     let pushed = flower.json(&["main", "push"]);

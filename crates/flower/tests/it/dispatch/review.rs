@@ -63,7 +63,7 @@ fn a_comment_without_an_agent_waits_for_the_next_one() {
         "echo new > src/new.txt && git rm --quiet src/app.txt && git add . && git commit --quiet -m x",
     );
     let told = flower.ok(&["comment", "alone", "src/new.txt:1", "Good."]);
-    says(&json!(told), "nobody works in `alone` now");
+    says(&json!(told), "no agent works in `alone` now");
     let old = flower.json(&["comment", "alone", "src/app.txt:3", "Why is it gone?", "--old"]);
     assert_eq!((&old["side"], &old["quote"], &old["to"]), (&json!("old"), &json!("three"), &Value::Null), "{old}");
     let commits = call(&flower, &flower.token(), "GET", "/api/worktrees/alone/commits?project=repo", &json!({})).json();
@@ -81,7 +81,7 @@ fn a_comment_without_a_valid_line_is_refused_with_a_hint() {
     let refused = |place: &str, text: &str, code: i32| {
         flower.run(&["comment", &work.worktree, place, text, "--json"]).error(code)
     };
-    says(&refused("src/app.txt", "x", 2)["message"], "`src/app.txt` names no line");
+    says(&refused("src/app.txt", "x", 2)["message"], "`src/app.txt` is not FILE:LINE");
     says(&refused("src/app.txt:0", "x", 2)["message"], "has no line 0");
     says(&refused("src/app.txt:99", "x", 2)["hints"], "it has lines 1 to 3");
     for file in ["nothing.txt", "../app.txt", "/etc/passwd", "src", "src/", "", "src/app.txt\n"] {

@@ -61,7 +61,7 @@ impl Screen {
         let mut command = flower.command(&["agent", "attach", "rose"]);
         command.env("FLOWER_URL", format!("http://127.0.0.1:{port}")).env("FLOWER_TOKEN", TOKEN);
         let screen = Screen::start(command);
-        screen.sees(b"attached to rose; Ctrl-] leaves it running");
+        screen.sees(b"attached to rose; Ctrl-] detaches");
         screen
     }
 
@@ -193,7 +193,7 @@ fn keys_go_in_and_what_draws_comes_out() {
     eventually("all keys came", || (daemon.posted("/keys").len() >= expected.len()).then_some(()));
     assert_eq!(daemon.posted("/keys"), expected, "in their order, none acted upon here");
     screen.types(b"last\x1dnever");
-    screen.sees(b"left rose running");
+    screen.sees(b"detached from rose");
     assert_eq!(screen.ends(), Some(0));
     assert_eq!(daemon.posted("/keys"), format!("{expected}last"));
     assert!(screen.has(b"\x1b[?1049l") && screen.has(b"\x1b[?25h"), "the screen is as it was: {}", screen.text());
@@ -234,12 +234,12 @@ fn attach_waits_for_a_restarted_daemon() {
     screen.sees(b"12345");
     daemon.go_away(true);
     drop(stream);
-    screen.sees(b"the daemon is away; waiting for it, Ctrl-] leaves");
+    screen.sees(b"the daemon does not answer; waiting for it, Ctrl-] detaches");
     assert!(screen.is_raw());
     daemon.go_away(false);
     let mut stream = daemon.stream();
     assert_eq!(stream.path, "/api/agents/rose/terminal?after=1005", "it goes on where it was");
-    screen.sees(b"the daemon is back");
+    screen.sees(b"the daemon answers again");
     stream.show(b"6789");
     screen.sees(b"6789");
     screen.types(b"\x1d");

@@ -6,21 +6,21 @@ use flower_contract::error::Problem;
 use flower_contract::request::Decide;
 use flower_contract::view::PermissionView;
 
-/// Allow what an agent asks for, once; `flower inbox` lists it
+/// Allow a request for permission, once; `flower inbox` lists requests
 #[derive(clap::Args)]
 pub(super) struct AllowArgs {
-    /// The permission
+    /// The number of the request
     #[arg(value_name = "P")]
     number: u64,
 }
 
-/// Deny what an agent asks for
+/// Deny a request for permission
 #[derive(clap::Args)]
 pub(super) struct DenyArgs {
-    /// The permission
+    /// The number of the request
     #[arg(value_name = "P")]
     number: u64,
-    /// Why, for the trace
+    /// The reason, for the trace
     why: Option<String>,
 }
 

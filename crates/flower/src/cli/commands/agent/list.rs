@@ -8,10 +8,10 @@ use flower_contract::view::AgentView;
 
 #[derive(clap::Args, Default)]
 pub(super) struct ListArgs {
-    /// Also those that have ended, newest first
+    /// Include ended agents, newest first
     #[arg(long)]
     all: bool,
-    /// At most so many
+    /// The maximum number of agents
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
@@ -22,8 +22,8 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
     let agents: Vec<AgentView> = context.client().await?.get(&path).await?;
     context.answer(&agents, |agents| {
         if agents.is_empty() {
-            let seen = if args.all { "" } else { "; `flower agent --all` shows those that have ended" };
-            return format!("no agent runs; give it a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n");
+            let seen = if args.all { "" } else { "; `flower agent --all` includes ended ones" };
+            return format!("no agent runs; give one a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n");
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["AGENT", "STATE", "WORKTREE", "BRIEF", "CONTEXT", "COST", "SINCE", "WHY"], 7);

@@ -1,34 +1,34 @@
 //! `flower agent log`
 
 use crate::cli::Context;
+use crate::cli::context::{RECONNECT_INTERVAL, RECONNECT_TIMEOUT};
 use crate::cli::output::{Style, plain};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{Entry, EntryKind, TranscriptView};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// What it said and did, and what it was told
+/// Show the transcript of an agent: its output, its tool calls, and its prompts
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
-    /// Stay, and show what comes
+    /// Print new entries as they are written
     #[arg(long, short)]
     follow: bool,
-    /// From the beginning, as far as it is kept
+    /// From the oldest entry that is kept
     #[arg(long)]
     all: bool,
 }
 
-/// How long a daemon may be away.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Of an entry on one screen; `--json` has all of it.
-const MOST_LINES: usize = 12;
+/// Lines of an entry; `--json` has all of them.
+const MAX_LINES: usize = 12;
 
 pub(super) async fn run(context: &Context, args: &LogArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     let mut after: Option<u64> = args.all.then_some(0);
     let mut entries = Vec::new();
-    let mut lost: Option<Instant> = None;
+    let mut lost_at: Option<Instant> = None;
     loop {
         let wait = if args.follow { "wait=true" } else { "wait=false" };
         let from = after.map_or_else(String::new, |after| format!("&after={after}"));
@@ -38,14 +38,14 @@ pub(super) async fn run(context: &Context, args: &LogArgs) -> Result<(), Problem
             Err(problem)
                 if args.follow
                     && problem.kind == ProblemKind::Unreachable
-                    && lost.get_or_insert_with(Instant::now).elapsed() < PATIENCE =>
+                    && lost_at.get_or_insert_with(Instant::now).elapsed() < RECONNECT_TIMEOUT =>
             {
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                tokio::time::sleep(RECONNECT_INTERVAL).await;
                 continue;
             }
             Err(problem) => return Err(problem),
         };
-        lost = None;
+        lost_at = None;
         after = Some(page.next);
         if args.follow || !context.json {
             for entry in &page.entries {
@@ -72,7 +72,7 @@ fn show(context: &Context, entry: &Entry) -> Result<(), Problem> {
     context.print(&lines(entry, context.style))
 }
 
-/// A line that says what it is, and the rest below it.
+/// The kind of an entry and its first line, with further lines below.
 fn lines(entry: &Entry, style: Style) -> String {
     let time = entry.at.get(11..19).unwrap_or_default();
     let word = match entry.kind {
@@ -90,9 +90,9 @@ fn lines(entry: &Entry, style: Style) -> String {
         EntryKind::Noise => style.dim("noise "),
     };
     let all: Vec<String> = entry.text.trim_end().lines().map(plain).collect();
-    let mut shown: Vec<String> = all.iter().take(MOST_LINES).cloned().collect();
-    if all.len() > MOST_LINES {
-        shown.push(style.dim(&format!("… {} more lines; `--json` has them", all.len() - MOST_LINES)));
+    let mut shown: Vec<String> = all.iter().take(MAX_LINES).cloned().collect();
+    if all.len() > MAX_LINES {
+        shown.push(style.dim(&format!("… {} more lines; `--json` has them", all.len() - MAX_LINES)));
     }
     for diff in &entry.diffs {
         let (old, new) = (diff.old.as_deref().unwrap_or_default().lines().count(), diff.new.lines().count());

@@ -16,7 +16,7 @@ use crate::cli::Context;
 use clap::Subcommand;
 use flower_contract::error::Problem;
 
-/// Agents: list and show them, start and stop them, speak with them
+/// Agents: list, start, stop, read and message them
 #[derive(clap::Args)]
 pub(crate) struct AgentArgs {
     #[command(subcommand)]
@@ -57,7 +57,7 @@ pub(crate) async fn run(context: &Context, args: AgentArgs) -> Result<(), Proble
     }
 }
 
-/// The address of something of an agent.
+/// The address of an agent, or of something below it.
 fn address(name: &str, rest: &str) -> String {
     format!("/api/agents/{}{rest}", crate::client::escape(name))
 }

@@ -6,7 +6,7 @@ use crate::cli::output::plain;
 use flower_contract::error::Problem;
 use flower_contract::view::{NeedKind, ProfileView, Protocol};
 
-/// Which agents can run on this machine, and what is missing for the others
+/// List the agents that can run on this machine, and what the others lack
 ///
 /// `[agents.NAME]` in FLOWER_HOME/config.toml changes a profile or adds one.
 #[derive(clap::Args)]
@@ -32,17 +32,17 @@ pub(super) async fn run(context: &Context, _: &ProfilesArgs) -> Result<(), Probl
             for missing in &profile.missing {
                 text.push_str(&format!("  {} {}\n", style.dim("missing  "), plain(missing)));
             }
-            let lent: Vec<String> = profile
+            let needs: Vec<String> = profile
                 .needs
                 .iter()
                 .map(|need| {
-                    let sort = if need.kind == NeedKind::Env { "variable" } else { "file" };
-                    let there = if need.there { "there" } else { "not there" };
-                    format!("{sort} {} ({there})", plain(&need.name))
+                    let kind = if need.kind == NeedKind::Env { "variable" } else { "file" };
+                    let there = if need.there { "found" } else { "missing" };
+                    format!("{kind} {} ({there})", plain(&need.name))
                 })
                 .collect();
-            if !lent.is_empty() {
-                text.push_str(&format!("  {} {}\n", style.dim("is lent  "), lent.join(", ")));
+            if !needs.is_empty() {
+                text.push_str(&format!("  {} {}\n", style.dim("needs    "), needs.join(", ")));
             }
         }
         text

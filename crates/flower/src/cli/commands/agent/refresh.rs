@@ -5,9 +5,10 @@ use crate::cli::output::plain;
 use flower_contract::error::Problem;
 use flower_contract::view::AgentView;
 
-/// Let a fresh one go on: same name, worktree and claim, from a hand-over note
+/// Replace an agent by a fresh session with the same name, worktree and claim, after a hand-over note
 #[derive(clap::Args)]
 pub(super) struct RefreshArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
@@ -16,6 +17,6 @@ pub(super) async fn run(context: &Context, args: &RefreshArgs) -> Result<(), Pro
     let agent: AgentView = context.client().await?.post(&super::address(&args.name, "/refresh"), &()).await?;
     context.answer(&agent, |agent| {
         let name = plain(&agent.name);
-        format!("{name} is asked for a hand-over note; `flower agent log {name} --follow` shows it\n")
+        format!("{name} writes a hand-over note; see `flower agent log {name} --follow`\n")
     })
 }

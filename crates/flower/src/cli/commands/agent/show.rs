@@ -5,9 +5,10 @@ use crate::cli::agent::page;
 use flower_contract::error::Problem;
 use flower_contract::view::AgentView;
 
-/// What it does, how that is known, how full its context is, and what it has cost
+/// Show the state of an agent, the evidence for it, its context and its cost
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

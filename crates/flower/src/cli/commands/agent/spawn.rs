@@ -7,24 +7,24 @@ use flower_contract::request::SpawnAgent;
 use flower_contract::view::AgentView;
 use flower_core::Role;
 
-/// Start an agent: for a brief, or to stay in a worktree
+/// Start an agent for a brief, or a standing agent in a worktree
 #[derive(clap::Args)]
 pub(super) struct SpawnArgs {
-    /// See `flower agent profiles`
+    /// The profile, from `flower agent profiles`
     profile: String,
-    /// Where it works; made if it is not there
+    /// The worktree; created if it does not exist
     #[arg(long, value_name = "W")]
     worktree: Option<String>,
-    /// What it works on
+    /// The brief
     #[arg(long, value_name = "N")]
     brief: Option<u64>,
-    /// It stays when its work is done, and gets further dispatches of that worktree
+    /// Keep the agent after its work is done, for further dispatches of the worktree
     #[arg(long)]
     standing: bool,
-    /// What it may do: worker, orchestrator or ops
+    /// The rights of the agent: worker, orchestrator or ops
     #[arg(long, value_name = "R", default_value = "worker")]
     role: Role,
-    /// Otherwise it is named after its profile
+    /// The name of the agent; by default that of its profile
     #[arg(long)]
     name: Option<String>,
 }

@@ -6,9 +6,9 @@ use crate::cli::output::{Table, terminal_width};
 use flower_contract::error::Problem;
 use flower_contract::view::{SpendView, SpentView};
 
-/// What agents have used by day and by brief, as far as they say
+/// Show the cost and tokens of agents by day and by brief, as far as agents report them
 ///
-/// Limits are set below `[spend]` in FLOWER_HOME/config.toml: per_day, per_brief, tokens_per_day.
+/// Limits are set in `[spend]` in FLOWER_HOME/config.toml: per_day, per_brief, tokens_per_day.
 #[derive(clap::Args)]
 pub(super) struct SpendArgs {}
 
@@ -16,7 +16,7 @@ pub(super) async fn run(context: &Context, _: &SpendArgs) -> Result<(), Problem>
     let spending: SpendView = context.client().await?.get("/api/spending").await?;
     context.answer(&spending, |spending| {
         if spending.days.is_empty() {
-            return "no agent has told of any cost or tokens\n".to_owned();
+            return "no agent has reported cost or tokens\n".to_owned();
         }
         let mut table = Table::new(&["OF", "COST", "TOKENS"], 0);
         let mut rows = |list: &[SpentView], sign: &str| {
@@ -32,13 +32,13 @@ pub(super) async fn run(context: &Context, _: &SpendArgs) -> Result<(), Problem>
         rows(&spending.briefs, "#");
         let mut text = table.render(context.style, terminal_width());
         let limits = [
-            spending.per_day.map(|most| format!("{most} a day")),
-            spending.per_brief.map(|most| format!("{most} a brief")),
-            spending.tokens_per_day.map(|most| format!("{most} tokens a day")),
+            spending.per_day.map(|max| format!("{max} a day")),
+            spending.per_brief.map(|max| format!("{max} a brief")),
+            spending.tokens_per_day.map(|max| format!("{max} tokens a day")),
         ];
         let limits: Vec<String> = limits.into_iter().flatten().collect();
         if !limits.is_empty() {
-            text.push_str(&context.style.dim(&format!("no run begins beyond: {}\n", limits.join(", "))));
+            text.push_str(&context.style.dim(&format!("no agent starts above these limits: {}\n", limits.join(", "))));
         }
         text
     })

@@ -6,12 +6,13 @@ use flower_contract::error::Problem;
 use flower_contract::request::Why;
 use flower_contract::view::AgentView;
 
-/// Stop it with everything it started; its work is free for another
+/// Stop an agent and all its processes; its dispatch can be claimed again
 #[derive(clap::Args)]
 pub(super) struct StopArgs {
+    /// The name of the agent
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
-    /// Why, for the trace
+    /// The reason, for the trace
     why: Option<String>,
 }
 

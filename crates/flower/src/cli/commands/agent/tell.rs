@@ -6,15 +6,15 @@ use flower_contract::error::Problem;
 use flower_contract::request::SendMessage;
 use flower_contract::view::MessageView;
 
-/// Send a message to an agent, to everybody in a worktree, or to the operator
+/// Send a message to an agent, to all agents in a worktree, or to the operator
 ///
-/// Agents find it in `check_inbox`, and every other answer says that it is there.
+/// An agent reads it with the tool `check_inbox`; every other tool tells the agent that a message waits.
 #[derive(clap::Args)]
 pub(crate) struct TellArgs {
     /// An agent, a worktree, or `operator`
     #[arg(value_name = "NAME")]
     to: String,
-    /// `-` reads it from standard input
+    /// The message, or `-` for standard input
     text: String,
 }
 

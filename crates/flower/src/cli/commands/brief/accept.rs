@@ -5,11 +5,12 @@ use flower_contract::error::Problem;
 use flower_contract::request::Accept;
 use flower_contract::view::BriefView;
 
-/// Accept what waits: a proposed plan, or the result in review
+/// Accept a proposed plan, or a result in review
 #[derive(clap::Args)]
 pub(super) struct AcceptArgs {
+    /// The number of the brief
     number: u64,
-    /// Only if this is the newest version of the spec
+    /// Accept only if this is the newest version of the spec
     #[arg(long, value_name = "VERSION")]
     version: Option<u64>,
 }

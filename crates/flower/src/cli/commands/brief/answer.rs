@@ -5,11 +5,12 @@ use flower_contract::error::Problem;
 use flower_contract::request::Text;
 use flower_contract::view::EventView;
 
-/// Answer a question; the answer is a decision in the trace
+/// Answer a question; the answer is recorded as a decision
 #[derive(clap::Args)]
 pub(super) struct AnswerArgs {
+    /// The number of the brief
     number: u64,
-    /// The question's number inside the brief
+    /// The number of the question in the brief
     question: u64,
     /// Markdown, or `-` for standard input
     #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]

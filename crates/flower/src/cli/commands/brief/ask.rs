@@ -5,9 +5,10 @@ use flower_contract::error::Problem;
 use flower_contract::request::Text;
 use flower_contract::view::EventView;
 
-/// Ask the operator; the question waits in the inbox
+/// Ask the operator a question, which waits in the inbox
 #[derive(clap::Args)]
 pub(super) struct AskArgs {
+    /// The number of the brief
     number: u64,
     /// Markdown, or `-` for standard input
     #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]

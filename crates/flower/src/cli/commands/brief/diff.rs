@@ -8,10 +8,11 @@ use flower_contract::view::DiffView;
 /// Compare two versions of the spec
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
+    /// The number of the brief
     number: u64,
-    /// The older version; otherwise the accepted one, or the one before the newest
+    /// The older version; by default the accepted one, or the one before the newest
     a: Option<u64>,
-    /// The newer version; otherwise the newest
+    /// The newer version; by default the newest
     b: Option<u64>,
 }
 

@@ -1,40 +1,41 @@
 //! `flower brief edit`
 
-use super::list::kind;
-use crate::cli::Context;
+use crate::cli::{Context, input};
 use flower_contract::error::Problem;
 use flower_contract::request::EditBrief;
 use flower_contract::view::BriefView;
 use flower_core::BriefKind;
 
-/// Change a brief's title, kind, epic, projects or how it is dispatched
+/// Change the title, kind, epic, projects or dispatch settings of a brief
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("changes").required(true).multiple(true))]
 pub(super) struct EditArgs {
+    /// The number of the brief
     number: u64,
+    /// The new title
     #[arg(long, group = "changes")]
     title: Option<String>,
     /// note, feature, fix, research, epic or incident
-    #[arg(long, value_name = "K", group = "changes", value_parser = kind)]
+    #[arg(long, value_name = "K", group = "changes", value_parser = input::word::<BriefKind>)]
     kind: Option<BriefKind>,
-    /// The epic that it is part of, or `none`
+    /// The epic of the brief, or `none`
     #[arg(long, value_name = "N", group = "changes", value_parser = epic)]
     epic: Option<u64>,
-    /// Dispatch it by itself once it can be
+    /// Dispatch the brief automatically as soon as possible
     #[arg(long, value_name = "on|off", group = "changes", value_parser = switch)]
     auto_dispatch: Option<bool>,
-    /// A design pass before the build
+    /// Dispatch a design pass before the build
     #[arg(long, value_name = "on|off", group = "changes", value_parser = switch)]
     design_loop: Option<bool>,
-    /// Also of this project
+    /// Add the brief to this project
     #[arg(long, value_name = "NAME", group = "changes")]
     add_project: Vec<String>,
-    /// No longer of this project
+    /// Remove the brief from this project
     #[arg(long, value_name = "NAME", group = "changes")]
     drop_project: Vec<String>,
 }
 
-/// 0 stands for none.
+/// 0 means none.
 fn epic(word: &str) -> Result<u64, String> {
     if word == "none" {
         return Ok(0);
@@ -46,7 +47,7 @@ fn switch(word: &str) -> Result<bool, String> {
     match word {
         "on" | "true" | "yes" => Ok(true),
         "off" | "false" | "no" => Ok(false),
-        _ => Err("say `on` or `off`".to_owned()),
+        _ => Err("give `on` or `off`".to_owned()),
     }
 }
 

@@ -1,27 +1,24 @@
 //! `flower brief link`
 
-use crate::cli::Context;
+use crate::cli::{Context, input};
 use flower_contract::error::Problem;
 use flower_contract::request::NewLink;
 use flower_contract::view::BriefView;
 use flower_core::LinkKind;
 
-/// Link something to a brief
+/// Link a commit, worktree, file or address to a brief
 #[derive(clap::Args)]
 pub(super) struct LinkArgs {
+    /// The number of the brief
     number: u64,
     /// execution, commit, branch, worktree, landing, scratchpad, brief, file or address
-    #[arg(value_parser = kind)]
+    #[arg(value_parser = input::word::<LinkKind>)]
     kind: LinkKind,
-    /// What to link: a commit id, a number, a path, an address …
+    /// The target: a commit id, a number, a path, an address …
     target: String,
-    /// What to show instead of the target
+    /// The text to show instead of the target
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-}
-
-fn kind(word: &str) -> Result<LinkKind, String> {
-    word.parse().map_err(|refusal| crate::cli::commands::suggest(word, &refusal))
 }
 
 pub(super) async fn run(context: &Context, args: LinkArgs) -> Result<(), Problem> {

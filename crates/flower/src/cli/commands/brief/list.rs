@@ -1,7 +1,7 @@
 //! `flower brief`: the list.
 
-use crate::cli::Context;
 use crate::cli::output::{Cell, Table, ago, plain, terminal_width};
+use crate::cli::{Context, input};
 use crate::client::{Client, escape};
 use flower_contract::error::Problem;
 use flower_contract::view::BriefView;
@@ -10,36 +10,27 @@ use flower_core::{BriefKind, Status};
 
 #[derive(clap::Args)]
 pub(super) struct ListArgs {
-    /// Only those in this status: draft, planned, in_progress, in_review, landed, done, parked, cancelled
-    #[arg(long, value_name = "S", value_parser = status)]
+    /// Only briefs with this status: draft, planned, in_progress, in_review, landed, done, parked, cancelled
+    #[arg(long, value_name = "S", value_parser = input::word::<Status>)]
     status: Option<Status>,
-    /// Only what can be built now
+    /// Only briefs that can be built now
     #[arg(long)]
     ready: bool,
-    /// Only this kind: note, feature, fix, research, epic, incident
-    #[arg(long, value_name = "K", value_parser = kind)]
+    /// Only briefs of this kind: note, feature, fix, research, epic, incident
+    #[arg(long, value_name = "K", value_parser = input::word::<BriefKind>)]
     kind: Option<BriefKind>,
-    /// Only the children of this epic
+    /// Only briefs of this epic
     #[arg(long, value_name = "N")]
     epic: Option<u64>,
-    /// At most so many
+    /// The maximum number of briefs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
-    /// Begin after this number: the cursor is the last number that you have
+    /// Begin after the brief with this number
     #[arg(long, value_name = "CURSOR")]
     after: Option<u64>,
-    /// Of all projects, wherever you are
+    /// Briefs of all projects
     #[arg(long)]
     all: bool,
-}
-
-/// Parses with the rules' own words, and suggests the nearest.
-pub(super) fn status(word: &str) -> Result<Status, String> {
-    word.parse().map_err(|refusal| crate::cli::commands::suggest(word, &refusal))
-}
-
-pub(super) fn kind(word: &str) -> Result<BriefKind, String> {
-    word.parse().map_err(|refusal| crate::cli::commands::suggest(word, &refusal))
 }
 
 pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
@@ -85,9 +76,9 @@ fn empty(args: &ListArgs) -> String {
     let filtered =
         args.status.is_some() || args.ready || args.kind.is_some() || args.epic.is_some() || args.after.is_some();
     if filtered {
-        return "no brief is like that; `flower brief` shows all\n".to_owned();
+        return "no brief matches; `flower brief` lists all\n".to_owned();
     }
-    "no briefs yet; write down what should be done: `flower brief new TITLE`\n".to_owned()
+    "no briefs yet; create one: `flower brief new TITLE`\n".to_owned()
 }
 
 fn table(context: &Context, briefs: &[BriefView]) -> String {
@@ -117,7 +108,7 @@ fn table(context: &Context, briefs: &[BriefView]) -> String {
     table.render(style, terminal_width())
 }
 
-/// The shortest true answer to "why does it not go on?".
+/// What the brief waits for, in one or two words.
 fn waits_for(brief: &BriefView) -> String {
     if !brief.open_questions.is_empty() {
         return "an answer".to_owned();

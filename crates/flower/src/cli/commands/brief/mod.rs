@@ -22,7 +22,7 @@ use clap::Subcommand;
 use flower_contract::error::Problem;
 use flower_contract::view::{BriefView, EventView};
 
-/// Briefs: what should be done, and all that happened to it
+/// Briefs: pieces of work, with their spec and their history
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct BriefArgs {
@@ -70,13 +70,13 @@ pub(crate) async fn run(context: &Context, args: BriefArgs) -> Result<(), Proble
     }
 }
 
-/// One line that says what a brief is now.
+/// Number, title and status of a brief in one line.
 fn line(context: &Context, brief: &BriefView) -> String {
     let style = context.style;
     format!("{} {}\n", style.bold(&format!("#{} {}", brief.number, plain(&brief.title))), style.status(brief.status))
 }
 
-/// One line for an event that was just recorded.
+/// One line about an event that was just recorded.
 fn recorded(context: &Context, event: &EventView) -> String {
     crate::cli::event::line(event, context.style, jiff::Timestamp::now(), true)
 }

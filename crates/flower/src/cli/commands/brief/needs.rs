@@ -5,14 +5,14 @@ use flower_contract::error::Problem;
 use flower_contract::request::Needs;
 use flower_contract::view::BriefView;
 
-/// Say that a brief depends on another, or no longer does
+/// Add a dependency between briefs, or drop it
 #[derive(clap::Args)]
 pub(super) struct NeedsArgs {
     /// The brief that waits
     number: u64,
     /// The brief that must be landed or done first
     needs: u64,
-    /// It does not depend on it any more
+    /// Drop the dependency
     #[arg(long)]
     drop: bool,
 }

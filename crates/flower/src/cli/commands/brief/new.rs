@@ -1,33 +1,32 @@
 //! `flower brief new`
 
-use super::list::kind;
 use crate::cli::{Context, input};
 use flower_contract::error::Problem;
 use flower_contract::request::NewBrief;
 use flower_contract::view::BriefView;
 use flower_core::BriefKind;
 
-/// Write down what should be done
+/// Create a brief
 #[derive(clap::Args)]
 pub(super) struct NewArgs {
-    /// One line that says it
+    /// One line that describes the work
     title: String,
-    /// note, feature, fix, research, epic or incident; a feature unless said
-    #[arg(long, value_name = "K", value_parser = kind)]
+    /// note, feature, fix, research, epic or incident; feature by default
+    #[arg(long, value_name = "K", value_parser = input::word::<BriefKind>)]
     kind: Option<BriefKind>,
-    /// The plan in Markdown: a file, or `-` for standard input. It waits to be accepted
+    /// A proposed plan in Markdown: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
-    /// The epic that it is part of
+    /// The epic of the brief
     #[arg(long, value_name = "N")]
     epic: Option<u64>,
-    /// A brief that must be landed or done first; may be given several times
+    /// A brief that must be landed or done first; can be repeated
     #[arg(long, value_name = "N")]
     needs: Vec<u64>,
-    /// Dispatch it by itself once it is planned and nothing it needs is open
+    /// Dispatch the brief automatically once it is planned and its dependencies are done
     #[arg(long)]
     auto_dispatch: bool,
-    /// A design pass comes before the build
+    /// Dispatch a design pass before the build
     #[arg(long)]
     design_loop: bool,
 }

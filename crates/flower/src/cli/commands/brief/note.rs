@@ -6,17 +6,18 @@ use flower_contract::request::NewNote;
 use flower_contract::view::EventView;
 use flower_core::event::Image;
 
-/// Add a note or a comment to the trace, with pictures if you like
+/// Add a note or a comment to the trace, optionally with pictures
 #[derive(clap::Args)]
 pub(super) struct NoteArgs {
+    /// The number of the brief
     number: u64,
     /// Markdown, or `-` for standard input
     #[arg(required_unless_present = "image", allow_hyphen_values = true, value_parser = input::not_an_option)]
     text: Option<String>,
-    /// A comment instead of a note
+    /// Add a comment instead of a note
     #[arg(long)]
     comment: bool,
-    /// A picture: PNG, JPEG, WebP or GIF, up to 10 MB; may be given several times
+    /// A picture: PNG, JPEG, WebP or GIF, up to 10 MB; can be repeated
     #[arg(long, value_name = "FILE")]
     image: Vec<String>,
 }

@@ -5,9 +5,10 @@ use flower_contract::error::Problem;
 use flower_contract::request::Plan;
 use flower_contract::view::BriefView;
 
-/// Propose a plan, which then waits to be accepted
+/// Propose a plan, which then waits for acceptance
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
+    /// The number of the brief
     number: u64,
     /// The plan in Markdown: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]

@@ -5,17 +5,18 @@ use flower_contract::error::Problem;
 use flower_contract::request::Refine;
 use flower_contract::view::BriefView;
 
-/// Change the spec; every version is kept
+/// Replace the spec by a new version; all versions are kept
 #[derive(clap::Args)]
 pub(super) struct RefineArgs {
+    /// The number of the brief
     number: u64,
     /// The whole new spec: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     spec: String,
-    /// The version that you changed; if there is a newer one, nothing is stored
+    /// The version that you edited; nothing is stored if a newer one exists
     #[arg(long, value_name = "VERSION")]
     base: Option<u64>,
-    /// Why, in a sentence
+    /// The reason, in a sentence
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
 }

@@ -7,14 +7,15 @@ use flower_contract::view::{BriefView, EventView, RecallView};
 use flower_core::Participant;
 use std::fmt::Write;
 
-/// One brief as a page: where it stands, its spec, who is on it, what happened last
+/// Show a brief: its state, spec, participants, links and newest events
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
+    /// The number of the brief
     number: u64,
-    /// Exactly what an agent reads, as the tool `recall_brief` gives it
+    /// Show the text that an agent reads, as the tool `recall_brief` returns it
     #[arg(long)]
     as_agent: bool,
-    /// How long that may be, in tokens: 500 to 50000
+    /// The maximum length of that text in tokens: 500 to 50000
     #[arg(long, value_name = "TOKENS", requires = "as_agent")]
     budget: Option<u64>,
 }

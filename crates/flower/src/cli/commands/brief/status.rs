@@ -1,20 +1,20 @@
 //! `flower brief status`
 
-use super::list::status;
-use crate::cli::Context;
+use crate::cli::{Context, input};
 use flower_contract::error::Problem;
 use flower_contract::request::SetStatus;
 use flower_contract::view::BriefView;
 use flower_core::Status;
 
-/// Move a brief by hand: park it, take it up again, cancel it, or step through work that no agent does
+/// Set the status of a brief by hand: park, resume or cancel it, or track work that no agent does
 #[derive(clap::Args)]
 pub(super) struct StatusArgs {
+    /// The number of the brief
     number: u64,
     /// draft, planned, in_progress, in_review, done, parked or cancelled
-    #[arg(value_parser = status)]
+    #[arg(value_parser = input::word::<Status>)]
     status: Status,
-    /// Why, in a sentence
+    /// The reason, in a sentence
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
 }

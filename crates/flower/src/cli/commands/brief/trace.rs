@@ -4,9 +4,10 @@ use crate::cli::Context;
 use crate::cli::commands::trace::{WindowArgs, show};
 use flower_contract::error::Problem;
 
-/// All that happened to a brief, newest last
+/// Show all events of a brief, newest last
 #[derive(clap::Args)]
 pub(super) struct TraceArgs {
+    /// The number of the brief
     number: u64,
     #[command(flatten)]
     window: WindowArgs,

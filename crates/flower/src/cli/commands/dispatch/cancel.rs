@@ -6,13 +6,13 @@ use flower_contract::error::Problem;
 use flower_contract::request::Why;
 use flower_contract::view::DispatchView;
 
-/// Take it back; whoever works on it is told
+/// Cancel a dispatch; the agent that works on it is told
 #[derive(clap::Args)]
 pub(super) struct CancelArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D")]
     number: u64,
-    /// Why, for the trace
+    /// The reason, for the trace
     why: Option<String>,
 }
 

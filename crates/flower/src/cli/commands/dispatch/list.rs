@@ -7,21 +7,22 @@ use flower_contract::error::Problem;
 use flower_contract::view::DispatchView;
 use flower_core::dispatch::DispatchState;
 
-/// What waits to be claimed, and what somebody works on
+/// List dispatches that wait or are claimed
 #[derive(clap::Args, Default)]
 pub(super) struct ListArgs {
-    /// Also what has ended, newest first
+    /// Include ended dispatches, newest first
     #[arg(long)]
     all: bool,
-    /// Only of this brief
+    /// Only dispatches of this brief
     #[arg(long, value_name = "N")]
     brief: Option<u64>,
-    /// At most so many
+    /// The maximum number of dispatches
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
-const TITLE: usize = 36;
+/// Width of a title.
+const TITLE_WIDTH: usize = 36;
 
 pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
     let limit = args.limit.unwrap_or(if args.all && !context.json { 50 } else { i64::MAX as u64 });
@@ -30,8 +31,8 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
     let dispatches: Vec<DispatchView> = context.client().await?.get(&path).await?;
     context.answer(&dispatches, |dispatches| {
         if dispatches.is_empty() {
-            let seen = if args.all { "" } else { "; `flower dispatch list --all` shows what has ended" };
-            return format!("nothing is under way; give a brief to an agent: `flower dispatch BRIEF`{seen}\n");
+            let seen = if args.all { "" } else { "; `flower dispatch list --all` includes ended ones" };
+            return format!("no open dispatches; give a brief to an agent: `flower dispatch BRIEF`{seen}\n");
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["D", "STATE", "KIND", "BRIEF", "WORKTREE", "WHO", "SINCE"], 3);
@@ -42,9 +43,9 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
                 d.id.to_string().into(),
                 Cell::painted(d.state.as_str(), state(d.state, context.style)),
                 d.kind.to_string().into(),
-                format!("#{} {}", d.brief, cut(&plain(&d.title), TITLE)).into(),
+                format!("#{} {}", d.brief, cut(&plain(&d.title), TITLE_WIDTH)).into(),
                 d.worktree.clone().unwrap_or_default().into(),
-                plain(&who.unwrap_or_else(|| "anybody".to_owned())).into(),
+                plain(&who.unwrap_or_else(|| "any agent".to_owned())).into(),
                 ago(d.claim.as_ref().map_or(&d.requested_at, |claim| &claim.since), now).into(),
             ]);
         }

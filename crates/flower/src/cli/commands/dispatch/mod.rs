@@ -10,9 +10,9 @@ use crate::cli::Context;
 use clap::Subcommand;
 use flower_contract::error::Problem;
 
-/// Give a brief to an agent, and see who works on what
+/// Give a brief to an agent; without BRIEF, list dispatches
 ///
-/// Makes a request and prints the packet: one block of Markdown to paste into any agent.
+/// If no configured agent takes the dispatch, its packet is printed: one block of Markdown to paste into any agent.
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct DispatchArgs {

@@ -5,13 +5,13 @@ use flower_contract::error::Problem;
 use flower_contract::request::Packet;
 use flower_contract::view::PacketView;
 
-/// Print a packet with a fresh token: all that an agent needs to begin
+/// Print the packet of a dispatch with a fresh token, to paste into an agent
 #[derive(clap::Args)]
 pub(super) struct PacketArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D")]
     number: u64,
-    /// For one more agent, beside the one that claims it
+    /// For a further agent, beside the one that claims the dispatch
     #[arg(long)]
     member: bool,
 }

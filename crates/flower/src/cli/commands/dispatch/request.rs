@@ -10,19 +10,19 @@ use flower_core::readiness::DispatchKind;
 
 #[derive(clap::Args)]
 pub(super) struct RequestArgs {
-    /// The brief; without one, everything that is under way is listed
+    /// The brief; without one, open dispatches are listed
     #[arg(value_name = "BRIEF")]
     pub(super) brief: Option<u64>,
-    /// `design`, `build`, `review`, `research`, `ops` or `fix`; what the brief asks for unless said
+    /// `design`, `build`, `review`, `research`, `ops` or `fix`; by default what the brief needs next
     #[arg(long, value_name = "K", requires = "brief")]
     kind: Option<DispatchKind>,
-    /// The profile of the agent that it is for; anybody unless said
+    /// The profile of the agent; by default any agent may claim
     #[arg(long, value_name = "PROFILE", requires = "brief")]
     agent: Option<String>,
-    /// Where it happens; a new worktree unless said
+    /// The worktree; by default a new one
     #[arg(long, value_name = "NAME", requires = "brief")]
     worktree: Option<String>,
-    /// How many agents share the worktree
+    /// The number of agents that share the worktree
     #[arg(long, value_name = "COUNT", requires = "brief", value_parser = clap::value_parser!(u64).range(1..))]
     agents: Option<u64>,
 }
@@ -33,8 +33,8 @@ pub(super) async fn run(context: &Context, brief: u64, args: RequestArgs) -> Res
     let body = NewDispatch { kind, agent, worktree, agents };
     give_keys(context, &client).await?;
     let dispatch: DispatchView = client.post(&format!("/api/briefs/{brief}/dispatches"), &body).await?;
-    let served = !dispatch.waits.iter().any(|reason| reason.code.waits_for_packet());
-    if context.json || served {
+    let needs_packet = dispatch.waits.iter().any(|reason| reason.code.waits_for_packet());
+    if context.json || !needs_packet {
         return context.answer(&dispatch, |dispatch| page(dispatch, context.style));
     }
     let packet: PacketView =

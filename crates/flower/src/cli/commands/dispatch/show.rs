@@ -5,10 +5,10 @@ use crate::cli::dispatch::page;
 use flower_contract::error::Problem;
 use flower_contract::view::DispatchView;
 
-/// One dispatch: where it stands, who holds it, and why it waits
+/// Show a dispatch: its state, its holder, and why it waits
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
-    /// The dispatch
+    /// The number of the dispatch
     #[arg(value_name = "D")]
     number: u64,
 }

@@ -1,4 +1,4 @@
-//! The `flower.toml` of a new project: proposed, read by the operator, landed.
+//! Proposes a `flower.toml` for a new project, and lands it.
 
 use crate::cli::landing::{short, verdict};
 use crate::cli::output::plain;
@@ -12,12 +12,12 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 
-/// Offers to land a `flower.toml` where there is none. Whatever is said goes to standard error: the answer is the project.
+/// Offers to land a `flower.toml` if there is none. Writes to standard error: standard output has the project.
 pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> Result<(), Problem> {
     let address = format!("/api/main/settings?project={}", escape(project));
     let proposal: ProposalView = match client.get(&address).await {
         Ok(proposal) => proposal,
-        // Such as before the first commit; it is a project all the same.
+        // For instance before the first commit, where the repository is a project all the same.
         Err(problem) if problem.kind == ProblemKind::Refused => return note(context, &problem),
         Err(problem) => return Err(problem),
     };
@@ -31,7 +31,7 @@ pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> 
         return land(context, client, &address, proposal.text).await;
     }
     show(&proposal.text, &proposal.found);
-    if context.asks() {
+    if context.can_ask() {
         return ask(context, client, &address, proposal.text).await;
     }
     eprintln!("to land it: `flower init --yes`; or write your own and land that");
@@ -45,7 +45,7 @@ fn note(context: &Context, problem: &Problem) -> Result<(), Problem> {
     Ok(())
 }
 
-/// It has one; whether its commands may run.
+/// Reminds the operator if the commands of an existing `flower.toml` are not approved.
 async fn remind(context: &Context, client: &Client, project: &str) -> Result<(), Problem> {
     if context.json {
         return Ok(());
@@ -53,7 +53,7 @@ async fn remind(context: &Context, client: &Client, project: &str) -> Result<(),
     let address = format!("/api/projects/{}/commands", escape(project));
     match client.get::<CommandsView>(&address).await {
         Ok(found) if found.approved || found.commands.is_empty() => {}
-        Ok(_) => eprintln!("the commands of its flower.toml wait for you: `flower project approve {project}`"),
+        Ok(_) => eprintln!("the commands of its flower.toml wait for approval: `flower project approve {project}`"),
         Err(problem) if problem.kind == ProblemKind::Refused => {
             eprintln!("{}; {}", plain(&problem.message), plain(&problem.hints.join("; ")));
         }
@@ -63,9 +63,9 @@ async fn remind(context: &Context, client: &Client, project: &str) -> Result<(),
 }
 
 fn show(text: &str, found: &[String]) {
-    let from = if found.is_empty() { "nothing that flower knows".to_owned() } else { plain(&found.join(", ")) };
+    let from = if found.is_empty() { "a repository of unknown contents".to_owned() } else { plain(&found.join(", ")) };
     let lines: String = plain(text).lines().map(|line| format!("  {line}\n")).collect();
-    eprint!("it has no flower.toml; this one is proposed, from {from}:\n\n{lines}\n");
+    eprint!("the project has no flower.toml; this one is proposed, based on {from}:\n\n{lines}\n");
 }
 
 async fn ask(context: &Context, client: &Client, address: &str, mut text: String) -> Result<(), Problem> {
@@ -76,7 +76,7 @@ async fn ask(context: &Context, client: &Client, address: &str, mut text: String
         let read = std::io::stdin().read_line(&mut answer);
         match answer.trim() {
             "y" | "Y" | "yes" if read.is_ok() => match land(context, client, address, text.clone()).await {
-                // What cannot be read can be mended.
+                // The operator can edit a text that cannot be parsed.
                 Err(problem) if problem.kind == ProblemKind::Refused && problem.message.contains("cannot be read") => {
                     eprintln!("{}", plain(&problem.message));
                 }
@@ -84,7 +84,7 @@ async fn ask(context: &Context, client: &Client, address: &str, mut text: String
             },
             "e" | "E" | "edit" if read.is_ok() => {
                 text = edit(&text)?;
-                show(&text, &["your own hand".to_owned()]);
+                show(&text, &["your changes".to_owned()]);
             }
             _ => {
                 eprintln!("nothing was landed; `flower init` proposes it again");
@@ -94,7 +94,7 @@ async fn ask(context: &Context, client: &Client, address: &str, mut text: String
     }
 }
 
-/// The text as the operator's editor left it.
+/// Opens the text in the operator's editor, and returns the result.
 fn edit(text: &str) -> Result<String, Problem> {
     let path = std::env::temp_dir().join(format!("flower-{}.toml", &random_hex()[..16]));
     let cannot = |error: std::io::Error| {
@@ -110,7 +110,7 @@ fn edit(text: &str) -> Result<String, Problem> {
         let own =
             ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
         let editor = own.unwrap_or_else(|| "vi".to_owned());
-        // It may have options of its own, as in `code --wait`.
+        // Through a shell: the variable may contain options, as in `code --wait`.
         let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status()?;
         if !status.success() {
             return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
@@ -121,11 +121,11 @@ fn edit(text: &str) -> Result<String, Problem> {
     edited.map_err(cannot)
 }
 
-/// Lands it. Whoever said so has read it, so it waits for nobody.
+/// Lands the text, and approves it: the operator has just read it.
 async fn land(context: &Context, client: &Client, address: &str, text: String) -> Result<(), Problem> {
     let queued: LandingView = client.post(address, &LandSettings { text }).await?;
     match client.post::<LandingView>(&format!("/api/landings/{}/approve", queued.id), &()).await {
-        // It may have ended by now; how, is said below.
+        // The landing may have ended already; its end is printed below.
         Err(problem) if problem.kind != ProblemKind::Refused => return Err(problem),
         _ => {}
     }

@@ -9,7 +9,7 @@ use clap::Subcommand;
 use flower_contract::error::Problem;
 use flower_contract::view::LeaseView;
 
-/// Who has reserved which paths, in worktrees that several share
+/// Leases: paths that agents have reserved in worktrees they share
 #[derive(clap::Args)]
 pub(crate) struct LeaseArgs {
     #[command(subcommand)]
@@ -35,7 +35,7 @@ async fn list(context: &Context) -> Result<(), Problem> {
         context.client().await?.get(&format!("/api/leases?{}", context.project_query())).await?;
     context.answer(&leases, |leases| {
         if leases.is_empty() {
-            return "nothing is reserved; `flower lease take PATTERN… --worktree NAME`\n".to_owned();
+            return "no leases; reserve paths: `flower lease take PATTERN… --worktree NAME`\n".to_owned();
         }
         let mut table = Table::new(&["ID", "WORKTREE", "HOLDER", "PATTERNS", "UNTIL"], 3);
         for lease in leases {
@@ -51,7 +51,7 @@ async fn list(context: &Context) -> Result<(), Problem> {
     })
 }
 
-/// The worktree around the working directory is meant unless one is named: inside of a seal its name is in the environment.
+/// The named worktree as a parameter of a query. Inside a sealed worktree the default is its name, from the environment.
 fn worktree(named: Option<&str>) -> String {
     let inside = std::env::var("FLOWER_WORKTREE").ok();
     let name = named.map(str::to_owned).or(inside);

@@ -4,13 +4,13 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::LeaseView;
 
-/// Give reserved paths back: one lease, or all of your own in a worktree
+/// Release one lease, or all of your leases in a worktree
 #[derive(clap::Args)]
 pub(super) struct ReleaseArgs {
-    /// The lease; all of your own unless said
+    /// The lease; by default all of your leases
     #[arg(value_name = "ID")]
     number: Option<u64>,
-    /// In which worktree; an agent's own unless said
+    /// The worktree; by default that of the agent
     #[arg(long, value_name = "NAME", conflicts_with = "number")]
     worktree: Option<String>,
 }
@@ -22,7 +22,7 @@ pub(super) async fn run(context: &Context, args: &ReleaseArgs) -> Result<(), Pro
     };
     let released: Vec<LeaseView> = context.client().await?.delete(&path).await?;
     context.answer(&released, |released| match released.len() {
-        0 => "nothing of yours was reserved there\n".to_owned(),
-        _ => released.iter().map(|lease| format!("{} is free\n", lease.patterns.join(" "))).collect(),
+        0 => "you have no leases there\n".to_owned(),
+        _ => released.iter().map(|lease| format!("released {}\n", lease.patterns.join(" "))).collect(),
     })
 }

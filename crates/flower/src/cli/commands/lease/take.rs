@@ -7,19 +7,19 @@ use flower_contract::request::TakeLease;
 use flower_contract::view::LeaseView;
 use std::time::Duration;
 
-/// Reserve paths for a while; what overlaps with another's is refused
+/// Reserve paths for a time; refused if they overlap with another lease
 #[derive(clap::Args)]
 pub(super) struct TakeArgs {
-    /// Such as `src/`, `docs/*.md` or `**/Cargo.toml`
+    /// Paths or patterns, such as `src/`, `docs/*.md` or `**/Cargo.toml`
     #[arg(value_name = "PATTERN", required = true)]
     patterns: Vec<String>,
-    /// For how long, such as `30m`; an hour unless said
+    /// How long the lease lasts, such as `30m`; an hour by default
     #[arg(long, value_name = "D", value_parser = duration)]
     ttl: Option<Duration>,
-    /// In which worktree; an agent's own unless said
+    /// The worktree; by default that of the agent
     #[arg(long, value_name = "NAME")]
     worktree: Option<String>,
-    /// Who holds it; you unless said
+    /// The name of the holder; you by default
     #[arg(long = "as", value_name = "NAME")]
     holder: Option<String>,
 }

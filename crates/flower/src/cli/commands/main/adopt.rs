@@ -6,10 +6,10 @@ use flower_contract::error::Problem;
 use flower_contract::view::{LandingView, MainView};
 use serde::Serialize;
 
-/// Take in what was committed in MAIN by hand, through the checks
+/// Land commits that were made in MAIN by hand, after the checks
 #[derive(clap::Args)]
 pub(super) struct AdoptArgs {
-    /// Stay until it has landed, or will not
+    /// Wait until the landing has ended or needs approval
     #[arg(long)]
     wait: bool,
 }

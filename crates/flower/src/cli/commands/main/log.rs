@@ -7,17 +7,17 @@ use flower_contract::error::Problem;
 use flower_contract::view::HistoryEntry;
 use flower_core::landing::State;
 
-/// MAIN's history by landing and brief, newest first
+/// Show the history of MAIN by landing and brief, newest first
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
-    /// At most so many
+    /// The maximum number of commits
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
-/// How much of a long history a person is shown unasked.
+/// Commits without `--limit`.
 const SHOWN: u64 = 30;
-/// As much as the daemon gives.
+/// Commits with `--json`: the most that the daemon returns.
 const ALL: u64 = 10_000;
 
 pub(super) async fn run(context: &Context, args: &LogArgs) -> Result<(), Problem> {
@@ -35,7 +35,7 @@ fn render(entries: &[HistoryEntry], style: Style) -> String {
         let (word, painted) = match (entry.landing, entry.state) {
             (None, _) => ("–".to_owned(), style.mark("–")),
             (Some(number), Some(State::RolledBack)) => {
-                let word = format!("{number} taken back");
+                let word = format!("{number} rolled back");
                 (word.clone(), style.dim(&word))
             }
             (Some(number), _) => (number.to_string(), style.good(&number.to_string())),
@@ -50,7 +50,7 @@ fn render(entries: &[HistoryEntry], style: Style) -> String {
     }
     let mut text = table.render(style, terminal_width());
     if entries.iter().any(|entry| entry.landing.is_none()) {
-        text.push_str(&style.dim("– no landing brought it: from before flower looked after MAIN, or by hand\n"));
+        text.push_str(&style.dim("– not from a landing: made before flower protected MAIN, or by hand\n"));
     }
     text
 }

@@ -17,12 +17,12 @@ use clap::Subcommand;
 use flower_contract::error::Problem;
 use flower_contract::view::MainView;
 
-/// MAIN as it is now, and what to do if somebody has been at it
+/// Show MAIN, and settle alarms about changes by hand
 #[derive(clap::Args)]
 #[command(
-    after_help = "MAIN is the served checkout of a project. Only landings move it. If somebody edits or commits there by hand, \
-                  flower raises an alarm and landings wait; `rescue`, `adopt` and `restore` are the ways out, and none of them \
-                  loses anything."
+    after_help = "MAIN is the checkout of a project that only landings change. If a person or another program edits or commits \
+                  there, flower raises an alarm and landings wait. `rescue`, `adopt` and `restore` settle it; none of them \
+                  loses work."
 )]
 pub(crate) struct MainArgs {
     #[command(subcommand)]

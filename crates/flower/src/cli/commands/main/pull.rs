@@ -7,10 +7,10 @@ use flower_contract::error::Problem;
 use flower_contract::view::{LandingView, MainView, PullView};
 use serde::Serialize;
 
-/// Queue what is new at MAIN's remote
+/// Queue the new commits of MAIN's remote
 #[derive(clap::Args)]
 pub(super) struct PullArgs {
-    /// Stay until it has landed, or will not
+    /// Wait until the landing has ended or needs approval
     #[arg(long)]
     wait: bool,
 }
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context, args: &PullArgs) -> Result<(), Proble
     let main = super::look(context, &client).await?;
     let pulled = Pulled { main, remote, commit, landing };
     context.answer(&pulled, |p| match &p.landing {
-        None => format!("MAIN has all that {} has, up to {}\n", plain(&p.remote), short(&p.commit)),
+        None => format!("MAIN has all commits of {}, up to {}\n", plain(&p.remote), short(&p.commit)),
         Some(landing) => page(landing, context.style) + &context.style.dim(&follow_hint(landing)),
     })?;
     match &pulled.landing {

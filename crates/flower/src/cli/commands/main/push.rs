@@ -7,7 +7,7 @@ use flower_contract::view::MainView;
 
 /// Push MAIN to its remote now
 ///
-/// With `push = true` below `[land]` in flower.toml it happens after every landing.
+/// With `push = true` in `[land]` of flower.toml, flower pushes after every landing.
 #[derive(clap::Args)]
 pub(super) struct PushArgs {}
 

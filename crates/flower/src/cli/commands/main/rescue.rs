@@ -8,10 +8,10 @@ use flower_contract::request::Rescue;
 use flower_contract::view::{MainView, RescueView, WorktreeView};
 use serde::Serialize;
 
-/// Make what was done in MAIN by hand a worktree; MAIN is as before
+/// Move changes that were made in MAIN by hand into a worktree, and reset MAIN
 #[derive(clap::Args)]
 pub(super) struct RescueArgs {
-    /// What to call the worktree; otherwise rescue-1, rescue-2, …
+    /// The name of the worktree; by default rescue-1, rescue-2, …
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
 }
@@ -26,20 +26,20 @@ struct Rescued {
 }
 
 pub(super) async fn run(context: &Context, args: RescueArgs) -> Result<(), Problem> {
-    let client = context.client().await?.patient();
+    let client = context.client().await?.with_long_timeout();
     let body = Rescue { name: args.name };
     let RescueView { worktree, files, left, main } = client.post(&super::address(context, "/rescue"), &body).await?;
     context.answer(&Rescued { main, worktree, files, left }, |r| {
         let style = context.style;
         let name = &r.worktree.name;
-        let mut text = format!("what was in MAIN is worktree {} now:\n", style.bold(name));
+        let mut text = format!("the changes are in worktree {} now:\n", style.bold(name));
         text.extend(r.files.iter().map(|file| format!("  {}\n", plain(file))));
         if !r.left.is_empty() {
-            text.push_str(&style.mark("changed once more meanwhile, and left alone:"));
+            text.push_str(&style.mark("changed again in the meantime, and left in MAIN:"));
             text.push('\n');
             text.extend(r.left.iter().map(|file| format!("  {}\n", plain(file))));
         }
         text.push_str(&page(&r.main, style));
-        text + &style.dim(&format!("bring it in: `flower land {name}`\n"))
+        text + &style.dim(&format!("land it: `flower land {name}`\n"))
     })
 }

@@ -5,7 +5,7 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::MainView;
 
-/// Put MAIN back to where the log has it; what was there is kept, and named
+/// Reset MAIN to the commit that the log records; what was changed by hand is kept under a ref
 #[derive(clap::Args)]
 pub(super) struct RestoreArgs {}
 

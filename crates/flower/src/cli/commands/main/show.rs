@@ -12,7 +12,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Problem> {
     context.answer(&main, |m| page(m, context.style))
 }
 
-/// A page about it, which everything that changes it shows too.
+/// A page about MAIN, also shown by the commands that change MAIN.
 pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let mut text = format!("{}  {}\n", style.bold(&format!("MAIN of {}", m.project)), state(&m.state, style));
@@ -20,13 +20,13 @@ pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
     if let Some(reason) = &m.reason {
         line("why", &plain(reason));
     }
-    if let Some(next) = way_out(m) {
-        line("way out", &next);
+    if let Some(next) = next_step(m) {
+        line("next step", &next);
     }
     line("branch", &m.branch);
     line("tip", m.tip.as_deref().map_or("none", short));
     if m.tip.as_ref() != Some(&m.recorded_tip) {
-        line("should be", short(&m.recorded_tip));
+        line("recorded", short(&m.recorded_tip));
     }
     for file in m.alarm.iter().flat_map(|alarm| &alarm.files).take(10) {
         line("file", &plain(file));
@@ -58,18 +58,18 @@ pub(in crate::cli::commands) fn state(word: &str, style: Style) -> String {
     }
 }
 
-fn way_out(m: &MainView) -> Option<String> {
+fn next_step(m: &MainView) -> Option<String> {
     match (&m.alarm, m.state.as_str()) {
         (Some(alarm), _) => Some(alarm.next.clone()),
-        (None, "frozen") => Some("let landings go on: `flower thaw`".to_owned()),
-        (None, "unknown") => Some("it moves in this moment; look again".to_owned()),
+        (None, "frozen") => Some("resume landings: `flower thaw`".to_owned()),
+        (None, "unknown") => Some("MAIN is being updated; try again".to_owned()),
         _ => None,
     }
 }
 
 fn protection(m: &MainView, style: Style) -> String {
     match m.protection.as_str() {
-        "kernel" => format!("{}: what agents run cannot reach it", style.good("kernel")),
-        other => format!("{}: what happens to it is noticed, not prevented; `flower doctor`", style.mark(other)),
+        "kernel" => format!("{}: agents cannot reach MAIN", style.good("kernel")),
+        other => format!("{}: changes are noticed, not prevented; see `flower doctor`", style.mark(other)),
     }
 }

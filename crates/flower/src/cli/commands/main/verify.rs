@@ -7,9 +7,9 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{MainProof, MainView};
 use serde::Serialize;
 
-/// Check that every commit on MAIN was brought by a landing, and that its branch and files are where they should be
+/// Check that every commit on MAIN comes from a landing, and that its branch and files match the log
 ///
-/// Ends with 1 if something is not.
+/// The exit code is 1 if they do not.
 #[derive(clap::Args)]
 pub(super) struct VerifyArgs {}
 
@@ -38,11 +38,11 @@ pub(super) async fn run(context: &Context, _: &VerifyArgs) -> Result<(), Problem
             text = format!(
                 "{}: {} since {since}, each as it was recorded\n",
                 style.good("whole"),
-                landings_of(v.landings)
+                count_landings(v.landings)
             );
         }
         if v.unchecked > 0 {
-            text.push_str(&style.dim(&format!("{} of them without any check\n", v.unchecked)));
+            text.push_str(&style.dim(&format!("{} of them without checks\n", v.unchecked)));
         }
         text
     })?;
@@ -51,12 +51,12 @@ pub(super) async fn run(context: &Context, _: &VerifyArgs) -> Result<(), Problem
     }
     let what = match verified.problems.as_slice() {
         [only] => only.clone(),
-        problems => format!("MAIN is not what the log says in {} places", problems.len()),
+        problems => format!("MAIN differs from the log in {} places", problems.len()),
     };
-    Err(Problem::new(ProblemKind::Refused, what, "`flower main` shows how it stands, and the ways out"))
+    Err(Problem::new(ProblemKind::Refused, what, "`flower main` shows its state and the next step"))
 }
 
-fn landings_of(count: u64) -> String {
+fn count_landings(count: u64) -> String {
     match count {
         0 => "nothing has landed".to_owned(),
         1 => "1 landing".to_owned(),

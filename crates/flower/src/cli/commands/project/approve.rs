@@ -8,13 +8,13 @@ use flower_contract::request::Approve;
 use flower_contract::view::{CommandsView, StatusView};
 use std::io::IsTerminal;
 
-/// Read the commands that flower.toml brings along, and let them run
+/// Show the commands of flower.toml, and approve them
 ///
-/// They run in every new worktree: inside its jail, or with all your rights where it is linked. Once one of them changes,
-/// they wait for your approval again.
+/// Approved commands run in every new worktree: inside its jail, or with all your rights if it is linked. If a command
+/// changes, approval is needed again.
 #[derive(clap::Args)]
 pub(crate) struct ApproveArgs {
-    /// Otherwise the project around the working directory
+    /// The project; by default the one of the working directory
     name: Option<String>,
 }
 
@@ -22,14 +22,14 @@ pub(super) async fn run(context: &Context, args: ApproveArgs) -> Result<(), Prob
     let client = context.client().await?;
     let name = match args.name.or_else(|| context.project.clone()) {
         Some(name) => name,
-        None => project_here(context, &client).await?,
+        None => current_project(context, &client).await?,
     };
     let address = format!("/api/projects/{}/commands", escape(&name));
     let found: CommandsView = client.get(&address).await?;
     if found.approved || found.commands.is_empty() {
         return context.answer(&found, |found| {
-            let said = if found.commands.is_empty() { "there are none" } else { "they are approved already" };
-            format!("{}{said}\n", listed(found))
+            let state = if found.commands.is_empty() { "there are none" } else { "they are approved already" };
+            format!("{}{state}\n", listed(found))
         });
     }
     if !context.yes {
@@ -42,14 +42,14 @@ pub(super) async fn run(context: &Context, args: ApproveArgs) -> Result<(), Prob
     })
 }
 
-async fn project_here(context: &Context, client: &Client) -> Result<String, Problem> {
+async fn current_project(context: &Context, client: &Client) -> Result<String, Problem> {
     let status: StatusView = client.get(&format!("/api/status?{}", context.project_query())).await?;
     status.project.ok_or_else(|| {
-        Problem::usage("it is not clear which project is meant", "name it; `flower project` lists what there is")
+        Problem::usage("the working directory is in no project", "name one; `flower project` lists them")
     })
 }
 
-/// One per line, as they are in the file: what is approved is what is seen.
+/// The commands as they are in the file, one per line, so that the operator sees exactly what is approved.
 fn listed(found: &CommandsView) -> String {
     let lines = found.commands.iter().map(|command| format!("  {}\n", plain(command).replace('\n', "\n    ")));
     format!("commands of `{}`:\n{}", found.project, lines.collect::<String>())
@@ -61,7 +61,7 @@ fn require_yes(context: &Context, found: &CommandsView) -> Result<(), Problem> {
         eprint!("{}", listed(found));
     }
     if context.json || !std::io::stdin().is_terminal() {
-        return Err(Problem::usage("nobody is there to ask whether they may run", hint));
+        return Err(Problem::usage("the commands need approval, and there is no terminal to ask on", hint));
     }
-    context.require_yes("let them run in every new worktree?", "not approved", hint)
+    context.require_yes("run these commands in every new worktree?", "not approved", hint)
 }

@@ -5,15 +5,16 @@ use crate::cli::landing::{follow_hint, page};
 use flower_contract::error::Problem;
 use flower_contract::view::LandingView;
 
-/// Let a landing in that waits for you, with the commands that it brings along
+/// Approve a landing that waits for you, with the commands that it adds
 ///
-/// `flower queue show L` says why it waits. It still has to pass the checks, and those of MAIN that it removes or changes.
+/// `flower queue show L` shows why it waits. It must still pass all checks, including checks of MAIN that it removes or
+/// changes.
 #[derive(clap::Args)]
 pub(super) struct ApproveArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
-    /// Let it in without the checks of MAIN that it removes or changes in flower.toml
+    /// Do not run checks that the landing removes from flower.toml or changes
     #[arg(long)]
     waive_checks: bool,
 }

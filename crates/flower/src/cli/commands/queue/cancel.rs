@@ -6,13 +6,13 @@ use flower_contract::error::Problem;
 use flower_contract::request::Why;
 use flower_contract::view::LandingView;
 
-/// Take a landing out of the queue; its work stays where it is
+/// Remove a landing from the queue; its worktree is not changed
 #[derive(clap::Args)]
 pub(super) struct CancelArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
-    /// Shown to whoever asks
+    /// The reason, shown with the landing
     why: Option<String>,
 }
 

@@ -4,13 +4,13 @@ use crate::cli::Context;
 use crate::cli::commands::diff::print;
 use flower_contract::error::Problem;
 
-/// What a landing changes in MAIN, as it was merged or would be
+/// Show the changes of a landing in MAIN, as merged or as they would be merged
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
-    /// Only the files, and how much changed in each
+    /// Show only the changed files, and the number of changed lines in each
     #[arg(long)]
     stat: bool,
 }

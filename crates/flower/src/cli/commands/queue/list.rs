@@ -8,30 +8,30 @@ use flower_contract::view::LandingView;
 
 #[derive(clap::Args)]
 pub(super) struct ListArgs {
-    /// Also what has ended, newest first
+    /// Include ended landings, newest first
     #[arg(long)]
     all: bool,
-    /// At most so many
+    /// The maximum number of landings
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     limit: Option<u64>,
 }
 
-/// How many of all that there ever were a person is shown unasked.
+/// Landings with `--all` and without `--limit`.
 const SHOWN: u64 = 50;
-/// More than there are.
+/// No limit.
 const ALL: u64 = i64::MAX as u64;
-/// Of a title, in a terminal.
-const TITLE: usize = 40;
+/// Width of a title on a terminal.
+const TITLE_WIDTH: usize = 40;
 
 pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Problem> {
     let client = context.client().await?;
-    let unasked = if args.all && !context.json { SHOWN } else { ALL };
-    let limit = args.limit.unwrap_or(unasked);
+    let default_limit = if args.all && !context.json { SHOWN } else { ALL };
+    let limit = args.limit.unwrap_or(default_limit);
     let path = format!("/api/landings?{}&all={}&limit={limit}", context.project_query(), args.all);
     let landings: Vec<LandingView> = client.get(&path).await?;
     context.answer(&landings, |landings| {
         let mut text = render(landings, args.all, context.style);
-        if args.limit.is_none() && landings.len() as u64 == unasked {
+        if args.limit.is_none() && landings.len() as u64 == default_limit {
             text.push_str(&context.style.dim("the newest 50; `--limit N` shows more\n"));
         }
         text
@@ -40,8 +40,8 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
 
 fn render(landings: &[LandingView], all: bool, style: Style) -> String {
     if landings.is_empty() {
-        let seen = if all { "" } else { "; `flower queue --all` shows what has ended" };
-        return format!("nothing waits to land; bring a worktree in: `flower land WORKTREE`{seen}\n");
+        let seen = if all { "" } else { "; `flower queue --all` includes ended landings" };
+        return format!("the queue is empty; land a worktree: `flower land WORKTREE`{seen}\n");
     }
     let width = terminal_width();
     let several = landings.iter().any(|l| l.project != landings[0].project);
@@ -56,7 +56,7 @@ fn render(landings: &[LandingView], all: bool, style: Style) -> String {
         let mut row: Vec<Cell> = vec![
             l.id.to_string().into(),
             Cell::painted(l.state.as_str(), state(l.state, style)),
-            if width.is_some() { cut(&title, TITLE) } else { title }.into(),
+            if width.is_some() { cut(&title, TITLE_WIDTH) } else { title }.into(),
             l.worktree.clone().unwrap_or_else(|| format!("({})", l.source)).into(),
             briefs(&l.briefs).into(),
             why.into(),

@@ -1,7 +1,7 @@
 //! `flower queue log`
 
 use crate::cli::output::plain;
-use crate::cli::wait::{BREATH, Bell, CheckLog, read_log};
+use crate::cli::wait::{CheckLog, EventSignal, OUTPUT_POLL_INTERVAL, read_log};
 use crate::cli::{Context, input};
 use crate::client::Client;
 use flower_contract::error::{Problem, ProblemKind};
@@ -9,16 +9,16 @@ use flower_contract::view::LandingView;
 use flower_core::landing::State;
 use std::io::IsTerminal;
 
-/// The output of a check
+/// Show the output of a check
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
-    /// The check; otherwise the one that runs, the one that failed, or the last
+    /// The check; by default the running one, the failed one, or the last
     #[arg(value_parser = input::not_an_option)]
     check: Option<String>,
-    /// Stay while it is checked, and show what comes
+    /// Print new output until the checks have ended
     #[arg(long, short)]
     follow: bool,
 }
@@ -34,11 +34,11 @@ pub(super) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
             return Ok(());
         }
     }
-    let Some(check) = args.check.or_else(|| of_interest(&landing)) else {
+    let Some(check) = args.check.or_else(|| default_check(&landing)) else {
         return Err(Problem::new(
             ProblemKind::Refused,
             format!("no check of landing {} has run", landing.id),
-            format!("`flower queue show {}` says where it stands", landing.id),
+            format!("`flower queue show {}` shows its state", landing.id),
         ));
     };
     let log = read_log(&client, landing.id, &check, 0).await?;
@@ -53,13 +53,14 @@ pub(super) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
     context.print_bytes(&log)
 }
 
-fn of_interest(landing: &LandingView) -> Option<String> {
+fn default_check(landing: &LandingView) -> Option<String> {
     let running = landing.running.as_ref().map(|running| running.name.clone());
     let failed = landing.checks.iter().find(|check| !check.ok).or(landing.checks.last());
     running.or_else(|| failed.map(|check| check.name.clone()))
 }
 
-/// Prints what the checks say, or one of them, until the landing goes on no further by itself. Whether there was anything.
+/// Prints the output of all checks, or of one, until the landing makes no further progress by itself. Returns the landing,
+/// and whether anything was printed.
 async fn follow(
     context: &Context,
     client: &Client,
@@ -67,21 +68,21 @@ async fn follow(
     check: Option<&str>,
 ) -> Result<(LandingView, bool), Problem> {
     let mut printed = false;
-    let mut bell = Bell::new(client);
+    let mut events = EventSignal::new(client);
     let mut log = CheckLog::default();
     loop {
-        bell.hang().await;
+        events.connect().await;
         let mut landing: LandingView = client.get(address).await?;
-        let going = matches!(landing.state, State::Queued | State::Checking);
+        let in_progress = matches!(landing.state, State::Queued | State::Checking);
         landing.running = landing.running.filter(|running| check.is_none_or(|check| check == running.name));
-        let text = log.more(client, &landing).await;
+        let text = log.new_lines(client, &landing).await;
         if !context.json && !text.is_empty() {
             context.print(&plain(&text))?;
             printed = true;
         }
-        if !going {
+        if !in_progress {
             return Ok((landing, printed));
         }
-        bell.wait(BREATH).await;
+        events.wait(OUTPUT_POLL_INTERVAL).await;
     }
 }

@@ -11,7 +11,7 @@ use crate::cli::Context;
 use clap::Subcommand;
 use flower_contract::error::Problem;
 
-/// What waits to land on MAIN, in the order in which it will
+/// The merge queue of MAIN, in the order in which landings are processed
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct QueueArgs {

@@ -7,10 +7,10 @@ use flower_contract::error::Problem;
 use flower_contract::view::LandingView;
 use flower_core::landing::State;
 
-/// One landing: where it stands and why, its checks, and what to do
+/// Show a landing: its state, the reason, its checks, and the next step
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
-    /// The landing
+    /// The number of the landing
     #[arg(value_name = "L")]
     number: u64,
 }
@@ -20,11 +20,11 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
     context.answer(&landing, |l| {
         let mut text = page(l, context.style);
         for check in l.checks.iter().filter(|check| !check.ok) {
-            text.push_str(&format!("\nthe end of what `{}` said:\n", check.name));
+            text.push_str(&format!("\nthe end of the output of `{}`:\n", check.name));
             text.extend(plain(&check.log).lines().map(|line| format!("  {line}\n")));
         }
         let hint = match l.state {
-            State::Landed => format!("take it back: `flower revert {} --why TEXT`\n", l.id),
+            State::Landed => format!("revert it: `flower revert {} --why TEXT`\n", l.id),
             State::Checking => format!("see its checks: `flower queue log {} --follow`\n", l.id),
             State::Queued => String::new(),
             _ => follow_hint(l),

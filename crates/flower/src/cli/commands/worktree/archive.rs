@@ -6,10 +6,10 @@ use flower_contract::error::Problem;
 use flower_contract::view::ArchiveView;
 use hyper::Method;
 
-/// What is kept of removed worktrees, how big it is, and until when
+/// List the archives of removed worktrees, with size and date of deletion
 #[derive(clap::Args)]
 pub(crate) struct ArchiveArgs {
-    /// Delete what is kept under this number, for good
+    /// Delete the archive with this number for good
     #[arg(long, value_name = "N")]
     drop: Option<u64>,
 }
@@ -18,12 +18,12 @@ pub(super) async fn run(context: &Context, args: &ArchiveArgs) -> Result<(), Pro
     let client = context.client().await?;
     if let Some(number) = args.drop {
         client.call(Method::DELETE, &format!("/api/archives/{number}")).await?;
-        return context.answer(&serde_json::json!({ "dropped": number }), |_| format!("{number} is deleted\n"));
+        return context.answer(&serde_json::json!({ "dropped": number }), |_| format!("archive {number} is deleted\n"));
     }
     let kept: Vec<ArchiveView> = client.get(&format!("/api/archives?{}", context.project_query())).await?;
     context.answer(&kept, |kept| {
         if kept.is_empty() {
-            return "nothing is kept\n".to_owned();
+            return "no archives\n".to_owned();
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["#", "NAME", "REMOVED", "FILES", "SIZE", "UNTIL", "BRANCH", "LEFT OUT"], 7);

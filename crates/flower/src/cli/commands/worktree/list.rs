@@ -32,7 +32,7 @@ fn render(worktrees: &[WorktreeView], style: Style) -> String {
     table.render(style, terminal_width()) + &notes.collect::<String>()
 }
 
-/// `+2 -1`: two that MAIN has not, one of MAIN's that it has not.
+/// `+2 -1`: two commits that MAIN does not have, and one of MAIN's that the worktree does not have.
 pub(super) fn commits(w: &WorktreeView) -> String {
     match (w.ahead, w.behind) {
         (0, 0) => "–".to_owned(),

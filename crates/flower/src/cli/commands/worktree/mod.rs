@@ -15,12 +15,12 @@ use crate::client::escape;
 use clap::Subcommand;
 use flower_contract::error::Problem;
 
-/// Streams of work beside MAIN
+/// Worktrees: directories for work beside MAIN
 #[derive(clap::Args)]
 #[command(
     after_help = "A worktree is a directory with a branch of its own, `flower/NAME`. To you it is an ordinary git \
-                        worktree of MAIN's repository.\nWhat runs inside a sealed one (`flower worktree shell NAME`) sees a \
-                        private repository and cannot reach MAIN: the kernel refuses."
+                        worktree of MAIN's repository.\nPrograms inside a sealed worktree (`flower worktree shell NAME`) see a \
+                        private repository; the kernel prevents them from reaching MAIN."
 )]
 pub(crate) struct WorktreeArgs {
     #[command(subcommand)]

@@ -10,40 +10,40 @@ use flower_core::worktree::{Seal, WorktreeKind};
 use std::io::Write;
 use std::time::Duration;
 
-/// Make a worktree: a directory with a branch of its own
+/// Create a worktree: a directory with a branch of its own
 #[derive(clap::Args)]
 pub(crate) struct NewArgs {
-    /// Small letters, digits and `-`
+    /// The name, of lower-case letters, digits and `-`
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
-    /// Stays for ongoing work
+    /// Keep the worktree after its work has landed
     #[arg(long, conflicts_with = "ephemeral")]
     lane: bool,
-    /// Goes once its work is in MAIN (the default)
+    /// Remove the worktree once its work is in MAIN (the default)
     #[arg(long)]
     ephemeral: bool,
-    /// What runs inside has a private repository and cannot reach MAIN (the default)
+    /// Programs inside have a private repository and cannot reach MAIN (the default)
     #[arg(long, conflicts_with = "linked")]
     sealed: bool,
-    /// A plain git worktree: what runs inside can write MAIN
+    /// A plain git worktree: programs inside can write to MAIN
     #[arg(long)]
     linked: bool,
-    /// Where it begins: any branch, tag or commit; otherwise MAIN's branch
+    /// The branch, tag or commit to start from; by default MAIN's branch
     #[arg(long, value_name = "REF")]
     from: Option<String>,
-    /// The brief that it is for
+    /// The brief of the worktree
     #[arg(long, value_name = "N")]
     brief: Option<u64>,
-    /// Leave out the setup commands of flower.toml
+    /// Do not run the setup commands of flower.toml
     #[arg(long)]
     no_setup: bool,
-    /// In a repository with LFS, take the pointers instead of the files
+    /// In a repository with LFS, check out pointers instead of files
     #[arg(long)]
     lfs_pointers: bool,
 }
 
 pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem> {
-    let client = context.client().await?.patient();
+    let client = context.client().await?.with_long_timeout();
     let body = NewWorktree {
         name: args.name.clone(),
         kind: args.lane.then_some(WorktreeKind::Lane),
@@ -73,7 +73,7 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
         Some(setup) => Err(Problem::new(
             ProblemKind::Refused,
             format!(
-                "the worktree is there, but its setup failed: `{}` ended with {}",
+                "the worktree was created, but its setup failed: `{}` ended with {}",
                 setup.command.unwrap_or_default(),
                 setup.code.unwrap_or_default()
             ),
@@ -82,31 +82,31 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     }
 }
 
-/// Shows what it waits for, and the output of the setup commands while they run.
+/// Prints what the creation waits for, and the output of the setup commands, until it is dropped.
 async fn follow_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) -> std::convert::Infallible {
-    let mut said = String::new();
+    let mut last = String::new();
     for round in 1_u64.. {
         tokio::time::sleep(Duration::from_millis(200)).await;
         show_setup(context, client, name, seen).await;
         if round.is_multiple_of(5)
-            && let Some(note) = lending(client).await
-            && note != said
+            && let Some(note) = copy_progress(client).await
+            && note != last
         {
             eprintln!("{}", crate::cli::output::plain(&note));
-            said = note;
+            last = note;
         }
     }
     std::future::pending().await
 }
 
-/// How far copies of what worktrees may read are.
-async fn lending(client: &Client) -> Option<String> {
+/// The progress of copying MAIN's objects for worktrees.
+async fn copy_progress(client: &Client) -> Option<String> {
     let projects: Vec<ProjectView> = client.get("/api/projects").await.ok()?;
     let notes = projects.into_iter().filter_map(|project| Some(format!("{}: {}", project.name, project.lending?)));
     notes.reduce(|all, note| format!("{all}\n{note}"))
 }
 
-/// What there is beyond `seen`, to the end.
+/// Prints the output of the setup commands from position `seen` on.
 async fn show_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) {
     loop {
         let address = format!("{}&after={seen}", super::address(context, name, "/setup-log"));

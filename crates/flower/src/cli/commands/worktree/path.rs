@@ -4,9 +4,10 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::WorktreeView;
 
-/// Print its directory, for `cd "$(flower worktree path NAME)"`
+/// Print the directory of a worktree, for `cd "$(flower worktree path NAME)"`
 #[derive(clap::Args)]
 pub(crate) struct PathArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }

@@ -4,12 +4,13 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::WorktreeView;
 
-/// Remove a worktree; nothing in it is lost
+/// Remove a worktree; no work is lost
 ///
-/// Files that are not committed, and commits that are not in MAIN, are kept for 30 days: `flower worktree archive` lists
-/// them, `flower worktree restore NAME` brings them back. Refused while anything runs in it.
+/// Uncommitted files, and commits that are not in MAIN, are archived for 30 days: `flower worktree archive` lists archives,
+/// `flower worktree restore NAME` restores one. Refused while a program runs in the worktree.
 #[derive(clap::Args)]
 pub(crate) struct RemoveArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
@@ -18,6 +19,6 @@ pub(super) async fn run(context: &Context, args: &RemoveArgs) -> Result<(), Prob
     let client = context.client().await?;
     let removed: WorktreeView = client.delete(&super::address(context, &args.name, "")).await?;
     context.answer(&removed, |w| {
-        format!("{} is removed; to bring it back: `flower worktree restore {}`\n", context.style.bold(&w.name), w.name)
+        format!("{} is removed; to restore it: `flower worktree restore {}`\n", context.style.bold(&w.name), w.name)
     })
 }

@@ -6,18 +6,19 @@ use flower_contract::error::Problem;
 use flower_contract::request::Restore;
 use flower_contract::view::WorktreeView;
 
-/// Bring back a worktree that was removed, or whose directory is gone
+/// Restore a worktree that was removed, or whose directory is missing
 #[derive(clap::Args)]
 pub(crate) struct RestoreArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
-    /// Which of several that had this name, as `flower worktree archive` numbers them; otherwise the last
+    /// The archive, if several have this name; by default the newest
     #[arg(long, value_name = "N")]
     number: Option<u64>,
 }
 
 pub(super) async fn run(context: &Context, args: &RestoreArgs) -> Result<(), Problem> {
-    let client = context.client().await?.patient();
+    let client = context.client().await?.with_long_timeout();
     let body = Restore { number: args.number };
     let worktree: WorktreeView = client.post(&super::address(context, &args.name, "/restore"), &body).await?;
     context.answer(&worktree, |w| page(w, context.style))

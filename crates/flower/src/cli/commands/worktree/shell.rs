@@ -9,14 +9,15 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-/// Run a shell, or a command, inside its seal
+/// Run a shell, or a command, inside a worktree
 ///
-/// Its exit code is the command's own.
+/// The exit code is that of the command.
 #[derive(clap::Args)]
 pub(crate) struct ShellArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
-    /// The command; otherwise your shell
+    /// The command; by default your shell
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
@@ -25,33 +26,33 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     if context.remote()?.is_some() {
         return Err(Problem::new(
             ProblemKind::Refused,
-            "a shell runs on the machine of its daemon, and FLOWER_URL names another",
-            "run it there",
+            "a shell runs on the machine of the daemon, and FLOWER_URL names another machine",
+            "run this command there",
         ));
     }
     let client = context.client().await?;
     let inside: EnterView = client.post(&super::address(context, &args.name, "/enter"), &()).await?;
     if !inside.sealed {
-        eprintln!("{}: linked, so nothing keeps what runs here away from MAIN", inside.name);
+        eprintln!("{}: linked, so programs that run here can write to MAIN", inside.name);
     }
     let words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
-    // However this process ends, what runs inside ends with it.
+    // The programs inside are killed when this process ends, even if it is killed.
     let lifeline = Lifeline::new()
-        .map_err(|error| Problem::unreachable(format!("no pipe can be made: {error}"), "close some programs"))?;
+        .map_err(|error| Problem::unreachable(format!("a pipe cannot be created: {error}"), "close some programs"))?;
     let mut words = lifeline.add_to(&words);
     if args.command.is_empty() {
         words.push(std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into()));
     } else {
         words.extend(args.command.iter().cloned());
     }
-    // Ctrl-C is for what runs inside; this process waits for its end.
-    let _hears = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
-    let _quits = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::quit());
+    // Ctrl-C is meant for the program inside; this process waits for its end.
+    let _interrupt = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt());
+    let _quit = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::quit());
     let status = Command::new(&words[0]).args(&words[1..]).current_dir(&inside.path).status().map_err(|error| {
         Problem::new(ProblemKind::NotFound, format!("{}: {error}", words[0].display()), "is it installed?")
     })?;
     drop(lifeline.started());
-    // What was committed inside reaches the operator's side now; if not, then with the next look at it.
+    // Imports new commits at once. If that fails, they are imported later.
     let _ = client.call(Method::POST, &super::address(context, &args.name, "/mirror")).await;
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(1));
     std::process::exit(code)

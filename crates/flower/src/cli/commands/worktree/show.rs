@@ -6,9 +6,10 @@ use crate::cli::output::{Style, ago, plain};
 use flower_contract::error::Problem;
 use flower_contract::view::WorktreeView;
 
-/// One worktree as it is now
+/// Show a worktree
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
@@ -18,7 +19,7 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
     context.answer(&worktree, |w| page(w, context.style))
 }
 
-/// A page about one, which `new`, `restore` and `sync` show too.
+/// A page about one worktree, also shown by `new`, `restore` and `sync`.
 pub(super) fn page(w: &WorktreeView, style: Style) -> String {
     let now = jiff::Timestamp::now();
     let mut text = format!("{}  {}  {}\n", style.bold(&w.name), state(w, style), style.dim(w.kind.as_str()));
@@ -31,7 +32,7 @@ pub(super) fn page(w: &WorktreeView, style: Style) -> String {
         line("", &plain(reason));
     }
     line("path", &w.path);
-    line("made", &format!("{} from {}", ago(&w.created_at, now), w.base.get(..12).unwrap_or(&w.base)));
+    line("created", &format!("{} from {}", ago(&w.created_at, now), w.base.get(..12).unwrap_or(&w.base)));
     for brief in &w.briefs {
         line("brief", &format!("#{brief}"));
     }

@@ -5,12 +5,13 @@ use crate::cli::Context;
 use flower_contract::error::Problem;
 use flower_contract::view::SyncView;
 
-/// Bring its commits out and MAIN's newest in
+/// Import the commits of a worktree, and merge MAIN into it
 ///
-/// Where nobody is at work and everything is committed, MAIN's newest commit is merged; otherwise it is there to be merged,
-/// as `origin/main`.
+/// MAIN is merged if no program runs in the worktree and everything is committed. Otherwise MAIN is available inside as
+/// `origin/main`, to be merged there.
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
+    /// The name of the worktree
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
 }
@@ -19,10 +20,10 @@ pub(super) async fn run(context: &Context, args: &SyncArgs) -> Result<(), Proble
     let client = context.client().await?;
     let synced: SyncView = client.post(&super::address(context, &args.name, "/sync"), &()).await?;
     context.answer(&synced, |synced| {
-        let said = match &synced.reason {
+        let result = match &synced.reason {
             None => "up to date with MAIN".to_owned(),
             Some(reason) => format!("not merged: {}", crate::cli::output::plain(reason)),
         };
-        format!("{}{said}\n", page(&synced.worktree, context.style))
+        format!("{}{result}\n", page(&synced.worktree, context.style))
     })
 }

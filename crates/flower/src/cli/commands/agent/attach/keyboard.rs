@@ -1,4 +1,4 @@
-//! The operator's keys, until the one that leaves.
+//! Reads the operator's keys, until the one that detaches.
 
 use rustix::stdio::stdin;
 use std::sync::Arc;
@@ -7,38 +7,38 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Notify, mpsc};
 
 /// Ctrl-]
-const LEAVE: u8 = 0x1d;
-/// What the daemon takes at once.
-const MOST: usize = 64 * 1024;
-/// Reads of up to 4 KB that an agent has not taken yet. Who types more than that types into nothing.
-const QUEUE: usize = 256;
+const DETACH_KEY: u8 = 0x1d;
+/// The most that the daemon accepts at once.
+const MAX_BYTES: usize = 64 * 1024;
+/// Reads of up to 4 KB that wait to be sent. Further keys are dropped.
+const MAX_QUEUED: usize = 256;
 
 pub(super) struct Keyboard {
     typed: Mutex<mpsc::Receiver<Vec<u8>>>,
-    leaving: Arc<Leaving>,
+    detach: Arc<Detach>,
 }
 
 #[derive(Default)]
-struct Leaving {
-    is_left: AtomicBool,
-    bell: Notify,
+struct Detach {
+    is_detached: AtomicBool,
+    notify: Notify,
 }
 
 impl Keyboard {
-    /// Reads on a thread of its own: a terminal cannot be made not to block without changing it for others, too.
+    /// Reads on a thread of its own: non-blocking mode would change the terminal for other programs, too.
     pub(super) fn new() -> Keyboard {
-        let (keys, typed) = mpsc::channel(QUEUE);
-        let leaving = Arc::new(Leaving::default());
-        let heard = leaving.clone();
-        std::thread::spawn(move || read(&keys, &heard));
-        Keyboard { typed: Mutex::new(typed), leaving }
+        let (keys, typed) = mpsc::channel(MAX_QUEUED);
+        let detach = Arc::new(Detach::default());
+        let shared = detach.clone();
+        std::thread::spawn(move || read(&keys, &shared));
+        Keyboard { typed: Mutex::new(typed), detach }
     }
 
-    /// Whatever was typed since; nothing at the end.
+    /// The keys that were typed since the last call; none at the end of input.
     pub(super) async fn keys(&self) -> Option<Vec<u8>> {
         let mut typed = self.typed.lock().await;
         let mut keys = typed.recv().await?;
-        while keys.len() <= MOST - 4096
+        while keys.len() <= MAX_BYTES - 4096
             && let Ok(more) = typed.try_recv()
         {
             keys.extend(more);
@@ -46,18 +46,18 @@ impl Keyboard {
         Some(keys)
     }
 
-    pub(super) fn is_left(&self) -> bool {
-        self.leaving.is_left.load(Ordering::Relaxed)
+    pub(super) fn is_detached(&self) -> bool {
+        self.detach.is_detached.load(Ordering::Relaxed)
     }
 
-    /// Ends so long after it was left: earlier keys may still be on their way.
-    pub(super) async fn left_for(&self, time: Duration) {
-        self.leaving.bell.notified().await;
+    /// Waits until the operator has detached and `time` has passed: earlier keys are still being sent.
+    pub(super) async fn detached_for(&self, time: Duration) {
+        self.detach.notify.notified().await;
         tokio::time::sleep(time).await;
     }
 }
 
-fn read(keys: &mpsc::Sender<Vec<u8>>, leaving: &Leaving) {
+fn read(keys: &mpsc::Sender<Vec<u8>>, detach: &Detach) {
     let mut buffer = [0; 4096];
     loop {
         let length = match rustix::io::read(stdin(), &mut buffer) {
@@ -65,14 +65,14 @@ fn read(keys: &mpsc::Sender<Vec<u8>>, leaving: &Leaving) {
             Err(rustix::io::Errno::INTR) => continue,
             Ok(0) | Err(_) => return,
         };
-        let leave = buffer[..length].iter().position(|key| *key == LEAVE);
-        let typed = &buffer[..leave.unwrap_or(length)];
+        let end = buffer[..length].iter().position(|key| *key == DETACH_KEY);
+        let typed = &buffer[..end.unwrap_or(length)];
         if !typed.is_empty() {
             let _ = keys.try_send(typed.to_vec());
         }
-        if leave.is_some() {
-            leaving.is_left.store(true, Ordering::Relaxed);
-            leaving.bell.notify_one();
+        if end.is_some() {
+            detach.is_detached.store(true, Ordering::Relaxed);
+            detach.notify.notify_one();
             return;
         }
     }

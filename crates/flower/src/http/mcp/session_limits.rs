@@ -1,26 +1,26 @@
-//! The sessions of each token, bounded in number.
+//! The limit of open MCP sessions per token.
 
 use rmcp::transport::streamable_http_server::session::SessionId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-/// Of one token. Whoever opens more loses the oldest.
-const MOST_SESSIONS: usize = 64;
+/// Sessions of one token. Opening one more ends the oldest.
+const MAX_SESSIONS: usize = 64;
 
 #[derive(Clone, Default)]
-pub(super) struct Held {
+pub(super) struct SessionLimits {
     /// By the SHA-256 of the token, oldest first.
     by_token: Arc<Mutex<HashMap<String, Vec<SessionId>>>>,
 }
 
-impl Held {
+impl SessionLimits {
     pub(super) fn owns(&self, token: &str, session: &str) -> bool {
         let held = self.by_token.lock().expect("no panic while held");
         held.get(token).is_some_and(|sessions| sessions.iter().any(|own| own.as_ref() == session))
     }
 
-    /// Notes a session that was opened, forgets those that have ended, and names those that must end for it.
+    /// Adds an opened session, forgets ended ones, and returns the sessions that must be closed to stay within the limit.
     pub(super) async fn open(&self, token: String, session: &str, open: &LocalSessionManager) -> Vec<SessionId> {
         let open = open.sessions.read().await;
         let mut held = self.by_token.lock().expect("no panic while held");
@@ -30,7 +30,7 @@ impl Held {
         });
         let sessions = held.entry(token).or_default();
         sessions.push(session.into());
-        let too_many = sessions.len().saturating_sub(MOST_SESSIONS);
+        let too_many = sessions.len().saturating_sub(MAX_SESSIONS);
         sessions.drain(..too_many).collect()
     }
 }

@@ -1,11 +1,11 @@
-//! The list of tools: what it costs, and that it does not change unnoticed.
+//! Tests of the list of tools: its size in tokens, and its stored copy.
 
 use super::tools;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Every agent pays for the list in every session.
-const MOST_TOKENS: usize = 1_500;
+/// The list costs these tokens in every session of every agent.
+const MAX_TOKENS: usize = 1_500;
 
 fn listed() -> Value {
     json!({ "tools": tools::all() })
@@ -15,19 +15,19 @@ fn listed() -> Value {
 fn the_list_of_tools_costs_less_than_1500_tokens() {
     let list = listed().to_string();
     let tokens = tiktoken_rs::o200k_base().expect("a vocabulary").encode_ordinary(&list).len();
-    assert!(tokens < MOST_TOKENS, "{tokens} tokens");
+    assert!(tokens < MAX_TOKENS, "{tokens} tokens");
 }
 
-/// A changed description changes what agents are told to do, so it has to be agreed on here.
+/// A changed description changes what agents do, so a change must be confirmed here.
 #[test]
-fn the_list_of_tools_is_the_one_that_was_agreed_on() {
+fn the_list_of_tools_is_the_stored_one() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/mcp/tools.json");
     let list = serde_json::to_string_pretty(&listed()).expect("plain data") + "\n";
     if std::env::var_os("FLOWER_UPDATE").is_some_and(|value| value == "1") {
         std::fs::write(&path, &list).expect("a file");
     }
-    let agreed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(agreed, list, "run with FLOWER_UPDATE=1 to agree to it, and commit {}", path.display());
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(stored, list, "run with FLOWER_UPDATE=1 to store it, and commit {}", path.display());
 }
 
 #[test]

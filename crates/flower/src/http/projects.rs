@@ -1,0 +1,67 @@
+//! `/api/projects`, and the commands of their `flower.toml`.
+
+use super::answer::Answer;
+use super::extract::{Body, Path, Who};
+use axum::Json;
+use axum::extract::State;
+use flower_contract::error::ProblemEnvelope;
+use flower_contract::request::{Approve, NewProject};
+use flower_contract::view::{CommandsView, ProjectView, RemovedProject};
+use flower_engine::App;
+use std::sync::Arc;
+
+#[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Vec<ProjectView>)))]
+pub(super) async fn list_projects(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<Vec<ProjectView>> {
+    Ok(Json(app.registration.list(&caller).await?))
+}
+
+/// Makes a repository a project. Does nothing if it is one.
+#[utoipa::path(post, path = "/api/projects", tag = "projects", request_body = NewProject,
+    responses((status = 200, body = ProjectView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn register_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Body(b): Body<NewProject>,
+) -> Answer<ProjectView> {
+    Ok(Json(app.registration.register(&caller, &b.dir, b.name).await?))
+}
+
+#[utoipa::path(delete, path = "/api/projects/{name}", tag = "projects", params(("name" = String, Path)),
+    responses((status = 200, body = RemovedProject), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn remove_project(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<RemovedProject> {
+    Ok(Json(app.registration.remove(&caller, &name).await?))
+}
+
+/// What would remain after the removal of a project, and where.
+#[utoipa::path(get, path = "/api/projects/{name}/removal", tag = "projects", params(("name" = String, Path)),
+    responses((status = 200, body = RemovedProject), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn preview_removal(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<RemovedProject> {
+    Ok(Json(app.registration.preview_removal(&caller, &name).await?))
+}
+
+/// The commands of the project's `flower.toml`, and whether they are approved.
+#[utoipa::path(get, path = "/api/projects/{name}/commands", tag = "projects", params(("name" = String, Path)),
+    responses((status = 200, body = CommandsView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn commands(State(app): State<Arc<App>>, Path(name): Path<String>) -> Answer<CommandsView> {
+    Ok(Json(app.worktrees.project_commands(&name).await?))
+}
+
+/// Approves these commands. A changed command needs approval again.
+#[utoipa::path(post, path = "/api/projects/{name}/commands", tag = "projects", params(("name" = String, Path)),
+    request_body = Approve, responses((status = 200, body = CommandsView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn approve(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+    Body(b): Body<Approve>,
+) -> Answer<CommandsView> {
+    Ok(Json(app.worktrees.approve_commands(&caller, &name, &b.sha256).await?))
+}
