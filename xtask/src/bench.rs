@@ -32,7 +32,7 @@ pub(crate) fn run(names: &[String]) -> Result<(), String> {
     let is_wanted = |id: &str| names.is_empty() || names.iter().any(|name| name == id);
     if is_wanted(edit_loop::ID) {
         let figures = edit_loop::figures()?;
-        keep(names, &figures.iter().map(|figure| format!("{figure}\n")).collect::<String>())?;
+        store(names, &figures.iter().map(|figure| format!("{figure}\n")).collect::<String>())?;
     }
     let others: Vec<&String> = names.iter().filter(|name| ![PAGE, edit_loop::ID].contains(&name.as_str())).collect();
     if names.is_empty() || !others.is_empty() {

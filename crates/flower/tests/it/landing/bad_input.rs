@@ -3,7 +3,6 @@
 
 use super::*;
 use std::fmt::Write as _;
-use std::time::Duration;
 
 #[test]
 fn nothing_new_is_refused_with_the_next_step() {
