@@ -80,7 +80,7 @@ impl Tools {
             Ok(answer) => Ok(ToolAnswer { notice: self.notice(caller).await, ..answer }),
             Err(problem) => {
                 if problem.kind == ProblemKind::Forbidden {
-                    self.access.note_refused(caller, tool, &problem.message).await;
+                    self.access.record_refused(caller, tool, &problem.message).await;
                 }
                 Err(problem)
             }

@@ -51,7 +51,7 @@ pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Proble
     require_loopback(config.host)?;
     config.home.create()?;
     let holder = Holder::this_process(config.home.dir(), None);
-    let lock = Lock::take(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
+    let lock = Lock::acquire(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -94,7 +94,7 @@ fn start(
         listen_unix(home)?
     };
     let url = format!("http://{address}");
-    let noted = lock.note(&Holder::this_process(home.dir(), Some(address.port())));
+    let noted = lock.write_holder(&Holder::this_process(home.dir(), Some(address.port())));
     noted.map_err(|error| home.problem(&home.lock(), &error))?;
     let clock = runtime.block_on(BootClock::new(&store))?;
     let app = Arc::new(App::new(&Setup {
@@ -188,7 +188,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
     /// A checkout may still be at it.
     const PATIENCE: Duration = Duration::from_secs(120);
     const EVERY: Duration = Duration::from_secs(3_600);
-    if !children.are_alone(PATIENCE).await {
+    if !children.wait_for_earlier(PATIENCE).await {
         tracing::warn!("something that an earlier daemon started is still running");
     }
     app.worktrees.reconcile_all().await;
@@ -198,7 +198,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
             tokio::time::sleep(EVERY).await;
             app.worktrees.drop_expired().await;
             app.worktrees.tidy_repositories().await;
-            app.leases.tidy_beside().await;
+            app.leases.delete_old_state().await;
             app.agents.tidy().await;
         }
     };

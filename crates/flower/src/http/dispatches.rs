@@ -11,7 +11,7 @@ use flower_contract::request::{Beat, Claim, Commit, HandBack, NewDispatch, Packe
 use flower_contract::view::{DispatchView, HandBackView, HeardView, LeaseView, MessageView, PacketView, RecallView};
 use flower_core::{Caller, dispatch};
 use flower_engine::App;
-use flower_engine::access::rights::Thing;
+use flower_engine::access::rights::ReadTarget;
 use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
@@ -181,7 +181,7 @@ impl LeaseQuery {
     async fn choice(self, app: &App, caller: &Caller) -> Result<(ProjectChoice, Option<String>), Problem> {
         let choice = app.access.choice(caller, ProjectChoice { name: self.project, dir: self.dir }).await?;
         if let Some(name) = &self.worktree {
-            app.access.require_read(caller, Thing::Worktree(choice.clone(), name.clone())).await?;
+            app.access.require_read(caller, ReadTarget::Worktree(choice.clone(), name.clone())).await?;
         }
         Ok((choice, self.worktree))
     }

@@ -71,7 +71,7 @@ pub(super) async fn live(
         (None, None) => Of::All,
     };
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let (stirs, stirred) = (app.hints.listen(), BTreeSet::new());
+    let (stirs, stirred) = (app.hints.subscribe(), BTreeSet::new());
     let reader = Reader {
         app,
         rights,
@@ -187,12 +187,12 @@ impl Reader {
     /// The events between these two that happened in the project that this reader has asked for, or is bound to.
     async fn ours(&mut self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
         let Some((first, last)) = span else { return Some(BTreeSet::new()) };
-        if self.rights.bounds().is_some() {
+        if self.rights.limited_to_project().is_some() {
             // What a worker's token is bound to changes when it claims.
             self.look_up_rights().await?;
         }
         let asked = if let Of::Project(name) = &self.of { Some(name.as_str()) } else { None };
-        let project = match self.rights.bounds() {
+        let project = match self.rights.limited_to_project() {
             Some(own) => own.filter(|own| asked.is_none_or(|asked| asked == *own)),
             None => asked,
         };
@@ -212,7 +212,7 @@ impl Reader {
     /// A hint names an agent, so a worker hears of itself only, and of what no name stands in.
     fn may_hear(&self, topic: &str) -> bool {
         let own = format!("agent:{}", self.rights.caller.actor.name);
-        self.rights.bounds().is_none()
+        self.rights.limited_to_project().is_none()
             || topic == own
             || [ChangeHints::LANDINGS, ChangeHints::WORKTREES, ChangeHints::ALL].contains(&topic)
     }

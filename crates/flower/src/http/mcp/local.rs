@@ -73,7 +73,7 @@ impl Reader {
     async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
         let caller = self.app.access.identify(&self.token, Door::Mcp).await.ok()?;
         let rights = self.app.access.reader(&caller).await.ok()?;
-        let Some(project) = rights.bounds() else {
+        let Some(project) = rights.limited_to_project() else {
             return Some(seen.iter().flat_map(|(_, stream, brief)| touched(stream, *brief)).collect());
         };
         let mut changed = BTreeSet::new();
