@@ -1,13 +1,13 @@
-//! Lines of a stream, none of them longer than what can be held.
+//! Reads the lines of a stream, up to a maximum length.
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-/// Far more than any message of an agent; a picture in it included.
-pub(super) const LONGEST: usize = 32 << 20;
+/// Far more than any message of an agent, also one with a picture.
+pub(super) const MAX_LINE_BYTES: usize = 32 << 20;
 
-pub(super) struct Lines<R> {
-    from: BufReader<R>,
-    held: Vec<u8>,
+pub(super) struct LineReader<R> {
+    source: BufReader<R>,
+    buffered: Vec<u8>,
 }
 
 pub(super) enum Line {
@@ -15,31 +15,31 @@ pub(super) enum Line {
     TooLong,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(super) fn new(from: R) -> Lines<R> {
-        Lines { from: BufReader::with_capacity(64 << 10, from), held: Vec::new() }
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(super) fn new(source: R) -> LineReader<R> {
+        LineReader { source: BufReader::with_capacity(64 << 10, source), buffered: Vec::new() }
     }
 
-    /// The next one; none at the end, where half a line counts for nothing.
+    /// The next line; none at the end. An unfinished last line is dropped.
     pub(super) async fn next(&mut self) -> Option<Line> {
         loop {
             let (used, whole) = {
-                let buffer = self.from.fill_buf().await.ok()?;
+                let buffer = self.source.fill_buf().await.ok()?;
                 if buffer.is_empty() {
                     return None;
                 }
                 let end = buffer.iter().position(|byte| *byte == b'\n');
-                self.held.extend_from_slice(&buffer[..end.unwrap_or(buffer.len())]);
+                self.buffered.extend_from_slice(&buffer[..end.unwrap_or(buffer.len())]);
                 (end.map_or(buffer.len(), |end| end + 1), end.is_some())
             };
-            self.from.consume(used);
-            if self.held.len() > LONGEST {
+            self.source.consume(used);
+            if self.buffered.len() > MAX_LINE_BYTES {
                 return Some(Line::TooLong);
             }
             if whole {
-                let line = String::from_utf8_lossy(&self.held).into_owned();
-                self.held.clear();
-                self.held.shrink_to(64 << 10);
+                let line = String::from_utf8_lossy(&self.buffered).into_owned();
+                self.buffered.clear();
+                self.buffered.shrink_to(64 << 10);
                 return Some(Line::Whole(line));
             }
         }

@@ -229,7 +229,7 @@ impl Session {
         };
         self.running.transcript.flower(words);
         self.forget_asked("its turn is being cancelled").await;
-        self.connection.tell("session/cancel", &CancelNotification::new(self.id.clone())).await?;
+        self.connection.notify("session/cancel", &CancelNotification::new(self.id.clone())).await?;
         Ok((Instant::now(), why))
     }
 
@@ -274,13 +274,13 @@ impl Session {
                 self.running.transcript.add(new_entry(EntryKind::Noise, line));
             }
             Incoming::Permission(id, request) => self.permission(id, request).await,
-            Incoming::Asked(id, method, params) => {
+            Incoming::Request(id, method, params) => {
                 let tree = self.tree.clone();
                 let asked = method.clone();
                 let answer = tokio::task::spawn_blocking(move || files::answer(&tree, &asked, &params)).await;
                 let _ = match answer.unwrap_or_else(|error| Err(error.to_string())) {
-                    Ok(answer) => self.connection.answer(&id, &answer).await,
-                    Err(why) => self.connection.refuse(&id, &why).await,
+                    Ok(answer) => self.connection.respond(&id, &answer).await,
+                    Err(why) => self.connection.respond_error(&id, &why).await,
                 };
             }
         }
@@ -363,7 +363,7 @@ impl Session {
     async fn answer(&self, id: &Value, request: &RequestPermissionRequest, allow: bool, title: &str, why: &str) {
         let word = if allow { "allowed" } else { "denied" };
         self.running.transcript.add(new_entry(EntryKind::Permission, format!("{word} {why}: {title}")));
-        let _ = self.connection.answer(id, &permissions::choose(request, allow)).await;
+        let _ = self.connection.respond(id, &permissions::choose(request, allow)).await;
     }
 
     /// One question at a time reaches a person.

@@ -39,8 +39,8 @@ fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
             match profile {
                 "exits" => "its process ended with exit code 7",
                 "silent" | "wordy" => "`initialize` was not answered within 2 s",
-                "refuses" => "it refused `initialize`",
-                "lines" => "it says too much that is no ACP",
+                "refuses" => "the agent refused `initialize`",
+                "lines" => "the agent wrote 10000 lines that are no ACP",
                 _ => "exit code 3",
             },
         );
