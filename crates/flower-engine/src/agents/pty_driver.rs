@@ -11,7 +11,7 @@ use crate::Agents;
 use crate::dispatch::HandBackRequest;
 use crate::profiles::config::Profile;
 use crate::profiles::user_home;
-use crate::terminal::{Size, Start, Terminal};
+use crate::terminal::{Size, TerminalSpec, Terminal};
 use flower_contract::error::Problem;
 use flower_core::agent::{Author, Step};
 use flower_core::{ActorType, Caller, Command};
@@ -58,7 +58,7 @@ impl Agents {
             .collect();
         self.hold(running.number, equipment.lent);
         let mask = equipment.mask.clone();
-        let start = Start {
+        let spec = TerminalSpec {
             launcher: &equipment.launcher,
             command: &command,
             dir: &equipment.dir,
@@ -67,7 +67,7 @@ impl Agents {
             scrollback: &folder.join("terminal"),
             mask: Arc::new(move |bytes: &[u8]| mask.bytes(bytes).into_owned()),
         };
-        let terminal = match Terminal::start(start) {
+        let terminal = match Terminal::start(spec) {
             Ok(terminal) => terminal,
             Err(error) => return Ok(ProcessExit::Died(format!("its terminal cannot be made: {error}"))),
         };

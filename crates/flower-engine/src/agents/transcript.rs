@@ -46,7 +46,7 @@ struct Inner {
 impl Transcript {
     pub fn open(file: &Path, hints: ChangeHints, agent: &str) -> io::Result<Transcript> {
         let tape = Scrollback::open(file)?;
-        let end = watch::Sender::new(tape.place().end);
+        let end = watch::Sender::new(tape.snapshot().end);
         let (said, done) = (VecDeque::new(), VecDeque::new());
         let mask = Arc::new(Mask::new(Vec::new()));
         let inner = Mutex::new(Inner { tape, mask, open: None, said, done, plan: None, lost: 0 });
@@ -108,7 +108,7 @@ impl Transcript {
         let end = {
             let mut inner = self.inner.lock().expect("no panic while held");
             change(&mut inner);
-            inner.tape.place().end
+            inner.tape.snapshot().end
         };
         if self.end.send_if_modified(|known| std::mem::replace(known, end) != end) {
             self.hints.publish(&self.topic);
@@ -122,13 +122,13 @@ impl Transcript {
 
     /// At most so many bytes of whole entries from a position on.
     pub fn page(&self, after: u64, most: u64) -> io::Result<TranscriptView> {
-        let place = self.inner.lock().expect("no panic while held").tape.place();
-        page(&place, after, most)
+        let snapshot = self.inner.lock().expect("no panic while held").tape.snapshot();
+        page(&snapshot, after, most)
     }
 
     /// Where the last so many bytes of it begin.
     pub fn near_the_end(&self, bytes: u64) -> u64 {
-        self.inner.lock().expect("no panic while held").tape.place().end.saturating_sub(bytes)
+        self.inner.lock().expect("no panic while held").tape.snapshot().end.saturating_sub(bytes)
     }
 
     /// What is known of its work, for whoever goes on with it.
@@ -166,16 +166,16 @@ impl Transcript {
 
 /// Of one that nobody writes at this moment.
 pub fn read(file: &Path, after: Option<u64>, most: u64) -> io::Result<TranscriptView> {
-    match Scrollback::look(file)? {
-        Some(place) => page(&place, after.unwrap_or(place.end.saturating_sub(most)), most),
+    match Scrollback::read_only(file)? {
+        Some(snapshot) => page(&snapshot, after.unwrap_or(snapshot.end.saturating_sub(most)), most),
         None => Ok(TranscriptView { entries: Vec::new(), next: after.unwrap_or(0), more: false, over: false }),
     }
 }
 
-fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<TranscriptView> {
-    let (from, bytes) = place.read(after, most.max(2 * LONGEST as u64 + 4096))?;
+fn page(snapshot: &crate::terminal::Snapshot, after: u64, most: u64) -> io::Result<TranscriptView> {
+    let (from, bytes) = snapshot.read(after, most.max(2 * LONGEST as u64 + 4096))?;
     // Whoever asks for what is gone, or for somewhere in between, begins with the next whole line.
-    let skip = if from == after && (after == place.first || starts_line(place, after)?) {
+    let skip = if from == after && (after == snapshot.first || starts_line(snapshot, after)?) {
         0
     } else {
         bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1)
@@ -184,11 +184,11 @@ fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<Tra
     let lines = bytes[skip..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let next = from + whole as u64;
-    Ok(TranscriptView { entries, next, more: next < place.end && whole > 0, over: false })
+    Ok(TranscriptView { entries, next, more: next < snapshot.end && whole > 0, over: false })
 }
 
-fn starts_line(place: &crate::terminal::Place, at: u64) -> io::Result<bool> {
-    let (_, before) = place.read(at.saturating_sub(1), 1)?;
+fn starts_line(snapshot: &crate::terminal::Snapshot, at: u64) -> io::Result<bool> {
+    let (_, before) = snapshot.read(at.saturating_sub(1), 1)?;
     Ok(before.is_empty() || before[0] == b'\n')
 }
 
