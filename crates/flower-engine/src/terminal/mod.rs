@@ -9,7 +9,7 @@ mod pump;
 mod scrollback;
 
 pub use output::Output;
-pub use scrollback::{Snapshot, Scrollback};
+pub use scrollback::{Scrollback, Snapshot};
 
 use flower_jail::{Lifeline, lead_session, passed_on, watched};
 use output::Written;

@@ -42,8 +42,7 @@ impl Output {
             if self.at < snapshot.end {
                 let from = self.at;
                 let read = tokio::task::spawn_blocking(move || snapshot.read(from, CHUNK_BYTES)).await.ok()?;
-                let (at, bytes) =
-                    read.inspect_err(|error| tracing::warn!("scrollback not readable: {error}")).ok()?;
+                let (at, bytes) = read.inspect_err(|error| tracing::warn!("scrollback not readable: {error}")).ok()?;
                 self.at = at + bytes.len() as u64;
                 return Some((at, bytes));
             }

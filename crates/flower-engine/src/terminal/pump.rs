@@ -2,7 +2,7 @@
 
 use super::line_buffer::LineBuffer;
 use super::scrollback::Scrollback;
-use super::{Mask, Written, Terminal};
+use super::{Mask, Terminal, Written};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;

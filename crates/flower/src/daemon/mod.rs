@@ -146,7 +146,7 @@ async fn serve_until_told(
     tracing::info!("ending");
     shutdown.begin();
     // Whatever agents are at is taken up again at the next start.
-    let leaving = tokio::spawn(async move { app.agents.leave_all().await });
+    let leaving = tokio::spawn(async move { app.agents.stop_all().await });
     if tokio::time::timeout(DRAIN, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
@@ -199,11 +199,11 @@ async fn reconcile(app: Arc<App>, children: Children) {
             app.worktrees.drop_expired().await;
             app.worktrees.tidy_repositories().await;
             app.leases.delete_old_state().await;
-            app.agents.tidy().await;
+            app.agents.delete_old_files().await;
         }
     };
     // Not tasks of their own: once this one has ended, none of them holds the store any more.
-    app.agents.adopt().await;
+    app.agents.renew_claims().await;
     tokio::join!(
         app.merge_queue.clone().run(),
         app.merge_queue.clone().run_watch(),

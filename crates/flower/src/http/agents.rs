@@ -11,7 +11,7 @@ use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
 use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, TranscriptView};
 use flower_core::Role;
 use flower_engine::App;
-use flower_engine::agents::Spawn;
+use flower_engine::agents::SpawnRequest;
 use flower_engine::projects::ProjectChoice;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub(super) async fn spawn_agent(
     Query(which): Query<Which>,
     Body(b): Body<SpawnAgent>,
 ) -> Answer<AgentView> {
-    let spawn = Spawn {
+    let spawn = SpawnRequest {
         profile: b.profile,
         name: b.name,
         worktree: b.worktree,
@@ -113,7 +113,7 @@ pub(super) async fn agent_log(
     let page = app.agents.log(&name, q.after).await?;
     match q.after.filter(|_| q.wait && page.entries.is_empty() && !page.over) {
         Some(after) => {
-            app.agents.log_grows(&name, after).await?;
+            app.agents.wait_for_log(&name, after).await?;
             Ok(Json(app.agents.log(&name, q.after).await?))
         }
         None => Ok(Json(page)),

@@ -32,12 +32,12 @@ fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
     for (profile, work, name) in works {
         let ended = stage.becomes(&name, "failed");
         let why = &ended["ended"]["why"];
-        says(why, "it ended 4 times, the last time because ");
+        says(why, "the process ended 4 times; the last reason: ");
         assert_eq!(ended["restarts"], 3);
         says(
             why,
             match profile {
-                "exits" => "its process ended with exit code 7",
+                "exits" => "the process ended with exit code 7",
                 "silent" | "wordy" => "`initialize` was not answered within 2 s",
                 "refuses" => "the agent refused `initialize`",
                 "lines" => "the agent wrote 10000 lines that are no ACP",
@@ -45,7 +45,7 @@ fn whatever_is_started_in_place_of_an_agent_fails_with_a_reason() {
             },
         );
         let log = stage.said(&name);
-        assert!(log.contains("it is given up"), "{log}");
+        assert!(log.contains("given up: "), "{log}");
         match profile {
             "lines" => assert!(log.matches("ten million lines").count() <= 100, "bounded"),
             "wordy" => assert!(log.contains("\"noise\": 1\n"), "{log}"),
@@ -226,7 +226,7 @@ fn whoever_wants_to_be_logged_in_waits_for_that() {
     let work = stage.plays("play", "Login", "write a a\n commit a\n hand-back done");
     let name = stage.agent_of(work);
     let waiting = stage.becomes(&name, "waiting");
-    says(&waiting["evidence"], "it wants to be logged in");
+    says(&waiting["evidence"], "the agent requires a login");
     assert_eq!(waiting["pid"], json!(null), "nothing runs meanwhile");
     assert_eq!(waiting["restarts"], 0);
     stage.configure(&play("play", &[], ""));

@@ -1,7 +1,7 @@
 //! A jail to write in, and a terminal around it.
 
 use crate::common::PATIENCE;
-use flower_engine::terminal::{Size, TerminalSpec, Terminal};
+use flower_engine::terminal::{Size, Terminal, TerminalSpec};
 use flower_jail::Spec;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
