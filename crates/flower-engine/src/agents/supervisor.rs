@@ -5,7 +5,7 @@ use super::agent_handle::AgentHandle;
 use super::transcript::Transcript;
 use crate::Agents;
 use crate::profiles::config::Config;
-use crate::profiles::{Standing, idle_in, wanted};
+use crate::profiles::{ProjectCapacity, idle_in, missing_members};
 use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_core::agent::{Ending, Request, Step};
@@ -154,17 +154,17 @@ impl Agents {
     /// Starts or assigns agents for waiting dispatches, oldest first, up to the limit of each project.
     async fn start_waiting(self: &Arc<Self>, mut live: Vec<Agent>, open: &[Dispatch]) -> Result<(), Problem> {
         let config = Config::load(&self.home)?;
-        let mut standings: HashMap<String, Standing> = HashMap::new();
+        let mut capacities: HashMap<String, ProjectCapacity> = HashMap::new();
         for dispatch in open {
             let (Some(project), Some(worktree)) = (&dispatch.project, &dispatch.worktree) else { continue };
-            let wanted = wanted(dispatch, &live);
-            if wanted.is_empty() {
+            let missing = missing_members(dispatch, &live);
+            if missing.is_empty() {
                 continue;
             }
-            if !standings.contains_key(project) {
-                standings.insert(project.clone(), self.profiles.standing(project, &live).await?);
+            if !capacities.contains_key(project) {
+                capacities.insert(project.clone(), self.profiles.capacity(project, &live).await?);
             }
-            let Some(standing) = standings.get_mut(project) else { continue };
+            let Some(capacity) = capacities.get_mut(project) else { continue };
             // A standing agent without work is used before a new one is started.
             if dispatch.state == DispatchState::Requested
                 && let Some(idle) = idle_in(&live, open, dispatch)
@@ -177,12 +177,12 @@ impl Agents {
                 }
                 continue;
             }
-            for member in wanted {
+            for member in missing {
                 // If one member cannot start, the following ones wait too.
-                if self.profiles.blocked(&config, dispatch, member, standing).await?.is_some() {
+                if self.profiles.blocked(&config, dispatch, member, capacity).await?.is_some() {
                     break;
                 }
-                let Some(profile) = dispatch.profile.clone().or_else(|| standing.settings.default.clone()) else {
+                let Some(profile) = dispatch.profile.clone().or_else(|| capacity.settings.default.clone()) else {
                     break;
                 };
                 let request = Request {
@@ -194,11 +194,11 @@ impl Agents {
                     worktree: worktree.clone(),
                     dispatch: Some(dispatch.number),
                     member,
-                    most: standing.settings.max,
+                    most: capacity.settings.max,
                 };
                 match self.start_agent(&Caller::system(), request).await {
                     Ok(started) => {
-                        standing.live += 1;
+                        capacity.live += 1;
                         live.push(started);
                     }
                     Err(problem) => tracing::debug!("dispatch {}: {}", dispatch.number, problem.message),
