@@ -202,7 +202,7 @@ impl Agents {
 
     /// The prompt with the current recall of the brief, for a new session.
     pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
-        self.messages.heard_all(&run.caller).await?;
+        self.messages.mark_all_read(&run.caller).await?;
         let recalled =
             self.dispatcher.recall(dispatch.brief, Some(PROMPT_RECALL_TOKENS), Some(dispatch.number)).await?;
         Ok(prompt::first(&run.agent, dispatch, &recalled.text))
@@ -356,8 +356,9 @@ impl Agents {
 
     /// New messages and events that the agent has to know before it continues. They count as read afterwards.
     async fn take_news(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
-        let heard = self.messages.hear(caller, false).await?;
-        if heard.messages.is_empty() && !heard.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
+        let unread = self.messages.unread(caller, false).await?;
+        if unread.messages.is_empty()
+            && !unread.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
         {
             return Ok(None);
         }

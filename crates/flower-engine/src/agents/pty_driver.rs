@@ -141,11 +141,11 @@ impl Agents {
 
     /// Types new messages into the terminal.
     async fn type_messages(&self, run: &Run, terminal: &Terminal) -> Result<(), Problem> {
-        let heard = self.messages.hear(&run.caller, false).await?;
-        if heard.messages.is_empty() {
+        let unread = self.messages.unread(&run.caller, false).await?;
+        if unread.messages.is_empty() {
             return Ok(());
         }
-        for message in self.messages.hear(&run.caller, true).await?.messages {
+        for message in self.messages.unread(&run.caller, true).await?.messages {
             // The agent may take typed text for an instruction of the operator, so other senders are named.
             let is_operator = message.by_type == ActorType::Operator.as_str();
             let from = if is_operator { String::new() } else { format!("# message from {}: ", message.by) };

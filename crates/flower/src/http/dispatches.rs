@@ -264,7 +264,7 @@ pub(super) async fn send_message(
 /// What an agent has not heard yet; from now on it has.
 #[utoipa::path(post, path = "/api/messages/take", tag = "dispatches", responses((status = 200, body = HeardView)))]
 pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<HeardView> {
-    Ok(Json(app.messages.hear(&caller, true).await?))
+    Ok(Json(app.messages.unread(&caller, true).await?))
 }
 
 #[derive(Deserialize, IntoParams)]
