@@ -18,7 +18,7 @@ pub(crate) const MIN_SECRET: usize = 8;
 /// Finds secrets by their values, and others by patterns.
 #[derive(Clone)]
 pub struct Mask {
-    /// Searches the prefixes of [`PATTERNS`] first, then the values.
+    /// Its first patterns are the prefixes of [`PATTERNS`], the others are values.
     finder: Option<Arc<AhoCorasick>>,
     /// The number of bytes that suffice to recognize a secret.
     reach: usize,
