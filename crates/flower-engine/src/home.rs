@@ -1,4 +1,4 @@
-//! `FLOWER_HOME`: where all state lives, and the names of the files in it.
+//! `FLOWER_HOME`: the directory of all state, and the names of the files in it.
 
 use flower_contract::error::{Problem, ProblemKind};
 use std::fs;
@@ -20,7 +20,7 @@ impl Home {
             (None, Some(data), _) => data.join("flower"),
             (None, None, Some(home)) => home.join(".local/share/flower"),
             (None, None, None) => {
-                return Err(Problem::usage("there is no place for flower's state", "set FLOWER_HOME to a folder"));
+                return Err(Problem::usage("flower has no directory for its state", "set FLOWER_HOME to a folder"));
             }
         };
         let dir = std::path::absolute(&dir).map_err(|error| {
@@ -37,7 +37,7 @@ impl Home {
         &self.dir
     }
 
-    /// Makes the folder, for the owner alone.
+    /// Creates the directory, readable by its owner only.
     pub fn create(&self) -> Result<(), Problem> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
         made.and_then(|()| fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700)))
@@ -48,7 +48,7 @@ impl Home {
         self.dir.join("lock")
     }
 
-    /// Held by whatever the daemon has started.
+    /// The lock that all processes started by the daemon hold.
     pub fn children(&self) -> PathBuf {
         self.dir.join("children.lock")
     }
@@ -87,7 +87,7 @@ impl Home {
         self.dir.join("worktrees")
     }
 
-    /// What belongs to each worktree but is not in it: private repositories, homes, caches.
+    /// State of worktrees that is outside of their directories: private repositories, homes, caches.
     pub fn seals(&self) -> PathBuf {
         self.dir.join("seals")
     }
@@ -97,37 +97,37 @@ impl Home {
         self.dir.join("objects")
     }
 
-    /// What was kept of worktrees that are gone. For the owner alone: ignored files hold secrets.
+    /// Archives of removed worktrees. Readable by their owner only: ignored files hold secrets.
     pub fn archive(&self) -> PathBuf {
         self.dir.join("archive")
     }
 
-    /// Logs of checks, and what is written down before MAIN moves.
+    /// Logs of checks, and the journals of landings.
     pub fn landings(&self) -> PathBuf {
         self.dir.join("landings")
     }
 
-    /// What MAIN would be, checked out for the checks to run in.
+    /// Checkouts of merges with MAIN, in which the checks run.
     pub fn candidates(&self) -> PathBuf {
         self.dir.join("candidates")
     }
 
-    /// What belongs to one agent that flower runs: its transcript, its terminal, the token of its run.
+    /// Files of one agent: its transcript, its terminal's scrollback, the token of its run.
     pub fn agent(&self, number: u64) -> PathBuf {
         self.dir.join("agents").join(number.to_string())
     }
 
-    /// What only waits to be deleted.
+    /// Directories that wait to be deleted.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")
     }
 
-    /// Copies of what projects hand to every worktree, and flower's own page of house rules.
+    /// Copies of the playbooks that projects give to every worktree, and flower's own.
     pub fn playbooks(&self) -> PathBuf {
         self.dir.join("playbooks")
     }
 
-    /// The operator's token, made at first use.
+    /// The operator's token; created the first time.
     pub fn require_token(&self) -> Result<String, Problem> {
         let path = self.token();
         match fs::read_to_string(&path) {
@@ -150,7 +150,7 @@ impl Home {
     }
 }
 
-/// What went wrong with a file of ours, and what helps.
+/// An IO error on a file below FLOWER_HOME, with a hint.
 pub fn problem(path: &Path, error: &io::Error) -> Problem {
     let kind = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ProblemKind::NoSpace,
@@ -166,7 +166,7 @@ pub fn problem(path: &Path, error: &io::Error) -> Problem {
     Problem::new(kind, format!("{}: {error}", path.display()), hint)
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Writes a file atomically, readable by its owner only.
 pub fn write_private(path: &Path, content: &str) -> io::Result<()> {
     use std::io::Write;
     let draft = path.with_extension(format!("draft-{}", std::process::id()));

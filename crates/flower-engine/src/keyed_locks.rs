@@ -1,4 +1,4 @@
-//! A lock for each key, made when it is first asked for.
+//! One async lock per key, created on first use.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;

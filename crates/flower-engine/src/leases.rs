@@ -1,4 +1,4 @@
-//! Path leases: who may change what in a worktree that several share, and whose turn it is to commit.
+//! Path leases: which agent may change which paths of a shared worktree, and which one may commit now.
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -15,11 +15,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-pub const LEASE: Duration = Duration::from_secs(60 * 60);
-/// A commit takes less; whoever dies in the middle of one keeps nobody waiting for longer.
-const COMMIT: Duration = Duration::from_secs(8);
-/// How long the next one waits for it.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const DEFAULT_DURATION: Duration = Duration::from_secs(60 * 60);
+/// After this time the right to commit passes on, in case its holder has died. A commit takes less.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long an agent waits until another one has committed.
+const COMMIT_WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub struct Leases {
     store: Store,
@@ -27,7 +27,7 @@ pub struct Leases {
     access: Arc<Access>,
     projects: Arc<Projects>,
     worktrees: Arc<Worktrees>,
-    /// By project and worktree: the agent that commits there now, and until when that counts.
+    /// By project and worktree: the agent that commits there now, and until when it may.
     committing: Mutex<HashMap<(String, String), (String, Instant)>>,
 }
 
@@ -48,7 +48,7 @@ impl Leases {
         }
     }
 
-    /// Those in force, of one worktree or of the whole project.
+    /// The current leases of one worktree or of the whole project.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -84,14 +84,14 @@ impl Leases {
             worktree: worktree.name,
             holder,
             patterns,
-            seconds: time.unwrap_or(LEASE).as_secs(),
+            seconds: time.unwrap_or(DEFAULT_DURATION).as_secs(),
             moment: self.clock.moment(),
         };
         let lease: Lease = self.store.create(caller, Command::TakeLease(request)).await?;
         Ok(self.view_lease(lease))
     }
 
-    /// One of them, or everything that the caller holds in the worktree.
+    /// Releases one lease, or all leases of the caller in the worktree.
     pub async fn release(
         &self,
         caller: &Caller,
@@ -99,7 +99,7 @@ impl Leases {
         number: Option<u64>,
         worktree: Option<&str>,
     ) -> Result<Vec<LeaseView>, Problem> {
-        let doomed = match number {
+        let leases = match number {
             Some(number) => {
                 let found = self.store.read(move |conn| dispatches::lease(conn, number)).await?;
                 vec![found.filter(|lease| lease.live).ok_or(Refusal::NoLease { number })?]
@@ -114,7 +114,7 @@ impl Leases {
             }
         };
         let mut released = Vec::new();
-        for lease in doomed {
+        for lease in leases {
             let why = format!("given back by {}", caller.actor.name);
             self.store.execute(caller, Command::ReleaseLease { number: lease.number, why, over: None }).await?;
             released.push(self.view_lease(lease));
@@ -122,7 +122,7 @@ impl Leases {
         Ok(released)
     }
 
-    /// A worker's own, or the one that is named.
+    /// The named worktree, else the worker's own.
     async fn own_worktree(
         &self,
         caller: &Caller,
@@ -138,8 +138,8 @@ impl Leases {
         }
     }
 
-    /// Before a commit: nothing of it is reserved by another, and nobody else commits meanwhile. A courtesy of the worktree's
-    /// own hook; whoever goes around it is found when the commits are collected.
+    /// Called by the worktree's hook before a commit: fails if another agent has reserved one of the paths, and waits while
+    /// another agent commits. A commit without the hook is checked when commits are collected.
     pub async fn begin_commit(
         &self,
         caller: &Caller,
@@ -163,6 +163,7 @@ impl Leases {
             }
         }
         let key = (worktree.project, worktree.name);
+        // One agent commits at a time, because agents of a worktree share its index.
         let asked = Instant::now();
         loop {
             let holder = {
@@ -171,12 +172,12 @@ impl Leases {
                 match all.get(&key).filter(|(holder, _)| *holder != caller.actor.name) {
                     Some((holder, _)) => holder.clone(),
                     None => {
-                        all.insert(key, (caller.actor.name.clone(), Instant::now() + COMMIT));
+                        all.insert(key, (caller.actor.name.clone(), Instant::now() + COMMIT_TIMEOUT));
                         return Ok(());
                     }
                 }
             };
-            if asked.elapsed() > PATIENCE {
+            if asked.elapsed() > COMMIT_WAIT_TIMEOUT {
                 return Err(Problem::new(
                     ProblemKind::Conflict,
                     format!("`{holder}` is committing in `{name}` at this moment"),
@@ -187,7 +188,7 @@ impl Leases {
         }
     }
 
-    /// After it: who made it is remembered, and the next one may.
+    /// Called after a commit: records which agent made it, and lets the next one commit.
     pub async fn end_commit(
         &self,
         caller: &Caller,
@@ -207,12 +208,12 @@ impl Leases {
         Ok(())
     }
 
-    /// Who made commits of long ago, and the like, nobody asks for any more.
-    pub async fn tidy_beside(&self) {
+    /// Deletes state outside of the log, such as the authors of commits, after 30 days.
+    pub async fn delete_old_state(&self) {
         let kept = jiff::SignedDuration::from_hours(30 * 24);
         let before = jiff::Timestamp::now().checked_sub(kept).map_or_else(|_| String::new(), super::stamp);
         if let Err(error) = self.store.tidy(before).await {
-            tracing::warn!("what is kept beside the log is not tidied: {error}");
+            tracing::warn!("old state outside of the log not deleted: {error}");
         }
     }
 

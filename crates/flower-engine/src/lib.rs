@@ -1,5 +1,5 @@
-//! The services: each is one struct with private state, its dependencies as fields and its use cases as methods. Doors call
-//! these; nothing here knows HTTP or the command line. [`App`] wires the services together.
+//! The services: each is one struct with private state, its dependencies as fields and its use cases as methods. HTTP, MCP
+//! and the command line call them; nothing here depends on those. [`App`] wires the services together.
 
 #![forbid(unsafe_code)]
 
@@ -56,10 +56,10 @@ use home::Home;
 use notify::ChangeHints;
 use std::sync::Arc;
 
-/// The longest page that any list gives at once.
+/// Maximum entries in one page of a list.
 pub const PAGE: u64 = 500;
 
-/// What a daemon knows when it starts.
+/// What the services are built from when the daemon starts.
 #[derive(Clone)]
 pub struct Setup {
     pub store: Store,
@@ -144,7 +144,7 @@ impl App {
     }
 }
 
-/// The time as it is stored: UTC, always six digits of a second.
+/// The current time as it is stored: UTC, always with six digits of a second.
 pub fn now() -> String {
     stamp(jiff::Timestamp::now())
 }

@@ -1,4 +1,4 @@
-//! A lock that ends with its holder: `flock` on a file that says who holds it, and in which boot.
+//! Locks that end with the process that holds them: `flock` on a file in which the holder writes its pid and boot.
 
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Who holds a lock. The boot id tells a stale note, kept over a restart of the machine, from a live one.
+/// The process that holds a lock, as written in the lock file. The boot id reveals a file that is left from an earlier boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     pub pid: u32,
@@ -29,7 +29,7 @@ impl Holder {
     }
 }
 
-/// Held until it is dropped or the process ends, however it ends.
+/// Held until dropped or until the process ends, also if it is killed.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -37,54 +37,55 @@ pub struct Lock {
 
 #[derive(Debug)]
 pub enum LockError {
-    /// Another process holds it; who, if it said so.
+    /// Another process holds the lock; its `Holder`, if the file can be read.
     Held(Option<Holder>),
     Io(io::Error),
 }
 
-/// How long a lock that cannot be had may go unsigned: whoever took it signs at once, and whoever only looks lets go.
-const UNSIGNED: Duration = Duration::from_millis(300);
+/// How long to wait for the holder's name in a lock that is taken. A holder writes its name at once; a process that only
+/// checks the lock writes none and releases it.
+const UNSIGNED_TIMEOUT: Duration = Duration::from_millis(300);
 
 impl Lock {
-    pub fn take(path: &Path, holder: &Holder) -> Result<Lock, LockError> {
+    pub fn acquire(path: &Path, holder: &Holder) -> Result<Lock, LockError> {
         use rustix::fs::{FlockOperation, flock};
         let start = Instant::now();
         loop {
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false).mode(0o600);
-            // A repository from elsewhere may have a link there, to a file that is not ours to write.
+            // An untrusted repository may have a symbolic link here, to a file that must not be overwritten.
             options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
             let file = options.open(path);
             let file = file.map_err(LockError::Io)?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                // Its holder removed the file between our opening and our locking it: the next one is another file.
+                // The last holder deleted the file after it was opened here: try again with a new file.
                 Ok(()) if !is_at(&file, path) => {}
                 Ok(()) => {
                     let lock = Lock { file };
-                    lock.note(holder).map_err(LockError::Io)?;
+                    lock.write_holder(holder).map_err(LockError::Io)?;
                     return Ok(lock);
                 }
                 Err(error) if error == rustix::io::Errno::WOULDBLOCK => {
-                    let signed = read(&file);
-                    if signed.is_some() || start.elapsed() > UNSIGNED {
+                    let signed = read_holder(&file);
+                    if signed.is_some() || start.elapsed() > UNSIGNED_TIMEOUT {
                         return Err(LockError::Held(signed));
                     }
-                    std::thread::sleep(LOOK_AGAIN);
+                    std::thread::sleep(POLL_INTERVAL);
                 }
                 Err(error) => return Err(LockError::Io(error.into())),
             }
         }
     }
 
-    /// Lets go and leaves no file behind.
+    /// Releases the lock and deletes its file.
     pub fn remove(self, path: &Path) -> io::Result<()> {
         std::fs::remove_file(path)
     }
 
-    /// Rewrites who holds it, as more becomes known.
-    pub fn note(&self, holder: &Holder) -> io::Result<()> {
+    /// Replaces the holder in the file, for example when its port is known.
+    pub fn write_holder(&self, holder: &Holder) -> io::Result<()> {
         let text = serde_json::to_string(holder).expect("plain data");
-        // Padded, so that one write replaces all of the last one: whoever reads meanwhile never finds half of it.
+        // Padded to a fixed length, so that one write replaces the whole content and a reader never sees half of it.
         let text = format!("{text:1023}\n");
         self.file.write_all_at(text.as_bytes(), 0)?;
         self.file.set_len(text.len() as u64)
@@ -96,53 +97,53 @@ fn is_at(file: &File, path: &Path) -> bool {
     (ours.dev(), ours.ino()) == (there.dev(), there.ino())
 }
 
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What `flock` says about a lock, and its note about the holder.
+/// Whether a lock is held, and by which process.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum LockState {
     Free,
-    /// Who, if the note can be read.
+    /// The holder, if the file can be read.
     Held(Option<Holder>),
 }
 
-/// Whether somebody holds the lock at `path` right now, and who.
-pub fn state(path: &Path) -> State {
+/// The state of the lock at `path`.
+pub fn lock_state(path: &Path) -> LockState {
     use rustix::fs::{FlockOperation, flock};
-    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return State::Free };
+    let Ok(file) = OpenOptions::new().read(true).write(true).open(path) else { return LockState::Free };
     let start = Instant::now();
     while flock(&file, FlockOperation::NonBlockingLockShared).is_err() {
-        let signed = read(&file);
-        if signed.is_some() || start.elapsed() > UNSIGNED {
-            return State::Held(signed);
+        let signed = read_holder(&file);
+        if signed.is_some() || start.elapsed() > UNSIGNED_TIMEOUT {
+            return LockState::Held(signed);
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
-    State::Free
+    LockState::Free
 }
 
-/// Whether anybody holds the lock at `path`, alone or together with others.
-pub fn is_shared_held(path: &Path) -> bool {
-    path.exists() && alone(path).is_none()
+/// Whether any process holds the lock at `path`, exclusively or shared.
+pub fn is_held(path: &Path) -> bool {
+    path.exists() && try_exclusive(path).is_none()
 }
 
-/// The lock at `path`, unsigned, if nobody holds it in any way. It ends with the file.
-pub fn alone(path: &Path) -> Option<File> {
+/// The exclusive lock at `path` without a holder's name, if no process holds it. It is released when the file is dropped.
+pub fn try_exclusive(path: &Path) -> Option<File> {
     use rustix::fs::{FlockOperation, flock};
     let file = OpenOptions::new().read(true).write(true).open(path).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok().then_some(file)
 }
 
-/// Who holds the lock at `path`, if somebody does right now and says who.
+/// The holder of the lock at `path`, if it is held and the file can be read.
 pub fn holder(path: &Path) -> Option<Holder> {
-    match state(path) {
-        State::Held(holder) => holder,
-        State::Free => None,
+    match lock_state(path) {
+        LockState::Held(holder) => holder,
+        LockState::Free => None,
     }
 }
 
-/// The note, if its writer can still hold the lock: the file outlives whoever wrote it.
-fn read(file: &File) -> Option<Holder> {
+/// The holder in the file, if that process is alive: the file outlives its writer.
+fn read_holder(file: &File) -> Option<Holder> {
     let mut text = Vec::new();
     let mut start = file;
     start.rewind().ok()?;
@@ -161,8 +162,8 @@ fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_or_else(|_| String::new(), |id| id.trim().to_owned())
 }
 
-/// Tells whether anything that an earlier daemon started is still running: a lock on a file which every process that this
-/// one starts inherits, and which therefore ends with the last of them.
+/// Detects processes of an earlier daemon that still run: a lock on a file that all processes started by the daemon inherit,
+/// and that is released when the last of them ends.
 #[derive(Debug)]
 pub struct Children {
     file: File,
@@ -175,15 +176,15 @@ impl Children {
         Ok(Children { file })
     }
 
-    /// Waits for those of earlier daemons. False if some are still there after `patience`.
-    pub async fn are_alone(&self, patience: Duration) -> bool {
+    /// Waits until all processes of earlier daemons have ended. False if some still run after `timeout`.
+    pub async fn wait_for_earlier(&self, timeout: Duration) -> bool {
         use rustix::fs::{FlockOperation, flock};
         let start = Instant::now();
         while flock(&self.file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            if start.elapsed() > patience {
+            if start.elapsed() > timeout {
                 return false;
             }
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         true
     }

@@ -32,7 +32,7 @@ impl RepositoryLocks {
             return Ok(());
         }
         let path = repository.git_dir.join("flower.lock");
-        let lock = Lock::take(&path, &Holder::this_process(home, None)).map_err(|error| match error {
+        let lock = Lock::acquire(&path, &Holder::this_process(home, None)).map_err(|error| match error {
             LockError::Held(holder) => {
                 let who = holder.map_or_else(String::new, |h| format!(" of {} (process {})", h.home, h.pid));
                 Problem::new(

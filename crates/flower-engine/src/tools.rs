@@ -1,5 +1,5 @@
-//! What agents can do, one function per tool. Each answers in short Markdown, quotes what others wrote, and says what to
-//! do next.
+//! The MCP tools for agents, one function per tool. Each answers in short Markdown, quotes text by other authors, and says what
+//! to do next.
 
 mod arguments;
 mod briefs;
@@ -7,7 +7,7 @@ mod resources;
 mod scratchpads;
 mod work;
 
-pub use resources::{MAIN, is_resource, touched};
+pub use resources::{MAIN, changed_resources, is_resource};
 
 use super::projects::ProjectChoice;
 use crate::{Access, Briefs, Dispatcher, Leases, Messages, Overview, Projects};
@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Every tool, in the order in which agents see them.
+/// All tools, in the order in which agents see them.
 pub const TOOLS: [&str; 13] = [
     "start_work",
     "recall_brief",
@@ -67,7 +67,7 @@ impl Tools {
         }
     }
 
-    /// Runs a tool for whoever called it.
+    /// Runs a tool, and adds a notice about the caller's inbox to the answer.
     pub async fn call(
         self: &Arc<Self>,
         caller: &Caller,
@@ -77,21 +77,21 @@ impl Tools {
         let answer = self.run_tool(caller, tool, arguments).await;
         match answer {
             Ok(answer) if tool == "check_inbox" => Ok(answer),
-            Ok(answer) => Ok(ToolAnswer { notice: self.notice(caller).await, ..answer }),
+            Ok(answer) => Ok(ToolAnswer { notice: self.inbox_notice(caller).await, ..answer }),
             Err(problem) => {
                 if problem.kind == ProblemKind::Forbidden {
-                    self.access.note_refused(caller, tool, &problem.message).await;
+                    self.access.record_refused(caller, tool, &problem.message).await;
                 }
                 Err(problem)
             }
         }
     }
 
-    /// What waits for the caller is announced in every answer.
-    async fn notice(&self, caller: &Caller) -> Option<String> {
-        let heard = self.messages.hear(caller, false).await.ok()?;
-        let count = heard.messages.len() + heard.news.len();
-        let more = if heard.more { " or more" } else { "" };
+    /// The number of new messages and events, if there are any.
+    async fn inbox_notice(&self, caller: &Caller) -> Option<String> {
+        let unread = self.messages.unread(caller, false).await.ok()?;
+        let count = unread.messages.len() + unread.news.len();
+        let more = if unread.more { " or more" } else { "" };
         (count > 0).then(|| format!("[{count}{more} new in your inbox: `check_inbox`]"))
     }
 
@@ -101,21 +101,21 @@ impl Tools {
         tool: &str,
         arguments: Map<String, Value>,
     ) -> Result<ToolAnswer, Problem> {
-        let given = Given { tool, arguments };
+        let raw = RawArguments { tool, arguments };
         match tool {
-            "start_work" => work::start_work(self, caller, given.read()?).await,
-            "recall_brief" => work::recall_brief(self, caller, given.read()?).await,
-            "list_briefs" => briefs::list(self, caller, given.read()?).await,
-            "search" => briefs::search(self, caller, given.read()?).await,
-            "create_brief" => briefs::create(self, caller, given.read()?).await,
-            "propose_plan" => briefs::propose_plan(self, caller, given.read()?).await,
-            "refine_spec" => briefs::refine_spec(self, caller, given.read()?).await,
-            "add_note" => briefs::add_note(self, caller, given.read()?).await,
-            "write_scratchpad" => scratchpads::write(self, caller, given.read()?).await,
-            "reserve_paths" => work::reserve_paths(self, caller, given.read()?).await,
-            "check_inbox" => work::check_inbox(self, caller, given.read()?).await,
-            "send_message" => work::send_message(self, caller, given.read()?).await,
-            "hand_back" => work::hand_back(self, caller, given.read()?).await,
+            "start_work" => work::start_work(self, caller, raw.parse()?).await,
+            "recall_brief" => work::recall_brief(self, caller, raw.parse()?).await,
+            "list_briefs" => briefs::list(self, caller, raw.parse()?).await,
+            "search" => briefs::search(self, caller, raw.parse()?).await,
+            "create_brief" => briefs::create(self, caller, raw.parse()?).await,
+            "propose_plan" => briefs::propose_plan(self, caller, raw.parse()?).await,
+            "refine_spec" => briefs::refine_spec(self, caller, raw.parse()?).await,
+            "add_note" => briefs::add_note(self, caller, raw.parse()?).await,
+            "write_scratchpad" => scratchpads::write(self, caller, raw.parse()?).await,
+            "reserve_paths" => work::reserve_paths(self, caller, raw.parse()?).await,
+            "check_inbox" => work::check_inbox(self, caller, raw.parse()?).await,
+            "send_message" => work::send_message(self, caller, raw.parse()?).await,
+            "hand_back" => work::hand_back(self, caller, raw.parse()?).await,
             _ => Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("there is no tool `{tool}`"),
@@ -124,30 +124,30 @@ impl Tools {
         }
     }
 
-    async fn choice_of(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
+    async fn project_choice(&self, caller: &Caller) -> Result<ProjectChoice, Problem> {
         self.access.choice(caller, ProjectChoice { name: self.access.project_of(caller).await?, dir: None }).await
     }
 }
 
-/// What a tool was given, before it is understood.
-struct Given<'a> {
+/// The arguments of a call before they are parsed.
+struct RawArguments<'a> {
     tool: &'a str,
     arguments: Map<String, Value>,
 }
 
-impl Given<'_> {
-    /// The arguments as the tool wants them; what is wrong is named with its field.
-    fn read<T: DeserializeOwned>(self) -> Result<T, Problem> {
+impl RawArguments<'_> {
+    /// Parses the arguments. An error names the field.
+    fn parse<T: DeserializeOwned>(self) -> Result<T, Problem> {
         serde_path_to_error::deserialize(Value::Object(self.arguments)).map_err(|error| {
             let field = error.path().to_string();
             let at = if field == "." { String::new() } else { format!("`{field}`: ") };
-            let hint = format!("call `{}` again with that put right; nothing was done", self.tool);
+            let hint = format!("correct that and call `{}` again; nothing was done", self.tool);
             Problem::usage(format!("{at}{}", error.inner()), hint)
         })
     }
 }
 
-/// An answer that is only text.
+/// An answer without a notice.
 fn text(text: String) -> ToolAnswer {
     ToolAnswer { text, notice: None }
 }

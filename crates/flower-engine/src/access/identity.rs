@@ -1,4 +1,4 @@
-//! Whose token it is. Every request has one; there is no way in without.
+//! Identifies the caller by the token of its request. A request without a token is rejected.
 
 use crate::Access;
 use flower_contract::error::{Problem, ProblemKind};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use subtle::ConstantTimeEq;
 
 impl Access {
-    /// The owner of a token, who came through this door.
+    /// The caller that a token belongs to.
     pub async fn identify(&self, token: &str, door: Door) -> Result<Caller, Problem> {
         if bool::from(token.as_bytes().ct_eq(self.operator_token.as_bytes())) {
             return Ok(self.operator(door));
         }
-        // From here on only hashes are compared, which tell nothing about the token.
+        // The other tokens are looked up by hash, so the time of a comparison reveals nothing about them.
         let hash = sha256(token.as_bytes());
-        if self.sessions.knows(&hash) {
+        if self.sessions.is_valid(&hash) {
             return Ok(self.operator(Door::Web));
         }
         match self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await? {
@@ -35,14 +35,14 @@ impl Access {
         }
     }
 
-    /// For the record: somebody tried what their token does not reach. Whoever tries again and again is noted once a minute.
-    pub async fn note_refused(&self, caller: &Caller, what: &str, why: &str) {
+    /// Records a call that the rights of the caller do not allow; the same call of one agent at most once a minute.
+    pub async fn record_refused(&self, caller: &Caller, what: &str, why: &str) {
         if caller.role == Role::Operator || !self.refused.is_new(caller, what) {
             return;
         }
         let command = Command::NoteRefused { what: what.to_owned(), why: why.to_owned() };
         if let Err(problem) = self.store.execute(caller, command).await {
-            tracing::warn!("a refused call is not recorded: {}", problem.message);
+            tracing::warn!("refused call not recorded: {}", problem.message);
         }
     }
 
@@ -60,27 +60,27 @@ pub fn unauthorized() -> Problem {
     )
 }
 
-/// Counts wrong tokens, so that guessing is slow. Right ones are never slowed down.
+/// Counts invalid tokens, so that guessing is slow. Requests with a valid token are never delayed.
 #[derive(Debug, Default)]
-pub struct Failures {
+pub struct InvalidTokens {
     recent: Mutex<Option<(Instant, u32)>>,
 }
 
-/// Refused calls that were recorded lately.
+/// Refused calls that were recorded in the last minute.
 #[derive(Debug, Default)]
-pub struct Refused {
+pub struct RecentRefusals {
     recent: Mutex<HashMap<(String, String), Instant>>,
 }
 
-/// Different ones that are recorded in a minute.
-const MOST_RECORDED: usize = 200;
+/// Refused calls recorded in a minute, of all agents.
+const MAX_REFUSALS: usize = 200;
 
-impl Refused {
+impl RecentRefusals {
     fn is_new(&self, caller: &Caller, what: &str) -> bool {
         let mut recent = self.recent.lock().expect("no panic while held");
         recent.retain(|_, at| at.elapsed() < Duration::from_secs(60));
         let key = (caller.actor.name.clone(), what.chars().take(200).collect());
-        if recent.len() >= MOST_RECORDED || recent.contains_key(&key) {
+        if recent.len() >= MAX_REFUSALS || recent.contains_key(&key) {
             return false;
         }
         recent.insert(key, Instant::now());
@@ -88,20 +88,20 @@ impl Refused {
     }
 }
 
-/// Wrong tokens in a second before answers to further ones are held back.
-const FREE: u32 = 20;
-const HELD_BACK: Duration = Duration::from_millis(200);
+/// Invalid tokens in a second before answers to further ones are delayed.
+const MAX_UNDELAYED: u32 = 20;
+const DELAY: Duration = Duration::from_millis(200);
 
-impl Failures {
-    /// Notes one more and says how long to wait with the answer.
-    pub fn note(&self, now: Instant) -> Option<Duration> {
+impl InvalidTokens {
+    /// Counts one more, and returns how long to delay the answer.
+    pub fn record(&self, now: Instant) -> Option<Duration> {
         let mut recent = self.recent.lock().expect("no panic while held");
         let (since, count) = match *recent {
             Some((since, count)) if now.duration_since(since) < Duration::from_secs(1) => (since, count + 1),
             _ => (now, 1),
         };
         *recent = Some((since, count));
-        (count > FREE).then_some(HELD_BACK)
+        (count > MAX_UNDELAYED).then_some(DELAY)
     }
 }
 
@@ -111,12 +111,12 @@ mod tests {
 
     #[test]
     fn guessing_is_slow_and_forgotten_after_a_second() {
-        let failures = Failures::default();
+        let invalid = InvalidTokens::default();
         let start = Instant::now();
-        for _ in 0..FREE {
-            assert_eq!(failures.note(start), None);
+        for _ in 0..MAX_UNDELAYED {
+            assert_eq!(invalid.record(start), None);
         }
-        assert_eq!(failures.note(start), Some(HELD_BACK));
-        assert_eq!(failures.note(start + Duration::from_secs(2)), None);
+        assert_eq!(invalid.record(start), Some(DELAY));
+        assert_eq!(invalid.record(start + Duration::from_secs(2)), None);
     }
 }

@@ -7,7 +7,7 @@ mod tokens;
 
 use crate::Setup;
 use flower_store::Store;
-use identity::{Failures, Refused};
+use identity::{InvalidTokens, RecentRefusals};
 use sessions::Sessions;
 
 pub struct Access {
@@ -17,8 +17,8 @@ pub struct Access {
     operator_token: String,
     url: String,
     sessions: Sessions,
-    refused: Refused,
-    pub failures: Failures,
+    refused: RecentRefusals,
+    pub invalid_tokens: InvalidTokens,
 }
 
 impl Access {
@@ -29,8 +29,8 @@ impl Access {
             operator_token: setup.operator_token.clone(),
             url: setup.url.clone(),
             sessions: Sessions::load(&setup.home),
-            refused: Refused::default(),
-            failures: Failures::default(),
+            refused: RecentRefusals::default(),
+            invalid_tokens: InvalidTokens::default(),
         }
     }
 }

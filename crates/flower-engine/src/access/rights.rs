@@ -1,4 +1,4 @@
-//! Read rights: looks up what a thing belongs to, and asks the table in [`flower_core::policy`].
+//! Read rights: looks up which project, worktree and brief the target belongs to, and asks [`flower_core::policy`].
 
 use crate::Access;
 use crate::projects::ProjectChoice;
@@ -7,9 +7,9 @@ use flower_core::policy::{self, Read};
 use flower_core::{Caller, Recorded, Refusal};
 use flower_store::{Conn, StoreError, agents, briefs, dispatches, landings, log, tables, worktrees};
 
-/// Something to read, as a request names it.
+/// What a request wants to read, as it names it.
 #[derive(Clone, Debug)]
-pub enum Thing {
+pub enum ReadTarget {
     Project(String),
     Worktree(ProjectChoice, String),
     Landing(u64),
@@ -36,19 +36,19 @@ impl Reader {
         self.require(read).is_ok()
     }
 
-    /// Whether an event may be told to the caller: it stands in the trace of a brief that the caller reads, or tells of
-    /// MAIN in a project that the caller reads. `is_in_project` says whether it happened in the caller's own project.
+    /// Whether the caller may see an event: the event is in the trace of a brief that the caller may read, or is about MAIN
+    /// of the caller's project. `is_in_project` says whether it happened in that project.
     pub fn may_follow(&self, event: &Recorded, is_in_project: bool) -> bool {
         if self.may(Read::Trace) || event.brief.is_some_and(|brief| self.may(Read::Brief { number: Some(brief) })) {
             return true;
         }
-        let tells_of_main =
+        let is_about_main =
             event.stream.starts_with("project/") || matches!(event.kind.as_str(), "landed" | "rolled_back");
-        is_in_project && tells_of_main
+        is_in_project && is_about_main
     }
 
-    /// The project whose events the caller sees only some of; absent when it sees all events.
-    pub fn bounds(&self) -> Option<Option<&str>> {
+    /// The only project of which the caller sees events; absent if it sees the events of all projects.
+    pub fn limited_to_project(&self) -> Option<Option<&str>> {
         policy::reads_own_only(&self.caller).then_some(self.project.as_deref())
     }
 }
@@ -62,23 +62,24 @@ impl Access {
         Ok(Reader { caller: caller.clone(), project })
     }
 
-    /// Refuses what the caller may not read. What does not exist is refused to a worker in the same words.
-    pub async fn require_read(&self, caller: &Caller, thing: Thing) -> Result<(), Problem> {
+    /// Fails if the caller may not read the target. To a worker, a target that does not exist gives the same error, so that
+    /// errors do not reveal what exists.
+    pub async fn require_read(&self, caller: &Caller, target: ReadTarget) -> Result<(), Problem> {
         if !policy::reads_own_only(caller) {
             return Ok(());
         }
         let reader = self.reader(caller).await?;
-        let thing = match thing {
-            Thing::Worktree(choice, name) => {
+        let target = match target {
+            ReadTarget::Worktree(choice, name) => {
                 let project = self.choice(caller, choice).await?.name.unwrap_or_default();
                 return Ok(reader.require(Read::Worktree { project: &project, name: &name })?);
             }
-            thing => thing,
+            target => target,
         };
-        Ok(self.store.read(move |conn| require(conn, &reader, &thing)).await?)
+        Ok(self.store.read(move |conn| require(conn, &reader, &target)).await?)
     }
 
-    /// Refuses everything to a worker that happens inside of another worktree than its own.
+    /// Fails if the caller is a worker and the worktree is not its own.
     pub async fn require_inside(&self, caller: &Caller, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
         if !policy::reads_own_only(caller) {
             return Ok(policy::require_inside(caller, None, "", name)?);
@@ -88,7 +89,8 @@ impl Access {
         Ok(policy::require_inside(caller, own.as_deref(), &of, name)?)
     }
 
-    /// The project that a caller means. A worker means its own, wherever it stands, and can name no other.
+    /// The project that a request is about. For a worker it is its own project, independent of the directory it runs in;
+    /// naming another one is refused.
     pub async fn choice(&self, caller: &Caller, choice: ProjectChoice) -> Result<ProjectChoice, Problem> {
         if !policy::reads_own_only(caller) {
             return Ok(choice);
@@ -112,8 +114,8 @@ fn project_of(conn: &mut Conn, caller: &Caller) -> Result<Option<String>, StoreE
     {
         return Ok(Some(project));
     }
-    // Projects can have worktrees of the same name, so a name alone decides only where there is one of them.
-    let around: Vec<String> = match &caller.worktree {
+    // Several projects can have a worktree of this name, so the name decides only if exactly one has.
+    let candidates: Vec<String> = match &caller.worktree {
         Some(name) => {
             let live = worktrees::live(conn, None)?.into_iter().filter(|worktree| worktree.name == *name);
             live.map(|worktree| worktree.project).collect()
@@ -122,12 +124,12 @@ fn project_of(conn: &mut Conn, caller: &Caller) -> Result<Option<String>, StoreE
     };
     if let Some(number) = caller.brief {
         let projects = briefs::state(conn, number)?.map(|brief| brief.projects).unwrap_or_default();
-        let shared = projects.iter().find(|project| around.contains(project));
+        let shared = projects.iter().find(|project| candidates.contains(project));
         if let Some(project) = shared.or(projects.first()) {
             return Ok(Some(project.clone()));
         }
     }
-    match around.as_slice() {
+    match candidates.as_slice() {
         [project] => return Ok(Some(project.clone())),
         [_, ..] => return Ok(None),
         [] => {}
@@ -138,13 +140,13 @@ fn project_of(conn: &mut Conn, caller: &Caller) -> Result<Option<String>, StoreE
     }
 }
 
-fn require(conn: &mut Conn, reader: &Reader, thing: &Thing) -> Result<(), StoreError> {
-    let verdict = match thing {
-        Thing::Project(name) => reader.require(Read::Project { name }),
-        Thing::Worktree(choice, name) => {
+fn require(conn: &mut Conn, reader: &Reader, target: &ReadTarget) -> Result<(), StoreError> {
+    let verdict = match target {
+        ReadTarget::Project(name) => reader.require(Read::Project { name }),
+        ReadTarget::Worktree(choice, name) => {
             reader.require(Read::Worktree { project: choice.name.as_deref().unwrap_or_default(), name })
         }
-        Thing::Landing(number) => match landings::landing(conn, *number)? {
+        ReadTarget::Landing(number) => match landings::landing(conn, *number)? {
             Some(landing) => reader.require(Read::Landing {
                 project: &landing.project,
                 worktree: landing.worktree.as_deref(),
@@ -152,26 +154,27 @@ fn require(conn: &mut Conn, reader: &Reader, thing: &Thing) -> Result<(), StoreE
             }),
             None => reader.require(Read::Landing { project: "", worktree: None, briefs: &[] }),
         },
-        Thing::Dispatch(number) => {
+        ReadTarget::Dispatch(number) => {
             // No brief has the number 0.
             let brief = dispatches::dispatch(conn, *number)?.map_or(0, |dispatch| dispatch.brief);
             reader.require(Read::Dispatch { number: *number, brief })
         }
-        Thing::Lease(number) => match dispatches::lease(conn, *number)? {
+        ReadTarget::Lease(number) => match dispatches::lease(conn, *number)? {
             Some(lease) => reader.require(Read::Worktree { project: &lease.project, name: &lease.worktree }),
             None => reader.require(Read::Worktree { project: "", name: "" }),
         },
-        Thing::Scratchpad(number) => {
+        ReadTarget::Scratchpad(number) => {
             let brief = tables::scratchpad(conn, *number)?.and_then(|pad| pad.brief);
             reader.require(Read::Brief { number: brief })
         }
-        Thing::Agent(name) => match agents::named(conn, name)? {
+        ReadTarget::Agent(name) => match agents::named(conn, name)? {
             Some(agent) => {
                 reader.require(Read::Agent { project: &agent.project, worktree: &agent.worktree, name: &agent.name })
             }
             None => reader.require(Read::Agent { project: "", worktree: "", name }),
         },
-        Thing::Image(sha256) => {
+        ReadTarget::Image(sha256) => {
+            // An image belongs to every brief whose trace shows it.
             let shown = match reader.caller.brief {
                 Some(brief) if log::shows_image(conn, brief, sha256)? => Some(brief),
                 _ => None,

@@ -1,7 +1,7 @@
-//! The Agent Client Protocol, from the side of whoever drives an agent: JSON-RPC, one message per line.
+//! The client side of the Agent Client Protocol: JSON-RPC, one message per line.
 //!
-//! An agent may say anything at all, so everything it says is bounded here: the length of a line, how much of what is no
-//! protocol is put up with, and how much waits to be looked at. When nobody reads, the agent waits.
+//! The output of an agent is untrusted, so all of it is bounded here: the length of a line, the number of lines that are no
+//! ACP, and the messages that wait to be processed. While they are not processed, reading pauses and the agent blocks.
 
 pub use agent_client_protocol_schema::v1 as schema;
 
@@ -17,70 +17,70 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot};
 
-/// The version of the wire that is spoken.
+/// The version of the protocol.
 pub const VERSION: u16 = 1;
-/// What waits to be looked at; then the agent waits.
-const WAITING: usize = 64;
-/// Lines that are no protocol, in all, before it is taken for something else than an agent.
-const MOST_NOISE: u64 = 10_000;
+/// Messages that wait in each direction.
+const CHANNEL_CAPACITY: usize = 64;
+/// Lines that are no ACP, in one connection, before the program is taken for something else than an agent.
+const MAX_NOISE_LINES: u64 = 10_000;
 /// Far more than any message of an agent, including one with an image.
-const MAX_LINE: usize = 32 << 20;
+const MAX_LINE_BYTES: usize = 32 << 20;
 const METHOD_NOT_FOUND: i64 = -32601;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AcpError {
-    #[error("it ended")]
+    #[error("the agent closed the connection")]
     Ended,
     #[error("`{method}` was not answered within {seconds} s")]
     Deadline { method: String, seconds: u64 },
-    #[error("it refused `{method}`: {message}")]
+    #[error("the agent refused `{method}`: {message}")]
     Refused { method: String, code: i64, message: String },
-    #[error("its answer to `{method}` cannot be read: {why}")]
+    #[error("the answer to `{method}` is invalid: {why}")]
     Unreadable { method: String, why: String },
     #[error("{0}")]
     Slow(String),
-    #[error("it says too much that is no ACP ({MOST_NOISE} lines)")]
+    #[error("the agent wrote {MAX_NOISE_LINES} lines that are no ACP")]
     Noise,
-    #[error("it sent a line of more than {} MB", MAX_LINE >> 20)]
+    #[error("the agent wrote a line of more than {} MB", MAX_LINE_BYTES >> 20)]
     TooLong,
 }
 
-/// What an agent says by itself.
+/// A message that the agent sends by itself.
 #[derive(Debug)]
 pub enum Incoming {
     Update(Box<SessionUpdate>),
-    /// Of a sort that this flower does not know.
+    /// A notification or an update of an unknown kind.
     Unknown(String),
     Permission(Value, Box<RequestPermissionRequest>),
-    /// Anything else that wants an answer: its id, its method and its parameters.
-    Asked(Value, String, Value),
-    /// A line that is no protocol, as it came.
+    /// Any other request: its id, method and parameters.
+    Request(Value, String, Value),
+    /// A line that is no ACP, unchanged.
     Noise(String),
 }
 
-type Answer = Result<Value, AcpError>;
-type Pending = Arc<Mutex<Option<HashMap<u64, (String, oneshot::Sender<Answer>)>>>>;
+type CallResult = Result<Value, AcpError>;
+type Pending = Arc<Mutex<Option<HashMap<u64, (String, oneshot::Sender<CallResult>)>>>>;
 
-/// One end of the wire. The other one is the agent.
+/// A connection to an agent.
 pub struct Connection {
-    say: mpsc::Sender<String>,
+    outgoing: mpsc::Sender<String>,
     pending: Pending,
     next: AtomicU64,
 }
 
 impl Connection {
-    /// Speaks on these until either of them ends.
+    /// Reads and writes these streams until one of them ends.
     pub fn new<R, W>(from: R, to: W) -> (Connection, mpsc::Receiver<Incoming>)
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let (say, mut said) = mpsc::channel::<String>(WAITING);
-        let (hear, heard) = mpsc::channel(WAITING);
+        let (outgoing, mut lines) = mpsc::channel::<String>(CHANNEL_CAPACITY);
+        let (sender, incoming) = mpsc::channel(CHANNEL_CAPACITY);
         let pending: Pending = Arc::new(Mutex::new(Some(HashMap::new())));
         tokio::spawn(async move {
             let mut to = to;
-            while let Some(line) = said.recv().await {
+            while let Some(line) = lines.recv().await {
                 if to.write_all(line.as_bytes()).await.is_err() || to.flush().await.is_err() {
                     return;
                 }
@@ -88,17 +88,17 @@ impl Connection {
         });
         let waiting = pending.clone();
         tokio::spawn(async move {
-            let why = listen(BoundedLines::new(from, MAX_LINE), &hear, &waiting).await;
-            // From here on nothing is answered any more.
+            let why = read_messages(BoundedLines::new(from, MAX_LINE_BYTES), &sender, &waiting).await;
+            // No answer can arrive any more; without the map, later calls fail at once.
             let open = waiting.lock().expect("no panic while held").take();
             for (_, (_, answer)) in open.into_iter().flatten() {
                 let _ = answer.send(Err(why.clone()));
             }
         });
-        (Connection { say, pending, next: AtomicU64::new(1) }, heard)
+        (Connection { outgoing, pending, next: AtomicU64::new(1) }, incoming)
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request and waits for its response.
     pub async fn call<P: Serialize, R: DeserializeOwned>(
         &self,
         method: &str,
@@ -112,11 +112,11 @@ impl Connection {
             let Some(pending) = pending.as_mut() else { return Err(AcpError::Ended) };
             pending.insert(id, (method.to_owned(), answer));
         }
-        let asked = async {
+        let exchange = async {
             self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await?;
             answered.await.unwrap_or(Err(AcpError::Ended))
         };
-        let answer = match tokio::time::timeout(deadline, asked).await {
+        let answer = match tokio::time::timeout(deadline, exchange).await {
             Ok(answer) => answer?,
             Err(_) => {
                 let mut pending = self.pending.lock().expect("no panic while held");
@@ -128,29 +128,29 @@ impl Connection {
             .map_err(|error| AcpError::Unreadable { method: method.to_owned(), why: error.to_string() })
     }
 
-    /// Says something that wants no answer.
-    pub async fn tell<P: Serialize>(&self, method: &str, params: &P) -> Result<(), AcpError> {
+    /// Sends a notification, which has no response.
+    pub async fn notify<P: Serialize>(&self, method: &str, params: &P) -> Result<(), AcpError> {
         self.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
-    pub async fn answer<R: Serialize>(&self, id: &Value, result: &R) -> Result<(), AcpError> {
+    pub async fn respond<R: Serialize>(&self, id: &Value, result: &R) -> Result<(), AcpError> {
         self.send(json!({ "jsonrpc": "2.0", "id": id, "result": result })).await
     }
 
-    pub async fn refuse(&self, id: &Value, why: &str) -> Result<(), AcpError> {
+    pub async fn respond_error(&self, id: &Value, why: &str) -> Result<(), AcpError> {
         let error = json!({ "code": METHOD_NOT_FOUND, "message": why });
         self.send(json!({ "jsonrpc": "2.0", "id": id, "error": error })).await
     }
 
     async fn send(&self, message: Value) -> Result<(), AcpError> {
-        self.say.send(format!("{message}\n")).await.map_err(|_| AcpError::Ended)
+        self.outgoing.send(format!("{message}\n")).await.map_err(|_| AcpError::Ended)
     }
 }
 
-/// Reads until the agent ends or violates a limit.
-async fn listen<R: AsyncRead + Unpin>(
+/// Reads messages until the stream ends or exceeds a limit, and returns which.
+async fn read_messages<R: AsyncRead + Unpin>(
     mut from: BoundedLines<R>,
-    hear: &mpsc::Sender<Incoming>,
+    sender: &mpsc::Sender<Incoming>,
     pending: &Pending,
 ) -> AcpError {
     let mut noise = 0;
@@ -163,26 +163,26 @@ async fn listen<R: AsyncRead + Unpin>(
         if line.trim().is_empty() {
             continue;
         }
-        let said = match serde_json::from_str::<Value>(&line) {
-            Ok(Value::Object(message)) => understand(Value::Object(message), pending),
+        let incoming = match serde_json::from_str::<Value>(&line) {
+            Ok(Value::Object(message)) => handle_message(Value::Object(message), pending),
             _ => Some(Incoming::Noise(line)),
         };
-        if matches!(said, Some(Incoming::Noise(_))) {
+        if matches!(incoming, Some(Incoming::Noise(_))) {
             noise += 1;
-            if noise >= MOST_NOISE {
+            if noise >= MAX_NOISE_LINES {
                 return AcpError::Noise;
             }
         }
-        if let Some(said) = said
-            && hear.send(said).await.is_err()
+        if let Some(incoming) = incoming
+            && sender.send(incoming).await.is_err()
         {
             return AcpError::Ended;
         }
     }
 }
 
-/// Answers go to whoever asked; the rest is for whoever listens.
-fn understand(mut message: Value, pending: &Pending) -> Option<Incoming> {
+/// Passes a response to the call that waits for it; returns every other message.
+fn handle_message(mut message: Value, pending: &Pending) -> Option<Incoming> {
     let method = message["method"].as_str().map(str::to_owned);
     let id = message.get("id").filter(|id| !id.is_null()).cloned();
     let params = message["params"].take();
@@ -190,13 +190,13 @@ fn understand(mut message: Value, pending: &Pending) -> Option<Incoming> {
         (Some("session/update"), None) => Some(update(params)),
         (Some("session/request_permission"), Some(id)) => match serde_json::from_value(params.clone()) {
             Ok(request) => Some(Incoming::Permission(id, Box::new(request))),
-            Err(_) => Some(Incoming::Asked(id, "session/request_permission".to_owned(), params)),
+            Err(_) => Some(Incoming::Request(id, "session/request_permission".to_owned(), params)),
         },
-        (Some(method), Some(id)) => Some(Incoming::Asked(id, method.to_owned(), params)),
+        (Some(method), Some(id)) => Some(Incoming::Request(id, method.to_owned(), params)),
         (Some(method), None) => Some(Incoming::Unknown(method.to_owned())),
         (None, Some(id)) => {
-            let asked = id.as_u64().and_then(|id| pending.lock().expect("no panic while held").as_mut()?.remove(&id));
-            let Some((method, answer)) = asked else { return Some(Incoming::Noise(message.to_string())) };
+            let call = id.as_u64().and_then(|id| pending.lock().expect("no panic while held").as_mut()?.remove(&id));
+            let Some((method, answer)) = call else { return Some(Incoming::Noise(message.to_string())) };
             let _ = answer.send(result(method, message));
             None
         }
@@ -206,16 +206,16 @@ fn understand(mut message: Value, pending: &Pending) -> Option<Incoming> {
 
 fn update(mut params: Value) -> Incoming {
     let update = params["update"].take();
-    let kind = update["sessionUpdate"].as_str().unwrap_or("without a name").to_owned();
+    let kind = update["sessionUpdate"].as_str().unwrap_or("unnamed").to_owned();
     match serde_json::from_value(update) {
         Ok(update) => Incoming::Update(Box::new(update)),
         Err(_) => Incoming::Unknown(kind),
     }
 }
 
-fn result(method: String, mut message: Value) -> Answer {
+fn result(method: String, mut message: Value) -> CallResult {
     match (message.get("error").is_some_and(|error| !error.is_null()), message.get("result").is_some()) {
-        (true, true) => Err(AcpError::Unreadable { method, why: "it is a result and an error".to_owned() }),
+        (true, true) => Err(AcpError::Unreadable { method, why: "it has a result and an error".to_owned() }),
         (true, false) => {
             let error = &message["error"];
             let (code, text) = (error["code"].as_i64().unwrap_or(0), error["message"].as_str().unwrap_or("no reason"));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_reach_whoever_asked_whatever_comes_in_between() {
+    async fn a_response_reaches_its_call_between_other_messages() {
         let (connection, mut heard, mut agent) = pair();
         let asking = connection.call::<_, Value>("initialize", &(), SOON);
         let answering = async {
@@ -269,20 +269,20 @@ mod tests {
         assert!(matches!(heard.recv().await, Some(Incoming::Noise(line)) if line == "hello?"));
         assert!(matches!(heard.recv().await, Some(Incoming::Update(_))));
         assert!(matches!(heard.recv().await, Some(Incoming::Unknown(kind)) if kind == "new"));
-        assert!(matches!(heard.recv().await, Some(Incoming::Noise(_))), "nobody asked for 77");
+        assert!(matches!(heard.recv().await, Some(Incoming::Noise(_))), "no call has the id 77");
     }
 
     #[tokio::test]
-    async fn refusals_and_nonsense_are_told_apart() {
+    async fn refusals_and_invalid_responses_have_different_errors() {
         for (says, expected) in [
-            (r#"{"id":1,"error":{"code":-32000,"message":"log in"}}"#, "it refused `x`: log in"),
-            (r#"{"id":1,"result":{},"error":{"code":1}}"#, "cannot be read: it is a result and an error"),
+            (r#"{"id":1,"error":{"code":-32000,"message":"log in"}}"#, "the agent refused `x`: log in"),
+            (r#"{"id":1,"result":{},"error":{"code":1}}"#, "is invalid: it has a result and an error"),
             (r#"{"id":1}"#, "it has no result"),
         ] {
             let (connection, _heard, mut agent) = pair();
             agent.write_all(format!("{says}\n").as_bytes()).await.unwrap();
             let asked = tokio::spawn(async move { connection.call::<_, Value>("x", &(), SOON).await });
-            // It may have answered before it was asked: then nobody waits for it, and it has to say so again.
+            // The first response may arrive before the call, and is then dropped; so it is sent again.
             agent.write_all(format!("{says}\n").as_bytes()).await.unwrap();
             tokio::time::sleep(Duration::from_millis(20)).await;
             agent.write_all(format!("{says}\n").as_bytes()).await.unwrap();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_ends_or_is_silent_keeps_nobody_waiting() {
+    async fn a_call_ends_when_the_agent_is_silent_or_gone() {
         let (connection, _heard, agent) = pair();
         let silent = connection.call::<_, Value>("x", &(), Duration::from_millis(30)).await;
         assert!(matches!(silent, Err(AcpError::Deadline { .. })));
@@ -302,10 +302,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn noise_is_borne_for_a_while_only() {
+    async fn too_much_noise_ends_the_connection() {
         let (connection, mut heard, mut agent) = pair();
         let flood = tokio::spawn(async move {
-            for _ in 0..MOST_NOISE + 10 {
+            for _ in 0..MAX_NOISE_LINES + 10 {
                 if agent.write_all(b"what?\n").await.is_err() {
                     break;
                 }

@@ -1,16 +1,17 @@
-//! Driving an agent over ACP: from the first word to the hand-back, and what is said when it stops in between.
+//! Drives an agent over ACP: opens a session, sends prompts until the hand-back, and hands over to a new session.
 
 use super::agent_handle::{AgentHandle, AgentProcess, State};
 use super::launch_spec::LaunchSpec;
 use super::process::Process;
 use super::prompt;
 use super::runner::{ProcessExit, Run};
-use super::session::{Session, Turn};
+use super::session::{Session, SessionSpec, TurnEnd};
 use super::transcript::new_entry;
 use crate::Agents;
 use crate::acp::schema::{
-    AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse, LoadSessionRequest,
-    McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest, SessionId, StopReason,
+    AgentCapabilities, AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse,
+    LoadSessionRequest, McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest,
+    SessionId, StopReason,
 };
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::profiles::config::Profile;
@@ -22,141 +23,194 @@ use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, Command, Dispatch, News};
 use flower_store::tables;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Agents are large programs on small machines.
-const HELLO: Duration = Duration::from_secs(90);
-const SESSION: Duration = Duration::from_secs(120);
-const SETTING: Duration = Duration::from_secs(30);
-const HAND_OVER: Duration = Duration::from_secs(180);
-/// Turns that end without a hand-back, in a row.
-const MOST_NUDGES: u32 = 3;
-/// What of the brief goes with the first word; more comes with `recall_brief`.
-const BUDGET: u64 = 8_000;
-/// How an agent says that it wants to be logged in.
-const LOG_IN: i64 = -32000;
-/// Lines of noise before its first turn that are written down.
-const MOST_TOLD: usize = 20;
-const IDLE_TICK: Duration = Duration::from_secs(20);
+/// Long enough for large programs on small machines.
+const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(90);
+const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
+const SETTING_TIMEOUT: Duration = Duration::from_secs(30);
+const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(180);
+/// Turns in a row that may end without a hand-back.
+const MAX_NUDGES: u32 = 3;
+/// Tokens of the recall in the first prompt; `recall_brief` has the rest.
+const PROMPT_RECALL_TOKENS: u64 = 8_000;
+/// The ACP error code for a missing login.
+const AUTH_REQUIRED: i64 = -32000;
+/// Lines of noise before the first turn that the transcript gets.
+const MAX_EARLY_NOISE: usize = 20;
+const IDLE_INTERVAL: Duration = Duration::from_secs(20);
 
-/// What comes after a turn.
-enum Now {
-    Say(String),
+/// What to do after a turn.
+enum NextAction {
+    Prompt(String),
     Wait(State, String),
-    ProcessExit(ProcessExit),
+    End(ProcessExit),
     Refresh,
 }
 
 impl Agents {
     pub(super) async fn run_acp(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
+        handle: &Arc<AgentHandle>,
         run: Run,
         profile: Profile,
-        equipment: LaunchSpec,
+        launch: LaunchSpec,
     ) -> Result<ProcessExit, Problem> {
-        let transcript = running.transcript.clone();
-        let LaunchSpec { launcher, command, dir, env, lent, .. } = equipment;
+        let transcript = handle.transcript.clone();
+        let LaunchSpec { launcher, command, dir, env, lent, .. } = launch;
         let keyless = !profile.env.iter().any(|name| self.profiles.keys.has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
-        self.hold(running.number, lent);
+        self.keep_lent(handle.number, lent);
         let started = Process::start(&launcher, &command, &dir, &env, transcript);
         let (process, stdin, stdout) = match started {
             Ok(started) => started,
-            Err(error) => return Ok(ProcessExit::Died(format!("its process cannot be started: {error}"))),
+            Err(error) => return Ok(ProcessExit::Died(format!("the process cannot be started: {error}"))),
         };
-        let body = AgentProcess::Piped(Arc::new(process));
-        running.set_body(Some(body.clone()));
+        let process = AgentProcess::Piped(Arc::new(process));
+        handle.set_process(Some(process.clone()));
         let (connection, incoming) = Connection::new(stdout, stdin);
-        let connection = Arc::new(connection);
-        let talking = self.open_session(running, run, profile, authenticate, dir, connection, incoming);
-        match talking.await {
-            Ok(over) => over,
-            Err(AcpError::Refused { code: LOG_IN, message, .. }) => {
-                Ok(ProcessExit::Wait(format!("it wants to be logged in: {message}")))
+        let conversation = Conversation { run, profile, authenticate, dir, connection: Arc::new(connection), incoming };
+        match self.converse(handle, conversation).await {
+            Ok(exit) => exit,
+            Err(AcpError::Refused { code: AUTH_REQUIRED, message, .. }) => {
+                Ok(ProcessExit::Wait(format!("the agent requires a login: {message}")))
             }
             Err(AcpError::Ended) => {
-                let code = tokio::time::timeout(Duration::from_secs(2), body.ended()).await;
-                let how = code.map_or_else(|_| "it closed its output".to_owned(), ended_with);
+                let code = tokio::time::timeout(Duration::from_secs(2), process.ended()).await;
+                let how = code.map_or_else(|_| "the agent closed its output".to_owned(), describe_exit);
                 Ok(ProcessExit::Died(how))
             }
             Err(error) => Ok(ProcessExit::Died(error.to_string())),
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "it is what a conversation takes")]
-    async fn open_session(
+    /// Opens a session and runs turns in it until the process has to end.
+    async fn converse(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
-        mut run: Run,
-        profile: Profile,
-        authenticate: Option<String>,
-        dir: std::path::PathBuf,
-        connection: Arc<Connection>,
-        mut incoming: mpsc::Receiver<Incoming>,
+        handle: &Arc<AgentHandle>,
+        conversation: Conversation,
     ) -> Result<Result<ProcessExit, Problem>, AcpError> {
-        let hello = InitializeRequest::new(ProtocolVersion::V1)
+        let Conversation { mut run, profile, authenticate, dir, connection, mut incoming } = conversation;
+        let request = InitializeRequest::new(ProtocolVersion::V1)
             .client_info(Implementation::new("flower", flower_contract::VERSION));
-        let slow = profile.turn_timeout;
-        let saying = connection.call("initialize", &hello, HELLO.min(slow));
-        let met: InitializeResponse = meanwhile(running, &mut incoming, saying).await?;
-        if met.protocol_version != ProtocolVersion::V1 {
-            let why = format!("it speaks version {} of ACP, and flower version 1", met.protocol_version);
+        let turn_timeout = profile.turn_timeout;
+        let initializing = connection.call("initialize", &request, INITIALIZE_TIMEOUT.min(turn_timeout));
+        let initialized: InitializeResponse = drain_while(handle, &mut incoming, initializing).await?;
+        if initialized.protocol_version != ProtocolVersion::V1 {
+            let why = format!("the agent speaks version {} of ACP, and flower version 1", initialized.protocol_version);
             return Ok(Ok(ProcessExit::Failed(why)));
         }
         if let Some(method) = authenticate {
             let request = AuthenticateRequest::new(method);
-            let asking = connection.call::<_, Value>("authenticate", &request, SETTING.min(slow));
-            meanwhile(running, &mut incoming, asking).await?;
+            let authenticating =
+                connection.call::<_, Value>("authenticate", &request, SETTING_TIMEOUT.min(turn_timeout));
+            drain_while(handle, &mut incoming, authenticating).await?;
         }
         let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
-        let opening = open(running, &run, &met, &dir, &connection, SESSION.min(slow), self);
-        let Opened { id, resumed, settings } = meanwhile(running, &mut incoming, opening).await?;
-        if let Err(why) = meanwhile(running, &mut incoming, choose(&connection, &id, &profile, &settings)).await {
+        let capabilities = &initialized.agent_capabilities;
+        let timeout = SESSION_TIMEOUT.min(turn_timeout);
+        let opening = self.open_session(handle, &run, capabilities, &dir, &connection, timeout);
+        let OpenedSession { id, resumed, settings } = drain_while(handle, &mut incoming, opening).await?;
+        let choosing = choose_mode_and_model(&connection, &id, &profile, &settings);
+        if let Err(why) = drain_while(handle, &mut incoming, choosing).await {
             return Ok(Ok(ProcessExit::Failed(why)));
         }
-        run.kept.session = Some(id.0.to_string());
-        run.kept.refreshes = run.agent.refreshes;
-        if let Err(problem) = self.keep(running.number, &run.kept) {
+        run.state.session = Some(id.0.to_string());
+        run.state.refreshes = run.agent.refreshes;
+        if let Err(problem) = self.save_run_state(handle.number, &run.state) {
             return Ok(Err(problem));
         }
+        // A resumed session sends its history again, which the transcript has already.
         while incoming.try_recv().is_ok() {}
-        running.heard();
-        running.transcript.flower(if resumed { "it is back in its session" } else { "its session begins" });
-        let mut session =
-            Session::new(self.clone(), running.clone(), connection, incoming, profile, dir, id, refresh_at);
-        session.is_fresh = run.agent.refreshes > 0 && !resumed;
-        let first = match self.first_words(&run, resumed).await {
+        handle.record_activity();
+        handle.transcript.add_note(if resumed { "session resumed" } else { "session started" });
+        let is_fresh = run.agent.refreshes > 0 && !resumed;
+        let spec = SessionSpec { connection, incoming, profile, tree: dir, id, refresh_at, is_fresh };
+        let mut session = Session::new(self.clone(), handle.clone(), spec);
+        let first = match self.first_prompt(&run, resumed).await {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
         };
-        self.run_turns(running, &run, &mut session, first).await
+        self.run_turns(handle, &run, &mut session, first).await
     }
 
-    /// From the brief as it stands now, or just a word where it remembers.
-    async fn first_words(&self, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
+    /// Resumes the last session of the agent if that is possible, else opens a new one, with flower's tools in it.
+    async fn open_session(
+        &self,
+        handle: &AgentHandle,
+        run: &Run,
+        capabilities: &AgentCapabilities,
+        dir: &Path,
+        connection: &Connection,
+        timeout: Duration,
+    ) -> Result<OpenedSession, AcpError> {
+        let tools = self.mcp_servers(run);
+        // A session in which the process died repeatedly may be the reason, so the second restart opens a new one.
+        let can_continue =
+            run.state.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some();
+        let can_resume = capabilities.session_capabilities.resume.is_some();
+        if let Some(last) = run.state.session.clone().filter(|_| can_continue)
+            && (can_resume || capabilities.load_session)
+        {
+            handle.set_state(State::Starting, "resuming the session");
+            let resumed = if can_resume {
+                let request = ResumeSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
+                connection.call::<_, Value>("session/resume", &request, timeout).await
+            } else {
+                let request = LoadSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
+                connection.call::<_, Value>("session/load", &request, timeout).await
+            };
+            match resumed {
+                Ok(settings) => return Ok(OpenedSession { id: last.into(), resumed: true, settings }),
+                Err(error @ AcpError::Ended) => return Err(error),
+                Err(error) => handle.transcript.add_note(format!("the session cannot be resumed: {error}")),
+            }
+        }
+        handle.set_state(State::Starting, "starting a session");
+        let request = NewSessionRequest::new(dir).mcp_servers(tools);
+        let settings = connection.call::<_, Value>("session/new", &request, timeout).await?;
+        let id = serde_json::from_value::<NewSessionResponse>(settings.clone())
+            .map_err(|error| AcpError::Unreadable { method: "session/new".into(), why: error.to_string() })?
+            .session_id;
+        Ok(OpenedSession { id, resumed: false, settings })
+    }
+
+    /// `flower mcp` with the token of the run.
+    fn mcp_servers(&self, run: &Run) -> Vec<McpServer> {
+        let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
+        let env = vec![
+            EnvVariable::new("FLOWER_URL", self.url.clone()),
+            EnvVariable::new("FLOWER_TOKEN", run.state.token.clone()),
+        ];
+        vec![McpServer::Stdio(McpServerStdio::new("flower", flower).args(vec!["mcp".to_owned()]).env(env))]
+    }
+
+    /// The first prompt of this process; short in a resumed session.
+    async fn first_prompt(&self, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
         let Some(dispatch) = &run.dispatch else {
-            // Nothing to say yet, and nothing to pay for.
+            // Without work there is no prompt, so that a waiting agent costs nothing.
             return Ok(None);
         };
         if resumed {
             return Ok(Some(prompt::resumed(&run.agent, dispatch)));
         }
-        self.words_for(run, dispatch).await.map(Some)
+        self.brief_prompt(run, dispatch).await.map(Some)
     }
 
-    /// The brief as it stands now, for whoever knows nothing of it yet.
-    pub(super) async fn words_for(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
-        self.messages.heard_all(&run.caller).await?;
-        let recalled = self.dispatcher.recall(dispatch.brief, Some(BUDGET), Some(dispatch.number)).await?;
+    /// The prompt with the current recall of the brief, for a new session.
+    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
+        self.messages.mark_all_read(&run.caller).await?;
+        let recalled =
+            self.dispatcher.recall(dispatch.brief, Some(PROMPT_RECALL_TOKENS), Some(dispatch.number)).await?;
         Ok(prompt::first(&run.agent, dispatch, &recalled.text))
     }
 
     async fn run_turns(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
+        handle: &Arc<AgentHandle>,
         run: &Run,
         session: &mut Session,
         first: Option<String>,
@@ -166,107 +220,114 @@ impl Agents {
         loop {
             if let Some(text) = next.take() {
                 let deadline = session.profile.turn_timeout;
-                let turn = match session.turn(&text, deadline).await {
+                let turn = match session.run_turn(&text, deadline).await {
                     Err(error) => {
-                        session.account(None).await;
+                        session.record_cost(None).await;
                         return Err(error);
                     }
                     Ok(turn) => turn,
                 };
-                self.after_turn(running, run, &turn).await;
-                if matches!(turn, Turn::Full) {
-                    return Ok(self.hand_over(running, session).await);
+                self.after_turn(handle, run, &turn).await;
+                if matches!(turn, TurnEnd::Refresh) {
+                    return Ok(self.hand_over(handle, session).await);
                 }
             }
-            match self.next_action(running, run, &mut nudges).await {
+            match self.next_action(handle, run, &mut nudges).await {
                 Err(problem) => {
-                    running.see(State::Waiting, &problem.message);
+                    // The store fails, for example because the disk is full: tried again.
+                    handle.set_state(State::Waiting, &problem.message);
                     tokio::time::sleep(Duration::from_secs(2)).await;
                 }
-                Ok(Now::Say(text)) => next = Some(text),
-                Ok(Now::ProcessExit(over)) => return Ok(Ok(over)),
-                Ok(Now::Refresh) => return Ok(self.hand_over(running, session).await),
-                Ok(Now::Wait(state, why)) => {
-                    running.see(state, &why);
-                    let body = running.body();
+                Ok(NextAction::Prompt(text)) => next = Some(text),
+                Ok(NextAction::End(exit)) => return Ok(Ok(exit)),
+                Ok(NextAction::Refresh) => return Ok(self.hand_over(handle, session).await),
+                Ok(NextAction::Wait(state, why)) => {
+                    handle.set_state(state, &why);
+                    let process = handle.process();
                     let ended = async {
-                        match &body {
-                            Some(body) => body.ended().await,
+                        match &process {
+                            Some(process) => process.ended().await,
                             None => std::future::pending().await,
                         }
                     };
                     tokio::select! {
-                        () = running.wake.notified() => {}
-                        () = session.idle() => {}
-                        code = ended => return Ok(Ok(ProcessExit::Died(ended_with(code)))),
-                        () = tokio::time::sleep(IDLE_TICK) => self.beat_for(running).await,
+                        () = handle.wake.notified() => {}
+                        () = session.handle_next() => {}
+                        code = ended => return Ok(Ok(ProcessExit::Died(describe_exit(code)))),
+                        () = tokio::time::sleep(IDLE_INTERVAL) => self.send_heartbeat(handle).await,
                     }
                 }
             }
         }
     }
 
-    async fn after_turn(&self, running: &AgentHandle, run: &Run, turn: &Turn) {
-        if let Turn::Ended(reason) = turn
+    async fn after_turn(&self, handle: &AgentHandle, run: &Run, turn: &TurnEnd) {
+        if let TurnEnd::Ended(reason) = turn
             && *reason != StopReason::EndTurn
         {
             let word = serde_json::to_value(reason).ok().and_then(|word| word.as_str().map(str::to_owned));
-            running.transcript.flower(format!("its turn ended: {}", word.unwrap_or_default()));
+            handle.transcript.add_note(format!("turn ended: {}", word.unwrap_or_default()));
         }
-        running.see(State::Idle, "its turn has ended");
-        // What was committed is seen by the watch; this is for what it missed.
+        handle.set_state(State::Idle, "turn ended");
+        // The watch of the worktree notices commits; this mirrors those that it missed.
         let choice = crate::projects::ProjectChoice { name: Some(run.agent.project.clone()), dir: None };
         let _ = self.worktrees.mirror_named(&choice, &run.agent.worktree).await;
     }
 
-    /// Looks at how things stand, not at what was said.
-    async fn next_action(self: &Arc<Self>, running: &AgentHandle, run: &Run, nudges: &mut u32) -> Result<Now, Problem> {
-        let agent = self.get(running.number).await?;
+    /// Decides by the recorded state, not by what the agent has said.
+    async fn next_action(
+        self: &Arc<Self>,
+        handle: &AgentHandle,
+        run: &Run,
+        nudges: &mut u32,
+    ) -> Result<NextAction, Problem> {
+        let agent = self.get(handle.number).await?;
         if !agent.is_live() {
-            return Ok(Now::ProcessExit(ProcessExit::Gone));
+            return Ok(NextAction::End(ProcessExit::AlreadyEnded));
         }
         if self.has_other_work(&agent, run).await? {
-            return Ok(Now::ProcessExit(ProcessExit::Fresh));
+            return Ok(NextAction::End(ProcessExit::StartNext));
         }
         let dispatch = match &run.dispatch {
             Some(dispatch) => Some(self.dispatcher.get(dispatch.number).await?),
             None => None,
         };
         if let Some(dispatch) = &dispatch {
-            let ours = agent.member > 0 || run.caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token));
-            if !dispatch.is_open() || !ours || (agent.member == 0 && dispatch.claim.is_none()) {
+            let is_ours =
+                agent.member > 0 || run.caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token));
+            if !dispatch.is_open() || !is_ours || (agent.member == 0 && dispatch.claim.is_none()) {
                 if agent.standing
-                    && let Some(text) = self.news_for(&run.caller).await?
+                    && let Some(text) = self.take_news(&run.caller).await?
                 {
-                    return Ok(Now::Say(prompt::heard(&text)));
+                    return Ok(NextAction::Prompt(prompt::inbox(&text)));
                 }
-                return Ok(self.without_work(&agent, dispatch));
+                return Ok(self.after_work(&agent, dispatch));
             }
         }
-        if running.refresh_wanted() {
-            return Ok(Now::Refresh);
+        if handle.is_refresh_requested() {
+            return Ok(NextAction::Refresh);
         }
-        if let Some(text) = self.news_for(&run.caller).await? {
+        if let Some(text) = self.take_news(&run.caller).await? {
             *nudges = 0;
-            return Ok(Now::Say(prompt::heard(&text)));
+            return Ok(NextAction::Prompt(prompt::inbox(&text)));
         }
-        let Some(dispatch) = dispatch else { return Ok(Now::Wait(State::Idle, "it has nothing to do".to_owned())) };
+        let Some(dispatch) = dispatch else { return Ok(NextAction::Wait(State::Idle, "nothing to do".to_owned())) };
         if let Some(question) = self.open_question(dispatch.brief, &agent.name).await? {
             let why = format!("question {question} of brief {} waits for an answer", dispatch.brief);
-            return Ok(Now::Wait(State::Waiting, why));
+            return Ok(NextAction::Wait(State::Waiting, why));
         }
         if agent.member > 0 {
-            return Ok(Now::Wait(State::Idle, "its part is done; the lead goes on".to_owned()));
+            return Ok(NextAction::Wait(State::Idle, "its part is done; waiting for the lead".to_owned()));
         }
         *nudges += 1;
-        if *nudges > MOST_NUDGES {
-            let why = format!("it ended its turn {nudges} times without handing back");
-            return Ok(Now::ProcessExit(ProcessExit::Failed(why)));
+        if *nudges > MAX_NUDGES {
+            let why = format!("the turn ended {nudges} times without handing back");
+            return Ok(NextAction::End(ProcessExit::Failed(why)));
         }
-        Ok(Now::Say(prompt::nudge(&dispatch)))
+        Ok(NextAction::Prompt(prompt::nudge(&dispatch)))
     }
 
-    /// Whether a standing agent got work that this process does not know of.
+    /// Whether a standing agent was assigned another dispatch since this process was started.
     pub(super) async fn has_other_work(&self, agent: &Agent, run: &Run) -> Result<bool, Problem> {
         match agent.dispatch {
             Some(number) if run.dispatch.as_ref().is_none_or(|dispatch| dispatch.number != number) => {
@@ -276,25 +337,28 @@ impl Agents {
         }
     }
 
-    fn without_work(&self, agent: &Agent, dispatch: &Dispatch) -> Now {
+    /// What an agent does whose dispatch has ended or belongs to another agent.
+    fn after_work(&self, agent: &Agent, dispatch: &Dispatch) -> NextAction {
         if agent.standing {
-            // Its token ends with its work, so it waits for the next with another; what nobody holds it takes up again.
+            // The token of a run ends with its dispatch, so the agent needs a new process with a new token. It also starts one
+            // to claim its dispatch again after the claim has expired.
             return match !dispatch.is_open() || dispatch.state == DispatchState::Requested {
-                true => Now::ProcessExit(ProcessExit::Fresh),
-                false => Now::Wait(State::Idle, format!("dispatch {} is {}", dispatch.number, dispatch.state)),
+                true => NextAction::End(ProcessExit::StartNext),
+                false => NextAction::Wait(State::Idle, format!("dispatch {} is {}", dispatch.number, dispatch.state)),
             };
         }
         let why = match dispatch.state {
-            DispatchState::HandedBack | DispatchState::Landed => "its work is handed back".to_owned(),
+            DispatchState::HandedBack | DispatchState::Landed => "the work is handed back".to_owned(),
             state => format!("dispatch {} is {state}", dispatch.number),
         };
-        Now::ProcessExit(ProcessExit::Retire(why))
+        NextAction::End(ProcessExit::Retire(why))
     }
 
-    /// What it should hear of before it goes on, if there is anything.
-    async fn news_for(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
-        let heard = self.messages.hear(caller, false).await?;
-        if heard.messages.is_empty() && !heard.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
+    /// New messages and events that the agent has to know before it continues. They count as read afterwards.
+    async fn take_news(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
+        let unread = self.messages.unread(caller, false).await?;
+        if unread.messages.is_empty()
+            && !unread.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
         {
             return Ok(None);
         }
@@ -307,118 +371,85 @@ impl Agents {
         Ok(open.first().copied())
     }
 
-    /// Asks for a note, writes one if there is none, and lets a fresh one go on.
+    /// Ends the session with a hand-over note: the agent's own, or a summary of the transcript. A new session continues.
     async fn hand_over(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
+        handle: &Arc<AgentHandle>,
         session: &mut Session,
     ) -> Result<ProcessExit, Problem> {
-        running.see(State::Working, "it writes a hand-over note");
-        // From here on nothing but the note counts.
-        running.clear_refresh();
+        handle.set_state(State::Working, "writing a hand-over note");
+        // The turn of the note must not be cancelled for a refresh.
+        handle.clear_refresh();
         session.refresh_at = f64::INFINITY;
-        let context = running.context();
-        let deadline = HAND_OVER.min(session.profile.turn_timeout);
-        let asked = session.turn(prompt::HAND_OVER, deadline).await;
-        let said = running.transcript.masked(session.said.trim());
+        let context = handle.context();
+        let deadline = HAND_OVER_TIMEOUT.min(session.profile.turn_timeout);
+        let asked = session.run_turn(prompt::HAND_OVER, deadline).await;
+        let said = handle.transcript.masked(session.said.trim());
         let (note, author) = match asked {
-            Ok(Turn::Ended(StopReason::EndTurn)) if !said.is_empty() => (said, Author::Agent),
+            Ok(TurnEnd::Ended(StopReason::EndTurn)) if !said.is_empty() => (said, Author::Agent),
             _ => {
-                let why = "It left no note in time, so flower wrote this from what it did.";
-                (format!("{why}\n\n{}", running.transcript.summary()), Author::Flower)
+                let why = "The agent left no note in time, so flower wrote this from its transcript.";
+                (format!("{why}\n\n{}", handle.transcript.summary()), Author::Flower)
             }
         };
         let (used, size) = context.unzip();
         let step = Step::Refresh { note, author, used, size };
-        self.store.execute(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await?;
-        running.transcript.flower(format!("a fresh one goes on; the note is by {author}"));
-        Ok(ProcessExit::Fresh)
+        self.store.execute(&flower_core::Caller::system(), Command::Agent { number: handle.number, step }).await?;
+        handle.transcript.add_note(format!("a new session continues; the hand-over note is by {author}"));
+        Ok(ProcessExit::StartNext)
     }
 }
 
-struct Opened {
+/// A started process of an agent, before its session is open.
+struct Conversation {
+    run: Run,
+    profile: Profile,
+    /// The ACP authentication method to use first.
+    authenticate: Option<String>,
+    dir: PathBuf,
+    connection: Arc<Connection>,
+    incoming: mpsc::Receiver<Incoming>,
+}
+
+struct OpenedSession {
     id: SessionId,
     resumed: bool,
     settings: Value,
 }
 
-/// Back into its session where it can, else a new one, with flower's tools in it.
-async fn open(
-    running: &AgentHandle,
-    run: &Run,
-    met: &InitializeResponse,
-    dir: &std::path::Path,
-    connection: &Connection,
-    deadline: Duration,
-    app: &Agents,
-) -> Result<Opened, AcpError> {
-    let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
-    let env =
-        vec![EnvVariable::new("FLOWER_URL", app.url.clone()), EnvVariable::new("FLOWER_TOKEN", run.kept.token.clone())];
-    let tools = vec![McpServer::Stdio(McpServerStdio::new("flower", flower).args(vec!["mcp".to_owned()]).env(env))];
-    let before = run.kept.session.clone().filter(|_| {
-        // One that died in it again and again may do so because of it.
-        run.kept.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some()
-    });
-    if let Some(before) = before {
-        let can_resume = met.agent_capabilities.session_capabilities.resume.is_some();
-        let session = before.clone();
-        let asked = async {
-            if can_resume {
-                let request = ResumeSessionRequest::new(session, dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/resume", &request, deadline).await
-            } else {
-                let request = LoadSessionRequest::new(session, dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/load", &request, deadline).await
-            }
-        };
-        if can_resume || met.agent_capabilities.load_session {
-            running.see(State::Starting, "it goes back into its session");
-            match asked.await {
-                Ok(settings) => return Ok(Opened { id: before.into(), resumed: true, settings }),
-                Err(error @ AcpError::Ended) => return Err(error),
-                Err(error) => running.transcript.flower(format!("its session cannot be resumed: {error}")),
-            }
-        }
-    }
-    running.see(State::Starting, "its session begins");
-    let request = NewSessionRequest::new(dir).mcp_servers(tools);
-    let new = connection.call::<_, Value>("session/new", &request, deadline).await?;
-    let id = serde_json::from_value::<NewSessionResponse>(new.clone())
-        .map_err(|error| AcpError::Unreadable { method: "session/new".into(), why: error.to_string() })?
-        .session_id;
-    Ok(Opened { id, resumed: false, settings: new })
-}
-
-/// Before its first turn: whatever it says is taken from it, or it would wait for us and we for it. A loaded session tells
-/// everything again, which is known; the first lines that are no protocol may say what is wrong with it.
-async fn meanwhile<T>(
-    running: &AgentHandle,
+/// Waits for a call before the first turn, and drops the messages that arrive meanwhile; with a full channel the agent would
+/// block. The first lines that are no ACP go to the transcript, because they may explain a failure.
+async fn drain_while<T>(
+    handle: &AgentHandle,
     incoming: &mut mpsc::Receiver<Incoming>,
-    asking: impl Future<Output = T>,
+    call: impl Future<Output = T>,
 ) -> T {
-    tokio::pin!(asking);
-    let mut told = 0;
+    tokio::pin!(call);
+    let mut noise = 0;
     loop {
         tokio::select! {
             biased;
-            answer = &mut asking => return answer,
-            Some(said) = incoming.recv() => {
-                if let Incoming::Noise(line) = said
-                    && told < MOST_TOLD
+            answer = &mut call => return answer,
+            Some(message) = incoming.recv() => {
+                if let Incoming::Noise(line) = message
+                    && noise < MAX_EARLY_NOISE
                 {
-                    told += 1;
+                    noise += 1;
                     let line = flower_core::text::head(&line, 2_000);
-                    running.transcript.add(new_entry(EntryKind::Noise, line));
+                    handle.transcript.add(new_entry(EntryKind::Noise, line));
                 }
             }
         }
     }
 }
 
-/// The mode and the model of the profile. One that cannot be chosen is said, and no reason not to work, unless the profile must not
-/// run on any other model.
-async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, settings: &Value) -> Result<(), String> {
+/// Chooses the mode and the model of the profile. A failure is only logged, unless the profile requires its model.
+async fn choose_mode_and_model(
+    connection: &Connection,
+    id: &SessionId,
+    profile: &Profile,
+    settings: &Value,
+) -> Result<(), String> {
     let offered = |list: &Value, id: &str| list.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id));
     let has_option = |id: &str| offered(&settings["configOptions"], id);
     for (name, wanted) in [("mode", &profile.mode), ("model", &profile.model)] {
@@ -428,10 +459,10 @@ async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, sett
                 continue;
             }
             let request = json!({ "sessionId": id, "modeId": wanted });
-            connection.call::<_, Value>("session/set_mode", &request, SETTING).await
+            connection.call::<_, Value>("session/set_mode", &request, SETTING_TIMEOUT).await
         } else if has_option(name) {
             let request = json!({ "sessionId": id, "configId": name, "value": wanted });
-            connection.call::<_, Value>("session/set_config_option", &request, SETTING).await
+            connection.call::<_, Value>("session/set_config_option", &request, SETTING_TIMEOUT).await
         } else {
             continue;
         };
@@ -446,12 +477,12 @@ async fn choose(connection: &Connection, id: &SessionId, profile: &Profile, sett
     Ok(())
 }
 
-pub(super) fn ended_with(code: i32) -> String {
+pub(super) fn describe_exit(code: i32) -> String {
     match code {
-        127 => "its command was not found inside (exit code 127)".to_owned(),
-        125 => "its jail could not be made (exit code 125)".to_owned(),
-        123 => "it took too much of the machine (exit code 123)".to_owned(),
-        code if code > 128 => format!("its process was ended by signal {}", code - 128),
-        code => format!("its process ended with exit code {code}"),
+        127 => "the command was not found in the jail (exit code 127)".to_owned(),
+        125 => "the jail could not be created (exit code 125)".to_owned(),
+        123 => "a resource limit was exceeded (exit code 123)".to_owned(),
+        code if code > 128 => format!("the process was ended by signal {}", code - 128),
+        code => format!("the process ended with exit code {code}"),
     }
 }

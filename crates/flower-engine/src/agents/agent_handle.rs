@@ -1,4 +1,4 @@
-//! An agent as it is at this moment: observed, not recorded, with the evidence and its age.
+//! The current state of a running agent: observed, not recorded, with its evidence and age.
 
 use super::process::Process;
 use super::transcript::Transcript;
@@ -11,55 +11,51 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 
-/// What an agent is told beside its work. Why is in the log, or the daemon ends.
-#[derive(Clone, Debug)]
-pub(super) enum Order {
-    Leave,
-}
-
-/// What it runs as.
+/// The process of an agent.
 #[derive(Clone)]
 pub(super) enum AgentProcess {
     Piped(Arc<Process>),
-    Shown(Arc<Terminal>),
+    InTerminal(Arc<Terminal>),
 }
 
 impl AgentProcess {
     pub(super) fn pid(&self) -> u32 {
         match self {
             AgentProcess::Piped(process) => process.pid,
-            AgentProcess::Shown(terminal) => terminal.pid(),
+            AgentProcess::InTerminal(terminal) => terminal.pid(),
         }
     }
 
     pub(super) async fn ended(&self) -> i32 {
         match self {
             AgentProcess::Piped(process) => process.ended().await,
-            AgentProcess::Shown(terminal) => terminal.ended().await,
+            AgentProcess::InTerminal(terminal) => terminal.ended().await,
         }
     }
 
     pub(super) async fn end(&self) {
         match self {
             AgentProcess::Piped(process) => process.end().await,
-            AgentProcess::Shown(terminal) => terminal.stop().await,
+            AgentProcess::InTerminal(terminal) => terminal.stop().await,
         }
     }
 }
 
+/// What flower has observed of an agent.
 #[derive(Clone, Debug)]
 pub(super) struct Observed {
     pub(super) state: State,
     pub(super) evidence: String,
-    /// When the state was last another one.
+    /// When the agent entered its current state.
     pub(super) since: String,
-    pub(super) heard: Instant,
+    pub(super) last_activity: Instant,
+    /// Used and available tokens.
     pub(super) context: Option<(u64, u64)>,
 }
 
-/// What it works on, and as whom.
+/// The dispatch that an agent works on, and the token that it works with.
 #[derive(Clone, Debug)]
-pub(super) struct Work {
+pub(super) struct ClaimedWork {
     pub(super) dispatch: u64,
     pub(super) fence: u64,
     pub(super) lead: bool,
@@ -70,15 +66,17 @@ pub struct AgentHandle {
     pub(super) number: u64,
     pub(super) name: String,
     pub(super) transcript: Arc<Transcript>,
-    /// Something may have happened that it waits for.
+    /// Wakes the agent's task: something that it waits for may have happened.
     pub(super) wake: Notify,
-    pub(super) order: watch::Sender<Option<Order>>,
-    pub(super) over: watch::Sender<bool>,
+    /// True once the agent has to stop: it has ended in the log, or the daemon ends.
+    stop: watch::Sender<bool>,
+    /// True once no process of the agent runs.
+    pub(super) ended: watch::Sender<bool>,
     observed: Mutex<Observed>,
-    body: Mutex<Option<AgentProcess>>,
-    work: Mutex<Option<Work>>,
+    process: Mutex<Option<AgentProcess>>,
+    work: Mutex<Option<ClaimedWork>>,
     refresh: AtomicBool,
-    beaten: Mutex<Option<Instant>>,
+    last_heartbeat: Mutex<Option<Instant>>,
     hints: ChangeHints,
 }
 
@@ -86,9 +84,9 @@ impl AgentHandle {
     pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>, hints: ChangeHints) -> AgentHandle {
         let observed = Observed {
             state: State::Starting,
-            evidence: "it is being started".to_owned(),
+            evidence: "starting".to_owned(),
             since: crate::now(),
-            heard: Instant::now(),
+            last_activity: Instant::now(),
             context: None,
         };
         AgentHandle {
@@ -96,18 +94,18 @@ impl AgentHandle {
             name,
             transcript,
             wake: Notify::new(),
-            order: watch::Sender::new(None),
-            over: watch::Sender::new(false),
+            stop: watch::Sender::new(false),
+            ended: watch::Sender::new(false),
             observed: Mutex::new(observed),
-            body: Mutex::new(None),
+            process: Mutex::new(None),
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
-            beaten: Mutex::new(None),
+            last_heartbeat: Mutex::new(None),
             hints,
         }
     }
 
-    pub(super) fn see(&self, state: State, evidence: &str) {
+    pub(super) fn set_state(&self, state: State, evidence: &str) {
         let evidence = self.transcript.masked(evidence);
         let mut observed = self.observed.lock().expect("no panic while held");
         if observed.state != state {
@@ -121,23 +119,23 @@ impl AgentHandle {
         self.observed.lock().expect("no panic while held").clone()
     }
 
-    /// It has said something.
-    pub(super) fn heard(&self) {
+    /// The agent has sent a message or shown output. Ends the state `unknown`.
+    pub(super) fn record_activity(&self) {
         let mut observed = self.observed.lock().expect("no panic while held");
-        observed.heard = Instant::now();
+        observed.last_activity = Instant::now();
         if observed.state == State::Unknown {
             observed.state = State::Working;
             observed.since = crate::now();
-            "it was heard of again".clone_into(&mut observed.evidence);
+            "active again".clone_into(&mut observed.evidence);
             self.hints.publish(ChangeHints::AGENTS);
         }
     }
 
     pub(super) fn quiet_for(&self) -> Duration {
-        self.observed.lock().expect("no panic while held").heard.elapsed()
+        self.observed.lock().expect("no panic while held").last_activity.elapsed()
     }
 
-    pub(super) fn fills(&self, used: u64, size: u64) {
+    pub(super) fn set_context(&self, used: u64, size: u64) {
         self.observed.lock().expect("no panic while held").context = Some((used, size));
         self.hints.publish(ChangeHints::AGENTS);
     }
@@ -146,40 +144,40 @@ impl AgentHandle {
         self.observed.lock().expect("no panic while held").context
     }
 
-    pub(super) fn empty_context(&self) {
+    pub(super) fn clear_context(&self) {
         self.observed.lock().expect("no panic while held").context = None;
     }
 
-    pub(super) fn body(&self) -> Option<AgentProcess> {
-        self.body.lock().expect("no panic while held").clone()
+    pub(super) fn process(&self) -> Option<AgentProcess> {
+        self.process.lock().expect("no panic while held").clone()
     }
 
-    pub(super) fn set_body(&self, body: Option<AgentProcess>) {
-        *self.body.lock().expect("no panic while held") = body;
+    pub(super) fn set_process(&self, process: Option<AgentProcess>) {
+        *self.process.lock().expect("no panic while held") = process;
     }
 
-    /// Ends what runs, within five seconds.
-    pub(super) async fn end_body(&self) {
-        let body = self.body.lock().expect("no panic while held").take();
-        if let Some(body) = body {
-            body.end().await;
+    /// Ends the process, within five seconds.
+    pub(super) async fn end_process(&self) {
+        let process = self.process.lock().expect("no panic while held").take();
+        if let Some(process) = process {
+            process.end().await;
         }
     }
 
-    pub(super) fn work(&self) -> Option<Work> {
+    pub(super) fn work(&self) -> Option<ClaimedWork> {
         self.work.lock().expect("no panic while held").clone()
     }
 
-    pub(super) fn set_work(&self, work: Option<Work>) {
+    pub(super) fn set_work(&self, work: Option<ClaimedWork>) {
         *self.work.lock().expect("no panic while held") = work;
     }
 
-    pub(super) fn want_refresh(&self) {
+    pub(super) fn request_refresh(&self) {
         self.refresh.store(true, Ordering::Relaxed);
         self.wake.notify_one();
     }
 
-    pub(super) fn refresh_wanted(&self) -> bool {
+    pub(super) fn is_refresh_requested(&self) -> bool {
         self.refresh.load(Ordering::Relaxed)
     }
 
@@ -187,28 +185,30 @@ impl AgentHandle {
         self.refresh.store(false, Ordering::Relaxed);
     }
 
-    /// Whether its claim is to be renewed now.
-    pub(super) fn is_beat_due(&self, every: Duration) -> bool {
-        let mut beaten = self.beaten.lock().expect("no panic while held");
-        let due = beaten.is_none_or(|at| at.elapsed() >= every);
+    /// Whether a heartbeat is due; counts it as sent.
+    pub(super) fn is_heartbeat_due(&self, interval: Duration) -> bool {
+        let mut last = self.last_heartbeat.lock().expect("no panic while held");
+        let due = last.is_none_or(|at| at.elapsed() >= interval);
         if due {
-            *beaten = Some(Instant::now());
+            *last = Some(Instant::now());
         }
         due
     }
 
-    pub(super) async fn ordered(&self) -> Order {
-        let mut orders = self.order.subscribe();
-        match orders.wait_for(Option::is_some).await.ok().and_then(|order| order.clone()) {
-            Some(order) => order,
-            None => std::future::pending().await,
-        }
+    pub(super) fn request_stop(&self) {
+        self.stop.send_replace(true);
     }
 
-    /// Waits until nothing of it runs any more.
-    pub(super) async fn until_over(&self, deadline: Duration) -> Result<(), Problem> {
-        let mut over = self.over.subscribe();
-        let waiting = over.wait_for(|over| *over);
+    /// Waits until a stop is requested.
+    pub(super) async fn stop_requested(&self) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.stop.subscribe().wait_for(|stop| *stop).await;
+    }
+
+    /// Waits until no process of the agent runs.
+    pub(super) async fn wait_until_ended(&self, deadline: Duration) -> Result<(), Problem> {
+        let mut ended = self.ended.subscribe();
+        let waiting = ended.wait_for(|ended| *ended);
         match tokio::time::timeout(deadline, waiting).await {
             Ok(_) => Ok(()),
             Err(_) => Err(Problem::bug(format!("agent `{}` did not end in time", self.name))),

@@ -1,7 +1,7 @@
-//! One file of credentials, lent to the home inside a jail and taken back when it was refreshed there. Whatever lies in that
-//! home an earlier agent may have planted: no link in it is followed, and nothing in it is waited for.
+//! Lends one credentials file to the home in a jail, and takes it over when the agent has refreshed it. An earlier agent may
+//! have planted anything in that home, so no link in it is followed, and opening a file never blocks.
 
-use super::folder::{self, Folder};
+use super::guarded_file::{self, GuardedFile};
 use crate::profiles::config::Profile;
 use flower_core::chain::sha256;
 use rustix::fs::{FlockOperation, flock};
@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Others hold the lock for one rename.
-const DEADLINE: Duration = Duration::from_secs(5);
+/// Other processes hold the lock for one rename.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What is lent to whom, by where the copy is: agents of one home share it, and the last takes it away.
-static LENT: Mutex<BTreeMap<PathBuf, Shared>> = Mutex::new(BTreeMap::new());
+/// Copies by their path. Agents with the same home share a copy; it is deleted with the last of them.
+static COPIES: Mutex<BTreeMap<PathBuf, SharedCopy>> = Mutex::new(BTreeMap::new());
 
-struct Shared {
+struct SharedCopy {
     agents: usize,
-    /// What the operator's file held when it was last the same as the copy.
+    /// SHA-256 of the operator's file when it was last equal to the copy.
     hash: String,
 }
 
-/// A copy of one file. [`Lent::take_back`] ends it; if it is dropped, nothing is taken back and the copy goes.
+/// One agent's use of a copy. [`LentCredentials::take_back`] ends it; if it is dropped instead, a refresh is lost.
 #[derive(Debug)]
-pub struct Lent {
-    /// The operator's own, where links lead.
+pub struct LentCredentials {
+    /// The operator's file, with links resolved.
     original: PathBuf,
     jail_home: PathBuf,
     below: PathBuf,
@@ -37,16 +37,16 @@ pub struct Lent {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum Returned {
     Unchanged,
     /// The operator's file has what the agent refreshed.
     Refreshed,
-    /// It was changed, and the operator's file stays as it is.
-    Left(String),
+    /// The copy was changed, but the operator's file stays as it is.
+    Rejected(String),
 }
 
-/// Lends the first of the profile's credentials that is there.
-pub fn lend(profile: &Profile, user_home: &Path, jail_home: &Path) -> io::Result<Option<Lent>> {
+/// Lends the first credentials file of the profile that exists.
+pub fn lend(profile: &Profile, user_home: &Path, jail_home: &Path) -> io::Result<Option<LentCredentials>> {
     for name in &profile.credentials {
         let Some(below) = name.strip_prefix("~/").map(PathBuf::from) else { continue };
         let original = match user_home.join(&below).canonicalize() {
@@ -54,66 +54,66 @@ pub fn lend(profile: &Profile, user_home: &Path, jail_home: &Path) -> io::Result
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(error),
         };
-        let content = folder::read(&original)?;
-        let mut lent = lent();
-        let shared = lent.entry(jail_home.join(&below)).or_insert(Shared { agents: 0, hash: String::new() });
-        // Another agent may have refreshed it meanwhile, and then only the copy is good.
+        let content = guarded_file::read(&original)?;
+        let mut copies = copies();
+        let shared = copies.entry(jail_home.join(&below)).or_insert(SharedCopy { agents: 0, hash: String::new() });
+        // An existing copy is kept: another agent may have refreshed it, which makes the operator's login invalid.
         if shared.agents == 0 {
-            Folder::make(jail_home, &below)?.write(&content)?;
+            GuardedFile::create(jail_home, &below)?.write(&content)?;
             shared.hash = sha256(&content);
         }
         shared.agents += 1;
-        return Ok(Some(Lent { original, jail_home: jail_home.to_owned(), below, ended: false }));
+        return Ok(Some(LentCredentials { original, jail_home: jail_home.to_owned(), below, ended: false }));
     }
     Ok(None)
 }
 
-impl Lent {
-    /// Where the copy is, below the home.
+impl LentCredentials {
+    /// The path of the copy, relative to the home.
     pub fn below(&self) -> &Path {
         &self.below
     }
 
-    /// The operator's file gets what was refreshed, if it is plausible; the copy goes with its last user.
-    pub fn take_back(mut self) -> Taken {
-        let mut lent = lent();
-        let taken = match lent.get_mut(&self.copy()) {
-            Some(shared) => self.compare(shared),
-            None => Taken::Unchanged,
+    /// Ends this use of the copy. If the agent has refreshed it plausibly, the operator's file is replaced.
+    pub fn take_back(mut self) -> Returned {
+        let mut copies = copies();
+        let returned = match copies.get_mut(&self.copy()) {
+            Some(shared) => self.take_over(shared),
+            None => Returned::Unchanged,
         };
-        self.end(&mut lent);
-        taken
+        self.end(&mut copies);
+        returned
     }
 
-    fn compare(&self, shared: &mut Shared) -> Taken {
-        let content = match Folder::open(&self.jail_home, &self.below).and_then(|folder| folder.read()) {
+    fn take_over(&self, shared: &mut SharedCopy) -> Returned {
+        let content = match GuardedFile::open(&self.jail_home, &self.below).and_then(|folder| folder.read()) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Taken::Left("it was deleted inside".into());
+                return Returned::Rejected("the agent deleted its copy".into());
             }
-            Err(error) => return Taken::Left(format!("what lies in its place is not taken: {error}")),
+            Err(error) => return Returned::Rejected(format!("the copy cannot be read: {error}")),
         };
         if sha256(&content) == shared.hash {
-            return Taken::Unchanged;
+            return Returned::Unchanged;
         }
         match self.replace(&content, &shared.hash) {
             Ok(()) => {
                 shared.hash = sha256(&content);
-                Taken::Refreshed
+                Returned::Refreshed
             }
-            Err(why) => Taken::Left(why),
+            Err(why) => Returned::Rejected(why),
         }
     }
 
     fn replace(&self, content: &[u8], lent_as: &str) -> Result<(), String> {
         let in_words = |error: io::Error| format!("{}: {error}", self.original.display());
-        let folder = self.original.parent().ok_or("it has no folder")?;
+        let folder = self.original.parent().ok_or("the file has no directory")?;
         let _lock = lock(folder).map_err(in_words)?;
-        let now = folder::read(&self.original).map_err(in_words)?;
+        let now = guarded_file::read(&self.original).map_err(in_words)?;
         if sha256(&now) != lent_as {
             return Err("your own file has changed since it was lent".to_owned());
         }
-        refreshed(&now, content)?;
+        require_refresh(&now, content)?;
         write(&self.original, content).map_err(in_words)
     }
 
@@ -121,39 +121,39 @@ impl Lent {
         self.jail_home.join(&self.below)
     }
 
-    fn end(&mut self, lent: &mut BTreeMap<PathBuf, Shared>) {
+    fn end(&mut self, copies: &mut BTreeMap<PathBuf, SharedCopy>) {
         self.ended = true;
         let copy = self.copy();
-        let Some(shared) = lent.get_mut(&copy) else { return };
+        let Some(shared) = copies.get_mut(&copy) else { return };
         shared.agents = shared.agents.saturating_sub(1);
         if shared.agents == 0 {
-            lent.remove(&copy);
-            // What cannot be removed is a folder of the agent's own making.
-            let _ = Folder::open(&self.jail_home, &self.below).and_then(|folder| folder.remove());
+            copies.remove(&copy);
+            // Fails if the agent has put a directory in its place.
+            let _ = GuardedFile::open(&self.jail_home, &self.below).and_then(|folder| folder.remove());
         }
     }
 }
 
-impl Drop for Lent {
+impl Drop for LentCredentials {
     fn drop(&mut self) {
         if !self.ended {
-            self.end(&mut lent());
+            self.end(&mut copies());
         }
     }
 }
 
-fn lent() -> MutexGuard<'static, BTreeMap<PathBuf, Shared>> {
-    LENT.lock().unwrap_or_else(PoisonError::into_inner)
+fn copies() -> MutexGuard<'static, BTreeMap<PathBuf, SharedCopy>> {
+    COPIES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// On the folder itself, so that nothing is left lying around; other flowers do the same.
+/// Locks the directory itself, so that no lock file is left; all daemons use this lock.
 fn lock(folder: &Path) -> io::Result<File> {
     let file = File::open(folder)?;
     let start = Instant::now();
     loop {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(file),
-            Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < DEADLINE => {
+            Err(rustix::io::Errno::WOULDBLOCK) if start.elapsed() < LOCK_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(error) => return Err(error.into()),
@@ -164,7 +164,7 @@ fn lock(folder: &Path) -> io::Result<File> {
 fn write(original: &Path, content: &[u8]) -> io::Result<()> {
     let owner = fs::metadata(original)?;
     let mut draft = original.as_os_str().to_owned();
-    draft.push(format!(".flower-{}", folder::random_name()));
+    draft.push(format!(".flower-{}", guarded_file::random_name()));
     let draft = PathBuf::from(draft);
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
     let mut written = || -> io::Result<()> {
@@ -181,39 +181,39 @@ fn write(original: &Path, content: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Whether `new` is `old` with other tokens. An agent could otherwise log the operator in as somebody else.
-fn refreshed(old: &[u8], new: &[u8]) -> Result<(), String> {
+/// Fails unless `new` is `old` with other tokens. Otherwise an agent could log the operator in to another account.
+fn require_refresh(old: &[u8], new: &[u8]) -> Result<(), String> {
     let Ok(old) = serde_json::from_slice::<Value>(old) else { return Ok(()) };
-    let new: Value = serde_json::from_slice(new).map_err(|_| "what the agent left there is no JSON".to_owned())?;
+    let new: Value = serde_json::from_slice(new).map_err(|_| "the copy is no JSON".to_owned())?;
     same_shape(&old, &new, "")
 }
 
-fn same_shape(old: &Value, new: &Value, place: &str) -> Result<(), String> {
+fn same_shape(old: &Value, new: &Value, path: &str) -> Result<(), String> {
     match (old, new) {
         (Value::Object(old), Value::Object(new)) => {
             for (key, value) in old {
                 let Some(other) = new.get(key) else {
-                    return Err(format!("`{place}{key}` is missing in what the agent left there"));
+                    return Err(format!("`{path}{key}` is missing in the copy"));
                 };
-                if says_who(key) && value != other {
-                    return Err(format!("the agent has changed `{place}{key}`, which is no token"));
+                if names_identity(key) && value != other {
+                    return Err(format!("the agent has changed `{path}{key}`, which is no token"));
                 }
-                same_shape(value, other, &format!("{place}{key}."))?;
+                same_shape(value, other, &format!("{path}{key}."))?;
             }
             match new.keys().find(|key| !old.contains_key(*key)) {
-                Some(_) => Err(format!("the agent has added something to `{}`", place.trim_end_matches('.'))),
+                Some(_) => Err(format!("the agent has added a field to `{}`", path.trim_end_matches('.'))),
                 None => Ok(()),
             }
         }
         (Value::Object(_), _) | (_, Value::Object(_)) => {
-            Err(format!("`{}` is of another kind in what the agent left there", place.trim_end_matches('.')))
+            Err(format!("`{}` has another type in the copy", path.trim_end_matches('.')))
         }
         _ => Ok(()),
     }
 }
 
-/// Keys that say whose it is or where it is valid do not change by a refresh.
-fn says_who(key: &str) -> bool {
+/// Keys that name the account or the server; a refresh does not change them.
+fn names_identity(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     ["account", "email", "user", "org", "api_key", "apikey", "url", "issuer", "client"]
         .iter()
@@ -222,7 +222,7 @@ fn says_who(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::folder::MOST_BYTES;
+    use super::super::guarded_file::MAX_BYTES;
     use super::*;
     use crate::profiles::config::Config;
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -269,7 +269,7 @@ mod tests {
             self.jail().join(BELOW)
         }
 
-        fn lend(&self) -> Lent {
+        fn lend(&self) -> LentCredentials {
             lend(&self.profile, &self.user(), &self.jail()).unwrap().unwrap()
         }
 
@@ -277,7 +277,7 @@ mod tests {
             fs::read_to_string(self.original()).unwrap()
         }
 
-        /// As agents do it.
+        /// Replaces the copy as agents do.
         fn refresh(&self, text: &str) {
             let draft = self.copy().with_extension("tmp");
             fs::write(&draft, text).unwrap();
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(fs::read_to_string(homes.copy()).unwrap(), FIRST);
         assert_eq!((mode(&homes.copy()), mode(homes.copy().parent().unwrap())), (0o600, 0o700));
         assert_eq!(fs::read_dir(homes.jail().join(".claude")).unwrap().count(), 1);
-        assert_eq!(lent.take_back(), Taken::Unchanged);
+        assert_eq!(lent.take_back(), Returned::Unchanged);
         assert!(!homes.copy().exists() && homes.kept() == FIRST);
         fs::remove_file(homes.original()).unwrap();
         assert!(lend(&homes.profile, &homes.user(), &homes.jail()).unwrap().is_none());
@@ -309,7 +309,7 @@ mod tests {
         fs::set_permissions(homes.original(), fs::Permissions::from_mode(0o644)).unwrap();
         let lent = homes.lend();
         homes.refresh(SECOND);
-        assert_eq!(lent.take_back(), Taken::Refreshed);
+        assert_eq!(lent.take_back(), Returned::Refreshed);
         assert_eq!((homes.kept().as_str(), mode(&homes.original())), (SECOND, 0o600));
         assert_eq!(fs::read_dir(homes.user().join(".claude")).unwrap().count(), 1, "no draft is left");
         assert!(!homes.copy().exists());
@@ -323,7 +323,7 @@ mod tests {
         symlink(&elsewhere, homes.original()).unwrap();
         let lent = homes.lend();
         homes.refresh(SECOND);
-        assert_eq!(lent.take_back(), Taken::Refreshed);
+        assert_eq!(lent.take_back(), Returned::Refreshed);
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), SECOND);
         assert!(fs::symlink_metadata(homes.original()).unwrap().is_symlink());
     }
@@ -358,7 +358,7 @@ mod tests {
             assert!(fs::symlink_metadata(homes.copy()).unwrap().is_file(), "{what}");
             assert_eq!(fs::read_to_string(homes.copy()).unwrap(), FIRST, "{what}");
             assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{what}");
-            assert_eq!(lent.take_back(), Taken::Unchanged, "{what}");
+            assert_eq!(lent.take_back(), Returned::Unchanged, "{what}");
         }
         fs::remove_dir_all(homes.jail()).unwrap();
         symlink(&outside, homes.jail()).unwrap();
@@ -408,7 +408,7 @@ mod tests {
             let lent = homes.lend();
             change(&homes);
             let taken = lent.take_back();
-            assert!(matches!(taken, Taken::Left(_)), "{what}: {taken:?}");
+            assert!(matches!(taken, Returned::Rejected(_)), "{what}: {taken:?}");
             assert_eq!(homes.kept(), FIRST, "{what}");
         }
         assert_eq!(fs::read_to_string(outside.path().join("foreign")).unwrap(), SECOND);
@@ -421,7 +421,7 @@ mod tests {
         homes.refresh(SECOND);
         let third = FIRST.replace("a-1", "a-3");
         fs::write(homes.original(), &third).unwrap();
-        assert!(matches!(lent.take_back(), Taken::Left(why) if why.contains("has changed")));
+        assert!(matches!(lent.take_back(), Returned::Rejected(why) if why.contains("has changed")));
         assert_eq!(homes.kept(), third);
     }
 
@@ -432,11 +432,11 @@ mod tests {
         homes.refresh(SECOND);
         let second = homes.lend();
         assert_eq!(fs::read_to_string(homes.copy()).unwrap(), SECOND, "the second does not undo the refresh");
-        assert_eq!(first.take_back(), Taken::Refreshed);
+        assert_eq!(first.take_back(), Returned::Refreshed);
         assert!(homes.copy().exists());
         let third = SECOND.replace("a-2", "a-3");
         homes.refresh(&third);
-        assert_eq!(second.take_back(), Taken::Refreshed);
+        assert_eq!(second.take_back(), Returned::Refreshed);
         assert_eq!(homes.kept(), third);
         assert!(!homes.copy().exists());
     }
@@ -449,12 +449,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_holds_the_lock_too_long_is_not_waited_for() {
+    fn a_lock_that_is_held_too_long_is_not_waited_for() {
         let homes = Homes::new();
         let lent = homes.lend();
         homes.refresh(SECOND);
         let held = lock(homes.original().parent().unwrap()).unwrap();
-        assert!(matches!(lent.take_back(), Taken::Left(_)));
+        assert!(matches!(lent.take_back(), Returned::Rejected(_)));
         drop(held);
         assert_eq!(homes.kept(), FIRST);
     }
@@ -462,7 +462,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_not_lent() {
         let homes = Homes::new();
-        fs::write(homes.original(), vec![b' '; MOST_BYTES + 1]).unwrap();
+        fs::write(homes.original(), vec![b' '; MAX_BYTES + 1]).unwrap();
         assert!(lend(&homes.profile, &homes.user(), &homes.jail()).is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! Files that an agent wants read or written for it. It was told that this is not offered; some ask all the same. Only
-//! plain files of its own worktree are touched, by no way that a link leads.
+//! Reads and writes files for an agent over ACP. flower does not announce this capability, but some agents use it anyway.
+//! Only regular files of the agent's worktree are accessible, and links are not followed.
 
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use serde_json::{Value, json};
@@ -7,14 +7,14 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
-/// The answer to `fs/*`, or why there is none.
+/// The response to a request `fs/*`, or the error.
 pub(super) fn answer(tree: &Path, method: &str, params: &Value) -> Result<Value, String> {
-    let path = params["path"].as_str().map(PathBuf::from).ok_or("it names no path")?;
+    let path = params["path"].as_str().map(PathBuf::from).ok_or("`path` is missing")?;
     let below = path.strip_prefix(tree).unwrap_or(&path);
     if below.is_absolute() || below.starts_with(".git") {
-        return Err(format!("{} is not yours", path.display()));
+        return Err(format!("{} is not in your worktree", path.display()));
     }
     let done = match method {
         "fs/read_text_file" => read(tree, below, params).map(|content| json!({ "content": content })),
@@ -33,14 +33,14 @@ fn open(tree: &Path, path: &Path, flags: OFlags) -> io::Result<File> {
     let mode = if flags.contains(OFlags::CREATE) { Mode::from_raw_mode(0o644) } else { Mode::empty() };
     let file = File::from(openat2(&root, path, flags, mode, resolve)?);
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no plain file"));
+        return Err(io::Error::other("not a regular file"));
     }
     Ok(file)
 }
 
 fn read(tree: &Path, path: &Path, params: &Value) -> io::Result<String> {
     let mut text = String::new();
-    open(tree, path, OFlags::RDONLY)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    open(tree, path, OFlags::RDONLY)?.take(MAX_BYTES).read_to_string(&mut text)?;
     let from = params["line"].as_u64().unwrap_or(1).max(1) - 1;
     let lines = text.split_inclusive('\n').skip(usize::try_from(from).unwrap_or(usize::MAX));
     Ok(match params["limit"].as_u64() {
@@ -50,8 +50,8 @@ fn read(tree: &Path, path: &Path, params: &Value) -> io::Result<String> {
 }
 
 fn write(tree: &Path, path: &Path, text: &str) -> io::Result<()> {
-    if text.len() as u64 > MOST_BYTES {
-        return Err(io::Error::other("it is too large"));
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other("the text is too large"));
     }
     open(tree, path, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?.write_all(text.as_bytes())
 }

@@ -1,6 +1,6 @@
-//! What an agent is given: its jail, the keys and the one file that its profile names, and flower's own tools.
+//! Builds what an agent is started with: its jail, and the keys and the credentials file of its profile.
 
-use super::credentials::{self, Lent};
+use super::credentials::{self, LentCredentials};
 use crate::Agents;
 use crate::profiles::config::Profile;
 use crate::profiles::mask::Mask;
@@ -20,15 +20,15 @@ pub(super) struct LaunchSpec {
     pub(super) launcher: Vec<OsString>,
     pub(super) command: Vec<OsString>,
     pub(super) dir: PathBuf,
-    /// What is [`user_home`] inside.
+    /// The directory outside that is [`user_home`] in the jail.
     pub(super) home: PathBuf,
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) mask: Arc<Mask>,
-    pub(super) lent: Option<Lent>,
+    pub(super) lent: Option<LentCredentials>,
 }
 
 impl Agents {
-    pub(super) async fn equip(
+    pub(super) async fn launch_spec(
         &self,
         agent: &Agent,
         profile: &Profile,
@@ -39,7 +39,7 @@ impl Agents {
         if place.seal == Seal::Linked {
             return Err(Problem::new(
                 ProblemKind::Refused,
-                format!("worktree `{}` is linked, so nothing would keep an agent away from MAIN", place.name),
+                format!("worktree `{}` is linked, so an agent in it could change MAIN", place.name),
                 "use a sealed one: `flower worktree new NAME`",
             ));
         }

@@ -1,14 +1,13 @@
-//! Agents that flower starts, watches and retires.
+//! Agents that flower starts, supervises and ends.
 //!
-//! The log says which agents there are to be; `supervisor.rs` sees to it that they are there, `runner.rs` is the life of
-//! one of them, `drive.rs` and `session.rs` speak ACP with it, `show.rs` gives it a terminal instead.
+//! The log says which agents should run. `supervisor.rs` starts and stops them, `runner.rs` runs the processes of one agent,
+//! `acp_driver.rs` and `session.rs` speak ACP with it, `pty_driver.rs` runs it in a terminal instead.
 
 mod acp_driver;
 mod agent_handle;
-mod calls;
 pub mod credentials;
 mod files;
-mod folder;
+mod guarded_file;
 mod launch_spec;
 mod permissions;
 mod process;
@@ -19,6 +18,7 @@ mod session;
 mod spend;
 mod supervisor;
 pub mod terminals;
+mod tool_calls;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, State};
@@ -31,8 +31,8 @@ use crate::notify::ChangeHints;
 use crate::profiles::config::Config;
 use crate::profiles::mask::Mask;
 use crate::{Access, Dispatcher, MergeQueue, Messages, Profiles, Projects, Worktrees};
-use agent_handle::{AgentProcess, Order};
-use credentials::{Lent, Taken};
+use agent_handle::AgentProcess;
+use credentials::{LentCredentials, Returned};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{AgentView, EndView, FillView, HaltView, TranscriptView};
 use flower_core::agent::{Ending, Request, Step};
@@ -51,10 +51,10 @@ use std::time::Duration;
 use terminals::Terminals;
 use tokio::sync::Notify;
 
-/// A stop that stops.
-const STOP: Duration = Duration::from_secs(5);
-/// Of a transcript, at once.
-const PAGE: u64 = 256 << 10;
+/// How long a stop waits for the end of an agent.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Size of one page of a transcript.
+const LOG_PAGE_BYTES: u64 = 256 << 10;
 
 pub struct Agents {
     store: Store,
@@ -71,17 +71,17 @@ pub struct Agents {
     merge_queue: Arc<MergeQueue>,
     dispatcher: Arc<Dispatcher>,
     terminals: Terminals,
-    running: Mutex<BTreeMap<u64, Arc<AgentHandle>>>,
+    handles: Mutex<BTreeMap<u64, Arc<AgentHandle>>>,
     /// Wakes the supervisor.
-    bell: Notify,
-    /// Held while an agent is chosen for a waiting dispatch.
-    serving: tokio::sync::Mutex<()>,
-    /// By agent: the login that was lent to it.
-    lent: Mutex<HashMap<u64, Lent>>,
-    /// The daemon ends: no agent starts any more.
-    ending: AtomicBool,
-    /// Agents that have ended and are not recorded as ended yet.
-    to_end: Mutex<HashMap<u64, (Ending, String)>>,
+    supervisor_wake: Notify,
+    /// Locked while an agent is chosen for a waiting dispatch, so that it gets only one.
+    assignment_lock: tokio::sync::Mutex<()>,
+    /// By agent: the credentials that were lent to it.
+    lent: Mutex<HashMap<u64, LentCredentials>>,
+    /// The daemon ends, so no agent is started.
+    shutting_down: AtomicBool,
+    /// Agents whose end could not be recorded yet.
+    unrecorded_ends: Mutex<HashMap<u64, (Ending, String)>>,
 }
 
 impl Agents {
@@ -111,55 +111,55 @@ impl Agents {
             merge_queue: merge_queue.clone(),
             dispatcher: dispatcher.clone(),
             terminals: Terminals::default(),
-            running: Mutex::default(),
-            bell: Notify::default(),
-            serving: tokio::sync::Mutex::default(),
+            handles: Mutex::default(),
+            supervisor_wake: Notify::default(),
+            assignment_lock: tokio::sync::Mutex::default(),
             lent: Mutex::default(),
-            ending: AtomicBool::new(false),
-            to_end: Mutex::default(),
+            shutting_down: AtomicBool::new(false),
+            unrecorded_ends: Mutex::default(),
         }
     }
 
     fn handle(&self, number: u64) -> Option<Arc<AgentHandle>> {
-        self.running.lock().expect("no panic while held").get(&number).cloned()
+        self.handles.lock().expect("no panic while held").get(&number).cloned()
     }
 
     fn handles(&self) -> Vec<Arc<AgentHandle>> {
-        self.running.lock().expect("no panic while held").values().cloned().collect()
+        self.handles.lock().expect("no panic while held").values().cloned().collect()
     }
 
-    fn forget(&self, running: &AgentHandle) {
-        self.running.lock().expect("no panic while held").remove(&running.number);
+    fn remove_handle(&self, handle: &AgentHandle) {
+        self.handles.lock().expect("no panic while held").remove(&handle.number);
     }
 
-    fn hold(&self, number: u64, lent: Option<Lent>) {
+    fn keep_lent(&self, number: u64, lent: Option<LentCredentials>) {
         if let Some(lent) = lent {
             self.lent.lock().expect("no panic while held").insert(number, lent);
         }
     }
 
-    /// What must not be seen of what this agent was lent, if it is one of ours.
+    /// Masks the secrets that were lent to the caller, if it is a running agent of flower.
     pub fn mask_of(&self, caller: &Caller) -> Option<Arc<Mask>> {
-        let all = self.running.lock().expect("no panic while held");
-        all.values().find(|running| running.name == caller.actor.name).map(|running| running.transcript.masking())
+        let all = self.handles.lock().expect("no panic while held");
+        all.values().find(|handle| handle.name == caller.actor.name).map(|handle| handle.transcript.current_mask())
     }
 
-    /// The supervisor looks around.
-    pub fn look(&self) {
-        self.bell.notify_one();
+    /// Lets the supervisor check all agents now.
+    pub fn wake_supervisor(&self) {
+        self.supervisor_wake.notify_one();
     }
 
-    /// Whatever an agent waits for may be there.
+    /// Wakes all agents, because something that they wait for may have happened.
     pub fn wake_all(&self) {
-        for running in self.handles() {
-            running.wake.notify_one();
+        for handle in self.handles() {
+            handle.wake.notify_one();
         }
     }
 }
 
-/// Which agent somebody wants.
+/// Which agent to start.
 #[derive(Clone, Debug)]
-pub struct Spawn {
+pub struct SpawnRequest {
     pub profile: String,
     pub name: Option<String>,
     pub worktree: Option<String>,
@@ -174,7 +174,7 @@ impl Agents {
         found.ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() }.into())
     }
 
-    /// The live one of this name, else the newest.
+    /// The live agent of this name, else the newest.
     async fn agent_named(&self, name: &str) -> Result<Agent, Problem> {
         let wanted = name.to_owned();
         let read = self.store.read(move |conn| Ok((table::named(conn, &wanted)?, table::live(conn, None)?)));
@@ -183,7 +183,7 @@ impl Agents {
         found.ok_or_else(|| Refusal::NoAgent { name: name.to_owned(), known }.into())
     }
 
-    /// Those that run, oldest first; with `all`, also those that have ended, newest first.
+    /// Live agents, oldest first; with `all`, also ended agents, newest first.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -215,8 +215,8 @@ impl Agents {
     async fn view_agent(&self, agent: Agent) -> Result<AgentView, Problem> {
         let number = agent.number;
         let spent = self.store.read(move |conn| table::spent(conn, SpentOn::Agent(number))).await?;
-        let running = self.handle(number);
-        let observed = running.as_ref().map(|running| running.observed());
+        let handle = self.handle(number);
+        let observed = handle.as_ref().map(|handle| handle.observed());
         let (state, evidence, since) = match (&agent.ended, &observed) {
             (Some(end), _) => {
                 let state = if end.how == Ending::Failed { State::Failed } else { State::Stopped };
@@ -224,7 +224,7 @@ impl Agents {
             }
             (None, Some(seen)) => (seen.state, seen.evidence.clone(), seen.since.clone()),
             (None, None) => {
-                let evidence = "flower has not looked for it since it started".to_owned();
+                let evidence = "not checked since the daemon started".to_owned();
                 (State::Unknown, evidence, self.started_at.clone())
             }
         };
@@ -242,7 +242,7 @@ impl Agents {
             member: agent.member,
             state,
             evidence,
-            quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.heard.elapsed().as_secs()),
+            quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.last_activity.elapsed().as_secs()),
             context: observed
                 .and_then(|seen| seen.context)
                 .filter(|_| live)
@@ -250,8 +250,8 @@ impl Agents {
             cost: spent.cost.map(crate::profiles::amount),
             currency: spent.currency,
             tokens: spent.tokens,
-            pid: running.as_ref().and_then(|running| running.body()).map(|body| body.pid()),
-            terminal: matches!(running.and_then(|running| running.body()), Some(AgentProcess::Shown(_))),
+            pid: handle.as_ref().and_then(|handle| handle.process()).map(|process| process.pid()),
+            terminal: matches!(handle.and_then(|handle| handle.process()), Some(AgentProcess::InTerminal(_))),
             restarts: agent.restarts,
             refreshes: agent.refreshes,
             since,
@@ -264,18 +264,18 @@ impl Agents {
     /// Values of the operator's environment, for agents; in memory only.
     pub fn give_keys(&self, caller: &Caller, values: BTreeMap<String, String>) -> Result<(), Problem> {
         policy::require_action(caller, Action::GiveKeys)?;
-        self.profiles.keys.give(&Config::load(&self.home)?, values)?;
+        self.profiles.keys.add(&Config::load(&self.home)?, values)?;
         self.wake_all();
-        self.look();
+        self.wake_supervisor();
         Ok(())
     }
 
-    /// Starts an agent: for a brief, which is dispatched to it, or to stay in a worktree.
+    /// Starts an agent: for a brief, which is dispatched to it, or as a standing agent of a worktree.
     pub async fn spawn(
         self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
-        spawn: Spawn,
+        spawn: SpawnRequest,
     ) -> Result<AgentView, Problem> {
         policy::require_action(caller, Action::StartAgent)?;
         let config = Config::load(&self.home)?;
@@ -294,7 +294,7 @@ impl Agents {
             self.profiles.network_for(profile, project).await?;
         }
         self.worktrees.require_jail().await?;
-        let _alone = self.serving.lock().await;
+        let _lock = self.assignment_lock.lock().await;
         let dispatch = match spawn.brief {
             Some(brief) => Some(self.dispatch_for(caller, brief, &spawn).await?),
             None => None,
@@ -314,7 +314,7 @@ impl Agents {
             ));
         };
         self.profiles.network_for(profile, &project).await?;
-        let most = self.profiles.agent_settings(&project).await.max;
+        let max = self.profiles.agent_settings(&project).await.max;
         let request = Request {
             name: spawn.name,
             profile: spawn.profile,
@@ -324,14 +324,19 @@ impl Agents {
             worktree,
             dispatch: dispatch.map(|dispatch| dispatch.number),
             member: 0,
-            most,
+            most: max,
         };
         let started = self.start_agent(caller, request).await?;
         self.show(&started.name).await
     }
 
-    /// The dispatch of a brief that waits for somebody, or a new one.
-    async fn dispatch_for(&self, caller: &Caller, brief: u64, spawn: &Spawn) -> Result<flower_core::Dispatch, Problem> {
+    /// The unclaimed dispatch of a brief, or a new one.
+    async fn dispatch_for(
+        &self,
+        caller: &Caller,
+        brief: u64,
+        spawn: &SpawnRequest,
+    ) -> Result<flower_core::Dispatch, Problem> {
         let open = self.store.read(flower_store::dispatches::open).await?;
         let waits = |d: &flower_core::Dispatch| d.brief == brief && d.state == DispatchState::Requested;
         if let Some(waiting) = open.into_iter().find(waits) {
@@ -348,7 +353,7 @@ impl Agents {
         self.dispatcher.get(id).await
     }
 
-    /// Stops it and everything it started. Its claim is free again.
+    /// Stops an agent with all processes that it started, and frees its claim.
     pub async fn stop(&self, caller: &Caller, name: &str, why: Option<String>) -> Result<AgentView, Problem> {
         policy::require_action(caller, Action::StopAgent)?;
         let agent = self.agent_named(name).await?;
@@ -357,7 +362,7 @@ impl Agents {
         self.show(name).await
     }
 
-    /// Stops everything in all projects: no landing moves MAIN, running checks and agents end.
+    /// Stops everything: freezes MAIN of all projects, ends running checks and all agents.
     pub async fn halt(&self, caller: &Caller, why: Option<String>) -> Result<HaltView, Problem> {
         let why = why.unwrap_or_else(|| "halted".to_owned());
         let mut halted = Vec::new();
@@ -365,7 +370,7 @@ impl Agents {
             let step = main_branch::Step::Freeze { why: Some(why.clone()) };
             match self.store.execute(caller, Command::Main { project: project.name.clone(), step }).await {
                 Ok(_) => halted.push(project.name),
-                // Nothing can land where there is no MAIN.
+                // A project without a recorded MAIN has nothing to freeze.
                 Err(problem) if problem.kind == flower_contract::error::ProblemKind::Refused => {}
                 Err(problem) => return Err(problem),
             }
@@ -375,7 +380,7 @@ impl Agents {
         Ok(HaltView { halted, why })
     }
 
-    /// Every agent at once; what they work on goes on once that is over.
+    /// Ends all agents. Their work continues when MAIN is thawed.
     pub(crate) async fn halt_agents(&self, caller: &Caller, why: &str) -> Result<(), Problem> {
         let live = self.store.read(|conn| table::live(conn, None)).await?;
         let ending = live.iter().map(|agent| self.end_agent(caller, agent.number, Ending::Halted, why.to_owned()));
@@ -383,51 +388,52 @@ impl Agents {
         ended.into_iter().collect()
     }
 
-    /// Nothing of it runs afterwards, whether or not that could be recorded.
+    /// Ends the processes of an agent and records its end. If recording fails, the supervisor tries it again.
     async fn end_agent(&self, caller: &Caller, number: u64, how: Ending, why: String) -> Result<(), Problem> {
-        self.to_end.lock().expect("no panic while held").insert(number, (how, why.clone()));
+        self.unrecorded_ends.lock().expect("no panic while held").insert(number, (how, why.clone()));
         let recording =
             self.store.execute(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
         let ending = async {
-            let Some(running) = self.handle(number) else { return Ok(()) };
-            running.order.send_replace(Some(Order::Leave));
-            running.until_over(STOP).await
+            let Some(handle) = self.handle(number) else { return Ok(()) };
+            handle.request_stop();
+            handle.wait_until_ended(STOP_TIMEOUT).await
         };
         let (recorded, ended) = tokio::join!(recording, ending);
         if recorded.is_ok() {
-            self.to_end.lock().expect("no panic while held").remove(&number);
+            self.unrecorded_ends.lock().expect("no panic while held").remove(&number);
         }
         recorded?;
         ended
     }
 
-    /// The daemon ends: nothing is recorded, and they go on after the next start.
-    pub async fn leave_all(&self) {
-        self.ending.store(true, Ordering::Relaxed);
+    /// Ends all processes because the daemon ends. Nothing is recorded, so the agents continue after the next start.
+    pub async fn stop_all(&self) {
+        self.shutting_down.store(true, Ordering::Relaxed);
         let all = self.handles();
-        for running in &all {
-            running.order.send_replace(Some(Order::Leave));
+        for handle in &all {
+            handle.request_stop();
         }
-        futures_util::future::join_all(all.iter().map(|running| running.until_over(Duration::from_secs(3)))).await;
+        futures_util::future::join_all(all.iter().map(|handle| handle.wait_until_ended(Duration::from_secs(3)))).await;
     }
 
-    /// Asks for a hand-over, and lets a fresh one go on.
+    /// Asks the agent for a hand-over note and continues in a new session.
     pub async fn refresh(&self, caller: &Caller, name: &str) -> Result<AgentView, Problem> {
         policy::require_action(caller, Action::RefreshAgent)?;
         let agent = self.agent_named(name).await?;
         match self.handle(agent.number) {
-            Some(running) if agent.is_live() => running.want_refresh(),
+            Some(handle) if agent.is_live() => handle.request_refresh(),
             _ => return Err(Refusal::AgentEnded { name: name.to_owned() }.into()),
         }
         self.show(name).await
     }
 
-    /// The transcript from a position on, or its end. With `wait`, an empty page is answered only after a while.
+    /// A page of the agent's transcript from a position on, or the last page. With `wait`, an empty page is answered only
+    /// after the transcript has grown, or after a while.
     pub async fn log(&self, name: &str, after: Option<u64>, wait: bool) -> Result<TranscriptView, Problem> {
         let page = self.log_page(name, after).await?;
         match after.filter(|_| wait && page.entries.is_empty() && !page.over) {
             Some(after) => {
-                self.log_grows(name, after).await?;
+                self.wait_for_log(name, after).await?;
                 self.log_page(name, Some(after)).await
             }
             None => Ok(page),
@@ -439,27 +445,27 @@ impl Agents {
         let file = self.transcript_file(agent.number);
         let io = |error: std::io::Error| self.home.problem(&file, &error);
         match self.handle(agent.number) {
-            Some(running) => {
-                let transcript = &running.transcript;
-                let after = after.unwrap_or_else(|| transcript.near_the_end(PAGE));
-                transcript.page(after, PAGE).map_err(io)
+            Some(handle) => {
+                let transcript = &handle.transcript;
+                let after = after.unwrap_or_else(|| transcript.position_before_end(LOG_PAGE_BYTES));
+                transcript.page(after, LOG_PAGE_BYTES).map_err(io)
             }
             None => {
-                let page = transcript::read(&file, after, PAGE).map_err(io)?;
+                let page = transcript::read(&file, after, LOG_PAGE_BYTES).map_err(io)?;
                 Ok(TranscriptView { over: !agent.is_live() && !page.more, ..page })
             }
         }
     }
 
-    /// Waits until the transcript has an entry after the position, the agent has ended, or 20 seconds have passed.
-    async fn log_grows(&self, name: &str, after: u64) -> Result<(), Problem> {
+    /// Waits until the transcript grows beyond a position, the agent ends, or 20 s pass.
+    async fn wait_for_log(&self, name: &str, after: u64) -> Result<(), Problem> {
         let agent = self.agent_named(name).await?;
-        let Some(running) = self.handle(agent.number) else { return Ok(()) };
-        let mut end = running.transcript.watch();
-        let mut over = running.over.subscribe();
+        let Some(handle) = self.handle(agent.number) else { return Ok(()) };
+        let mut end = handle.transcript.watch();
+        let mut ended = handle.ended.subscribe();
         tokio::select! {
             _ = end.wait_for(|end| *end > after) => {}
-            _ = over.wait_for(|over| *over) => {}
+            _ = ended.wait_for(|ended| *ended) => {}
             () = tokio::time::sleep(Duration::from_secs(20)) => {}
         }
         Ok(())
@@ -469,17 +475,22 @@ impl Agents {
         self.home.agent(number).join("transcript")
     }
 
-    async fn take_login_back(&self, running: &AgentHandle) {
-        let lent = self.lent.lock().expect("no panic while held").remove(&running.number);
+    /// Ends the loan of credentials, and takes over a refreshed login.
+    async fn return_credentials(&self, handle: &AgentHandle) {
+        let lent = self.lent.lock().expect("no panic while held").remove(&handle.number);
         let Some(lent) = lent else { return };
         let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;
         match taken {
-            Ok(Taken::Refreshed) => running.transcript.flower("its login was refreshed, and yours with it"),
-            Ok(Taken::Left(why)) => {
-                running.transcript.flower(format!("its login has changed and yours has not: {why}"));
+            Ok(Returned::Refreshed) => {
+                handle.transcript.add_note("the agent refreshed its login; your credentials file has the new one")
             }
-            Ok(Taken::Unchanged) => {}
-            Err(error) => tracing::warn!("agent {}: {error}", running.name),
+            Ok(Returned::Rejected(why)) => {
+                handle
+                    .transcript
+                    .add_note(format!("the agent changed its login; your credentials file stays as it is: {why}"));
+            }
+            Ok(Returned::Unchanged) => {}
+            Err(error) => tracing::warn!("agent {}: {error}", handle.name),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Permissions: what an agent may do by itself, what a person is asked for, and what is denied.
+//! Permission requests of agents: allowed, denied, or passed on to the operator.
 
 use super::agent_handle::AgentHandle;
 use crate::Agents;
@@ -21,18 +21,18 @@ pub(super) enum Verdict {
     Deny,
 }
 
-/// What the policy says to a request of an agent that works in `tree`.
+/// Judges a request of an agent that works in `tree`.
 pub(super) fn judge(policy: Permissions, request: &RequestPermissionRequest, tree: &Path) -> Verdict {
     match policy {
         Permissions::Allow => Verdict::Allow,
         Permissions::Deny => Verdict::Deny,
         Permissions::Ask => Verdict::Ask,
-        Permissions::Worktree => within(request, tree),
+        Permissions::Worktree => judge_within_worktree(request, tree),
     }
 }
 
-/// The jail bounds what reading and running reach, so that is allowed; files are changed where they belong.
-fn within(request: &RequestPermissionRequest, tree: &Path) -> Verdict {
+/// Reading and running commands is allowed, because the jail limits both. Changing files is allowed in the worktree.
+fn judge_within_worktree(request: &RequestPermissionRequest, tree: &Path) -> Verdict {
     let call = &request.tool_call.fields;
     match call.kind.unwrap_or_default() {
         ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Execute => Verdict::Allow,
@@ -41,13 +41,13 @@ fn within(request: &RequestPermissionRequest, tree: &Path) -> Verdict {
             let inside = !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree));
             if inside { Verdict::Allow } else { Verdict::Ask }
         }
-        _ if is_ours(request) => Verdict::Allow,
+        _ if is_flower_tool(request) => Verdict::Allow,
         _ => Verdict::Ask,
     }
 }
 
-/// One of the tools that flower itself hands to every agent.
-fn is_ours(request: &RequestPermissionRequest) -> bool {
+/// Whether the request is for a tool that flower gives to every agent.
+fn is_flower_tool(request: &RequestPermissionRequest) -> bool {
     let call = &request.tool_call.fields;
     let names = [call.name.as_deref(), call.title.as_deref()];
     names.into_iter().flatten().any(|name| {
@@ -56,7 +56,7 @@ fn is_ours(request: &RequestPermissionRequest) -> bool {
     })
 }
 
-/// What it would touch, as far as it says.
+/// The paths that the request names.
 pub(super) fn paths(request: &RequestPermissionRequest) -> Vec<PathBuf> {
     let call = &request.tool_call.fields;
     let named = call.locations.iter().flatten().map(|location| location.path.clone());
@@ -69,14 +69,14 @@ pub(super) fn paths(request: &RequestPermissionRequest) -> Vec<PathBuf> {
     all
 }
 
-/// Below the tree, without a step back out of it. The jail holds whatever links lead elsewhere.
+/// Whether the path is below the tree without `..`. Links out of the tree are left to the jail.
 fn is_inside(path: &Path, tree: &Path) -> bool {
     let below = if path.is_absolute() { path.strip_prefix(tree).ok() } else { Some(path) };
     below.is_some_and(|below| below.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)))
 }
 
-/// By the kind of an option, never by its place; what is allowed is allowed once.
-pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> RequestPermissionResponse {
+/// Selects the option by its kind, not by its position, and prefers to allow or reject once.
+pub(super) fn select_option(request: &RequestPermissionRequest, allow: bool) -> RequestPermissionResponse {
     use PermissionOptionKind::{AllowAlways, AllowOnce, RejectAlways, RejectOnce};
     let wanted = if allow { [AllowOnce, AllowAlways] } else { [RejectOnce, RejectAlways] };
     let option = wanted.iter().find_map(|kind| request.options.iter().find(|option| option.kind == *kind));
@@ -89,7 +89,7 @@ pub(super) fn choose(request: &RequestPermissionRequest, allow: bool) -> Request
 impl Agents {
     pub(super) async fn ask_permission(
         &self,
-        running: &AgentHandle,
+        handle: &AgentHandle,
         request: &RequestPermissionRequest,
         seconds: u64,
     ) -> Result<u64, Problem> {
@@ -97,9 +97,9 @@ impl Agents {
         let sort = serde_json::to_value(call.kind.unwrap_or_default());
         let sort = sort.ok().and_then(|sort| sort.as_str().map(str::to_owned)).unwrap_or_else(|| "other".to_owned());
         let title = call.title.clone().or_else(|| call.name.clone()).unwrap_or_else(|| "something".to_owned());
-        let masked = |text: &str| running.transcript.masked(text);
+        let masked = |text: &str| handle.transcript.masked(text);
         let asked = flower_core::permission::Request {
-            agent: running.number,
+            agent: handle.number,
             title: masked(&title),
             sort,
             paths: paths(request).iter().map(|path| masked(&path.to_string_lossy())).collect(),
@@ -109,8 +109,8 @@ impl Agents {
         Ok(permission.number)
     }
 
-    /// What somebody has decided, if anybody has.
-    pub(super) async fn permission_decided(&self, number: u64) -> Option<bool> {
+    /// The decision about a permission, if there is one.
+    pub(super) async fn permission_decision(&self, number: u64) -> Option<bool> {
         self.store.read(move |conn| agents::permission(conn, number)).await.ok().flatten()?.allowed
     }
 
@@ -132,8 +132,8 @@ impl Agents {
         decided.map(PermissionView::from).ok_or_else(|| Refusal::NoPermission { number }.into())
     }
 
-    /// Those of agents that no longer wait for them, as after a restart.
-    pub(super) async fn drop_permissions(&self, agent: Option<u64>, why: &str) {
+    /// Denies the open permissions of an agent, or of all, that no process waits for any more.
+    pub(super) async fn deny_open_permissions(&self, agent: Option<u64>, why: &str) {
         let open = self.store.read(agents::permissions).await.unwrap_or_default();
         for permission in open.into_iter().filter(|permission| agent.is_none_or(|agent| permission.agent == agent)) {
             let (number, why) = (permission.number, Some(why.to_owned()));
@@ -187,7 +187,7 @@ mod tests {
     #[test]
     fn options_are_chosen_by_their_kind() {
         let chosen = |options: &[&str], allow| {
-            let answer = choose(&request(json!({}), options), allow);
+            let answer = select_option(&request(json!({}), options), allow);
             serde_json::to_value(answer).unwrap()["outcome"].clone()
         };
         let options = ["allow_always", "reject_always", "allow_once", "reject_once"];

@@ -1,4 +1,4 @@
-//! The process of an agent that speaks on its standard streams, inside its jail.
+//! The process of an agent that uses its standard streams, in its jail.
 
 use super::transcript::{Transcript, new_entry};
 use flower_contract::view::EntryKind;
@@ -16,16 +16,16 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-/// The jail gives what runs inside less time than this.
-const GRACE: Duration = Duration::from_secs(2);
-const END_DEADLINE: Duration = Duration::from_secs(1);
-/// Lines of complaint that are written down; the rest is only read.
-const MOST_COMPLAINTS: usize = 200;
-const LONGEST_COMPLAINT: u64 = 4 << 10;
+/// From closing the lifeline until SIGKILL. The jail ends the processes in it sooner.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+const KILL_TIMEOUT: Duration = Duration::from_secs(1);
+/// Lines of standard error that the transcript gets; further lines are only counted.
+const MAX_STDERR_LINES: usize = 200;
+const MAX_STDERR_LINE_BYTES: u64 = 4 << 10;
 
 pub(super) struct Process {
     pub(super) pid: u32,
-    /// When it goes, everything inside goes.
+    /// Closing it ends all processes in the jail.
     lifeline: Mutex<Option<OwnedFd>>,
     exit: watch::Receiver<Option<i32>>,
 }
@@ -58,44 +58,44 @@ impl Process {
         let (stdin, stdout) = (child.stdin.take().ok_or_else(missing)?, child.stdout.take().ok_or_else(missing)?);
         let stderr = child.stderr.take().ok_or_else(missing)?;
         let pid = child.id().ok_or_else(missing)?;
-        let complaining = tokio::spawn(complaints(stderr, transcript));
+        let recording = tokio::spawn(record_stderr(stderr, transcript));
         let (exited, exit) = watch::channel(None);
         tokio::spawn(async move {
             let status = child.wait().await;
-            // What it said last is worth a moment.
-            let _ = tokio::time::timeout(Duration::from_millis(300), complaining).await;
+            // Waits shortly for the last lines of standard error, which often say why the process ended.
+            let _ = tokio::time::timeout(Duration::from_millis(300), recording).await;
             let code = status.map_or(-1, |status| status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)));
             let _ = exited.send(Some(code));
         });
         Ok((Process { pid, lifeline: Mutex::new(Some(lifeline.started())), exit }, stdin, stdout))
     }
 
-    /// Its exit code, once it has one.
+    /// Waits for the end of the process and returns its exit code.
     pub(super) async fn ended(&self) -> i32 {
         let mut exit = self.exit.clone();
         exit.wait_for(Option::is_some).await.ok().and_then(|code| *code).unwrap_or(-1)
     }
 
-    /// Ends it, with everything that it started. Done within three seconds.
+    /// Ends the process with all processes that it started, within three seconds.
     pub(super) async fn end(&self) {
         drop(self.lifeline.lock().expect("no panic while held").take());
-        if tokio::time::timeout(GRACE, self.ended()).await.is_err() {
+        if tokio::time::timeout(EXIT_TIMEOUT, self.ended()).await.is_err() {
             if let Some(group) = Pid::from_raw(self.pid.cast_signed()) {
                 let _ = kill_process_group(group, Signal::KILL);
             }
-            let _ = tokio::time::timeout(END_DEADLINE, self.ended()).await;
+            let _ = tokio::time::timeout(KILL_TIMEOUT, self.ended()).await;
         }
     }
 }
 
-async fn complaints(from: impl AsyncRead + Unpin, transcript: Arc<Transcript>) {
+async fn record_stderr(from: impl AsyncRead + Unpin, transcript: Arc<Transcript>) {
     let mut from = BufReader::new(from);
     let mut lines = 0;
     loop {
         let mut line = Vec::new();
-        match (&mut from).take(LONGEST_COMPLAINT).read_until(b'\n', &mut line).await {
+        match (&mut from).take(MAX_STDERR_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => break,
-            Ok(_) if lines < MOST_COMPLAINTS => {
+            Ok(_) if lines < MAX_STDERR_LINES => {
                 let text = String::from_utf8_lossy(&line);
                 if !text.trim().is_empty() {
                     transcript.add(new_entry(EntryKind::Noise, text.trim_end()));
@@ -105,7 +105,7 @@ async fn complaints(from: impl AsyncRead + Unpin, transcript: Arc<Transcript>) {
         }
         lines += 1;
     }
-    if lines > MOST_COMPLAINTS {
-        transcript.flower(format!("{} further lines on its standard error", lines - MOST_COMPLAINTS));
+    if lines > MAX_STDERR_LINES {
+        transcript.add_note(format!("{} further lines on standard error", lines - MAX_STDERR_LINES));
     }
 }

@@ -1,11 +1,11 @@
-//! What agents are told, in words.
+//! The prompts that flower sends to agents.
 
 use flower_core::{Agent, Dispatch};
 
-/// A hand-over note is shorter.
-const MOST_QUOTED: usize = 64 << 10;
+/// Hand-over notes are shorter.
+const MAX_QUOTED_BYTES: usize = 64 << 10;
 
-/// Its first line, which also programs can read.
+/// The first line of a prompt, which programs can parse.
 fn title(agent: &Agent, dispatch: &Dispatch) -> String {
     let role = if agent.member == 0 { "lead" } else { "member" };
     format!(
@@ -14,7 +14,7 @@ fn title(agent: &Agent, dispatch: &Dispatch) -> String {
     )
 }
 
-/// The first thing that an agent hears.
+/// The first prompt of a session.
 pub(super) fn first(agent: &Agent, dispatch: &Dispatch, recalled: &str) -> String {
     let Dispatch { number, brief, fence, .. } = dispatch;
     let title = title(agent, dispatch);
@@ -35,8 +35,8 @@ pub(super) fn first(agent: &Agent, dispatch: &Dispatch, recalled: &str) -> Strin
     };
     let hand_over = agent.hand_over.as_deref().map(|note| {
         format!(
-            "\n## Hand-over\n\nSomebody under your name worked on this before you and has left this note. The files and commits \
-             in the worktree are theirs; look at them, and go on.\n\n{}\n",
+            "\n## Hand-over\n\nAn earlier session under your name worked on this and left this note. The files and commits in \
+             the worktree come from it; look at them, and go on.\n\n{}\n",
             quoted(note)
         )
     });
@@ -49,7 +49,7 @@ pub(super) fn first(agent: &Agent, dispatch: &Dispatch, recalled: &str) -> Strin
     )
 }
 
-/// One without work yet.
+/// For a standing agent without work.
 pub(super) fn greeting(agent: &Agent) -> String {
     format!(
         "flower: agent={} worktree={}\n\nYou are `{}`. There is no work yet; you will be told.",
@@ -57,7 +57,7 @@ pub(super) fn greeting(agent: &Agent) -> String {
     )
 }
 
-/// After a restart, where it remembers what it was told.
+/// After a restart in a resumed session.
 pub(super) fn resumed(agent: &Agent, dispatch: &Dispatch) -> String {
     format!(
         "{}\n\nYou were interrupted and are back in the same session. Look at what is in the worktree, go on with brief {}, \
@@ -67,7 +67,7 @@ pub(super) fn resumed(agent: &Agent, dispatch: &Dispatch) -> String {
     )
 }
 
-/// It has ended its turn, and nothing came of it.
+/// After a turn that ended without a hand-back.
 pub(super) fn nudge(dispatch: &Dispatch) -> String {
     let Dispatch { number, fence, .. } = dispatch;
     format!(
@@ -81,11 +81,11 @@ pub(super) const HAND_OVER: &str = "Your context is nearly full, so a fresh agen
     with a hand-over note for it, in Markdown, at most 400 words: what is done and where, what is left, what you tried that \
     did not work, and what it must know. Say nothing else.";
 
-/// What waited in its inbox, as `check_inbox` gives it.
-pub(super) fn heard(inbox: &str) -> String {
+/// New messages and events, as `check_inbox` shows them.
+pub(super) fn inbox(inbox: &str) -> String {
     format!("While you worked, this arrived. What is quoted was written by others.\n\n{inbox}")
 }
 
 fn quoted(text: &str) -> String {
-    flower_core::recall::quoted(text, MOST_QUOTED).0
+    flower_core::recall::quoted(text, MAX_QUOTED_BYTES).0
 }

@@ -1,9 +1,9 @@
-//! An agent with a terminal: any command at all. It is told its work by a file or an argument, and hands back by the command
-//! line, or by ending well.
+//! Runs an agent in a terminal. It can be any command: it gets its prompt in a file or an argument, and hands back with the
+//! `flower` command or by exiting with code 0.
 
-use super::acp_driver::ended_with;
+use super::acp_driver::describe_exit;
 use super::agent_handle::{AgentHandle, AgentProcess, State};
-use super::folder::Folder;
+use super::guarded_file::GuardedFile;
 use super::launch_spec::LaunchSpec;
 use super::prompt;
 use super::runner::{ProcessExit, Run};
@@ -11,7 +11,7 @@ use crate::Agents;
 use crate::dispatch::HandBackRequest;
 use crate::profiles::config::Profile;
 use crate::profiles::user_home;
-use crate::terminal::{Size, Start, Terminal};
+use crate::terminal::{Size, Terminal, TerminalSpec};
 use flower_contract::error::Problem;
 use flower_core::agent::{Author, Step};
 use flower_core::{ActorType, Caller, Command};
@@ -21,33 +21,33 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const TICK: Duration = Duration::from_secs(1);
-/// Without any output for so long, it probably waits for somebody.
-const IDLE: Duration = Duration::from_secs(20);
-/// Typed into only when it has been quiet for a moment.
-const QUIET: Duration = Duration::from_secs(2);
+/// Without output for this time, the agent is shown as idle.
+const IDLE_AFTER: Duration = Duration::from_secs(20);
+/// Messages are typed after a pause of this length in the output.
+const TYPE_AFTER: Duration = Duration::from_secs(2);
 const SIZE: Size = Size { columns: 120, rows: 40 };
-/// Of what it showed last, as a summary.
-const LAST: u64 = 2 << 10;
+/// Length of the last output in notes and summaries.
+const LAST_OUTPUT_BYTES: u64 = 2 << 10;
 
 impl Agents {
     pub(super) async fn run_in_pty(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
+        handle: &Arc<AgentHandle>,
         run: Run,
         profile: Profile,
-        equipment: LaunchSpec,
+        launch: LaunchSpec,
     ) -> Result<ProcessExit, Problem> {
-        let folder = self.home.agent(running.number);
+        let folder = self.home.agent(handle.number);
         let text = match &run.dispatch {
-            Some(dispatch) => self.words_for(&run, dispatch).await?,
+            Some(dispatch) => self.brief_prompt(&run, dispatch).await?,
             None => prompt::greeting(&run.agent),
         };
-        // Inside there is nothing of flower's home.
-        let below = PathBuf::from(format!(".flower/prompt-{}.md", running.number));
+        // FLOWER_HOME is not visible in the jail, so the prompt is written to the home there.
+        let below = PathBuf::from(format!(".flower/prompt-{}.md", handle.number));
         let file = user_home().join(&below);
-        let written = Folder::make(&equipment.home, &below).and_then(|folder| folder.write(text.as_bytes()));
-        written.map_err(|error| self.home.problem(&equipment.home.join(&below), &error))?;
-        let command: Vec<OsString> = equipment
+        let written = GuardedFile::create(&launch.home, &below).and_then(|folder| folder.write(text.as_bytes()));
+        written.map_err(|error| self.home.problem(&launch.home.join(&below), &error))?;
+        let command: Vec<OsString> = launch
             .command
             .iter()
             .map(|word| match word.to_str() {
@@ -56,96 +56,99 @@ impl Agents {
                 _ => word.clone(),
             })
             .collect();
-        self.hold(running.number, equipment.lent);
-        let mask = equipment.mask.clone();
-        let start = Start {
-            launcher: &equipment.launcher,
+        self.keep_lent(handle.number, launch.lent);
+        let mask = launch.mask.clone();
+        let spec = TerminalSpec {
+            launcher: &launch.launcher,
             command: &command,
-            dir: &equipment.dir,
-            env: &equipment.env,
+            dir: &launch.dir,
+            env: &launch.env,
             size: SIZE,
             scrollback: &folder.join("terminal"),
             mask: Arc::new(move |bytes: &[u8]| mask.bytes(bytes).into_owned()),
         };
-        let terminal = match Terminal::start(start) {
+        let terminal = match Terminal::start(spec) {
             Ok(terminal) => terminal,
-            Err(error) => return Ok(ProcessExit::Died(format!("its terminal cannot be made: {error}"))),
+            Err(error) => return Ok(ProcessExit::Died(format!("the terminal cannot be created: {error}"))),
         };
-        running.set_body(Some(AgentProcess::Shown(terminal.clone())));
-        self.terminals.insert(running.name.clone(), terminal.clone());
-        running.transcript.flower(format!("its terminal is open: `flower agent attach {}`", running.name));
-        running.see(State::Working, "its process runs");
-        self.supervise_pty(running, &run, &profile, &terminal).await
+        handle.set_process(Some(AgentProcess::InTerminal(terminal.clone())));
+        self.terminals.insert(handle.name.clone(), terminal.clone());
+        handle.transcript.add_note(format!("terminal open: `flower agent attach {}`", handle.name));
+        handle.set_state(State::Working, "process running");
+        self.supervise_pty(handle, &run, &profile, &terminal).await
     }
 
     async fn supervise_pty(
         self: &Arc<Self>,
-        running: &Arc<AgentHandle>,
+        handle: &Arc<AgentHandle>,
         run: &Run,
         profile: &Profile,
         terminal: &Arc<Terminal>,
     ) -> Result<ProcessExit, Problem> {
-        let begun = std::time::Instant::now();
+        let started = std::time::Instant::now();
         loop {
             tokio::select! {
-                code = terminal.ended() => return self.after_exit(running, run, terminal, code).await,
-                () = running.wake.notified() => {}
+                code = terminal.ended() => return self.after_exit(handle, run, terminal, code).await,
+                () = handle.wake.notified() => {}
                 () = tokio::time::sleep(TICK) => {}
             }
-            self.beat_for(running).await;
+            self.send_heartbeat(handle).await;
             let quiet = terminal.quiet_for();
             match quiet {
                 quiet if quiet < TICK * 2 => {
-                    running.heard();
-                    running.see(State::Working, "it shows something");
+                    handle.record_activity();
+                    handle.set_state(State::Working, "producing output");
                 }
-                quiet if quiet > IDLE => running.see(State::Idle, "it has shown nothing for a while"),
+                quiet if quiet > IDLE_AFTER => handle.set_state(State::Idle, "no output for a while"),
                 _ => {}
             }
-            let agent = self.get(running.number).await?;
+            let agent = self.get(handle.number).await?;
             if !agent.is_live() {
-                return Ok(ProcessExit::Gone);
+                return Ok(ProcessExit::AlreadyEnded);
             }
             if self.has_other_work(&agent, run).await? {
-                return Ok(ProcessExit::Fresh);
+                return Ok(ProcessExit::StartNext);
             }
-            if self.is_over(running).await {
+            if self.has_work_ended(handle).await {
                 return Ok(match agent.standing {
-                    true => ProcessExit::Fresh,
-                    false => ProcessExit::Retire("its work has ended".to_owned()),
+                    true => ProcessExit::StartNext,
+                    false => ProcessExit::Retire("the work has ended".to_owned()),
                 });
             }
-            if running.refresh_wanted() {
-                return self.start_afresh(running, terminal).await;
+            if handle.is_refresh_requested() {
+                return self.refresh_pty(handle, terminal).await;
             }
-            if running.work().is_some() && begun.elapsed() > profile.turn_timeout {
-                return Ok(ProcessExit::Died(format!("it takes longer than {} s", profile.turn_timeout.as_secs())));
+            if handle.work().is_some() && started.elapsed() > profile.turn_timeout {
+                return Ok(ProcessExit::Died(format!(
+                    "the work takes longer than {} s",
+                    profile.turn_timeout.as_secs()
+                )));
             }
-            if quiet > QUIET {
+            if quiet > TYPE_AFTER {
                 self.type_messages(run, terminal).await?;
             }
         }
     }
 
-    /// Handed back, or taken from it.
-    async fn is_over(&self, running: &AgentHandle) -> bool {
-        let Some(work) = running.work() else { return false };
+    /// Whether the work was handed back, or another agent has it.
+    async fn has_work_ended(&self, handle: &AgentHandle) -> bool {
+        let Some(work) = handle.work() else { return false };
         match self.dispatcher.get(work.dispatch).await {
-            Ok(dispatch) => !dispatch.is_open() || self.is_work_gone(running).await,
+            Ok(dispatch) => !dispatch.is_open() || self.has_lost_work(handle).await,
             Err(_) => false,
         }
     }
 
-    /// What others tell it is typed for it.
+    /// Types new messages into the terminal.
     async fn type_messages(&self, run: &Run, terminal: &Terminal) -> Result<(), Problem> {
-        let heard = self.messages.hear(&run.caller, false).await?;
-        if heard.messages.is_empty() {
+        let unread = self.messages.unread(&run.caller, false).await?;
+        if unread.messages.is_empty() {
             return Ok(());
         }
-        for message in self.messages.hear(&run.caller, true).await?.messages {
-            // Whatever is typed may be taken for an order, and only the operator gives any.
-            let ours = message.by_type == ActorType::Operator.as_str();
-            let from = if ours { String::new() } else { format!("# message from {}: ", message.by) };
+        for message in self.messages.unread(&run.caller, true).await?.messages {
+            // The agent may take typed text for an instruction of the operator, so other senders are named.
+            let is_operator = message.by_type == ActorType::Operator.as_str();
+            let from = if is_operator { String::new() } else { format!("# message from {}: ", message.by) };
             let line = format!("{from}{}", flower_core::text::cut(&message.text, 4_000));
             if let Err(error) = terminal.write(format!("{line}\r").as_bytes()).await {
                 tracing::debug!("agent {}: {error}", run.agent.name);
@@ -154,19 +157,19 @@ impl Agents {
         Ok(())
     }
 
-    async fn start_afresh(&self, running: &AgentHandle, terminal: &Terminal) -> Result<ProcessExit, Problem> {
-        running.clear_refresh();
+    async fn refresh_pty(&self, handle: &AgentHandle, terminal: &Terminal) -> Result<ProcessExit, Problem> {
+        handle.clear_refresh();
         let note =
-            format!("It has no way to leave a note. Its terminal showed last:\n\n{}", last_shown(terminal).await);
+            format!("An agent in a terminal cannot leave a note. Its last output:\n\n{}", last_output(terminal).await);
         let step = Step::Refresh { note, author: Author::Flower, used: None, size: None };
-        self.store.execute(&Caller::system(), Command::Agent { number: running.number, step }).await?;
-        Ok(ProcessExit::Fresh)
+        self.store.execute(&Caller::system(), Command::Agent { number: handle.number, step }).await?;
+        Ok(ProcessExit::StartNext)
     }
 
-    /// A command that ends well has done its work, as far as it can be seen.
+    /// A command that exits with code 0 has done its work, so the work is handed back for it.
     async fn after_exit(
         &self,
-        running: &AgentHandle,
+        handle: &AgentHandle,
         run: &Run,
         terminal: &Terminal,
         code: i32,
@@ -175,28 +178,33 @@ impl Agents {
             Some(dispatch) => self.dispatcher.get(dispatch.number).await?.is_open(),
             None => false,
         };
-        running.transcript.flower(ended_with(code));
+        handle.transcript.add_note(describe_exit(code));
         match (code, &run.dispatch) {
-            (0, _) if !open => Ok(ProcessExit::Retire("its command has ended".to_owned())),
+            (0, _) if !open => Ok(ProcessExit::Retire("the command has ended".to_owned())),
             (0, Some(_)) if run.agent.member > 0 => Ok(ProcessExit::Retire("its part is done".to_owned())),
             (0, Some(dispatch)) => {
-                let summary =
-                    format!("{} ended well. It showed last:\n\n{}", run.agent.name, last_shown(terminal).await);
+                let summary = format!(
+                    "{} exited with code 0. Its last output:\n\n{}",
+                    run.agent.name,
+                    last_output(terminal).await
+                );
                 let back = HandBackRequest { fence: dispatch.fence, summary, not_done: None, failed: false };
                 match self.dispatcher.hand_back(&run.caller, dispatch.number, back).await {
-                    Ok(_) => Ok(ProcessExit::Retire("its command has ended, and its work is handed back".to_owned())),
-                    Err(problem) => Ok(ProcessExit::Died(format!("it ended, but {}", problem.message))),
+                    Ok(_) => Ok(ProcessExit::Retire("the command has ended, and the work is handed back".to_owned())),
+                    Err(problem) => {
+                        Ok(ProcessExit::Died(format!("the command exited with code 0, but {}", problem.message)))
+                    }
                 }
             }
             (code, _) => {
-                Ok(ProcessExit::Died(format!("{}; it showed last: {}", ended_with(code), last_shown(terminal).await)))
+                Ok(ProcessExit::Died(format!("{}; last output: {}", describe_exit(code), last_output(terminal).await)))
             }
         }
     }
 }
 
-/// The last of it as plain text.
-async fn last_shown(terminal: &Terminal) -> String {
+/// The last output as plain text.
+async fn last_output(terminal: &Terminal) -> String {
     let mut output = terminal.output(terminal.screen().await);
     let mut bytes = Vec::new();
     while let Ok(Some((_, more))) = tokio::time::timeout(Duration::from_millis(100), output.next()).await {
@@ -206,5 +214,5 @@ async fn last_shown(terminal: &Terminal) -> String {
         }
     }
     let text = anstream::adapter::strip_str(&String::from_utf8_lossy(&bytes)).to_string();
-    flower_core::text::tail(&text, usize::try_from(LAST).unwrap_or(usize::MAX))
+    flower_core::text::tail(&text, usize::try_from(LAST_OUTPUT_BYTES).unwrap_or(usize::MAX))
 }

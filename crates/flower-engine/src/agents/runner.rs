@@ -1,6 +1,6 @@
-//! The life of one agent: its processes, one after the other, until its work is done or somebody ends it.
+//! Runs one agent: its processes, one after the other, until its work is done or it is stopped.
 
-use super::agent_handle::{AgentHandle, Order, State, Work};
+use super::agent_handle::{AgentHandle, ClaimedWork, State};
 use crate::Agents;
 use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
@@ -12,35 +12,36 @@ use flower_core::agent::{Ending, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, Binding, Caller, Command, Dispatch, Door, Worktree};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Ended so often during one piece of work, it is given up.
-const MOST_RESTARTS: u64 = 3;
-/// Between two processes of the same agent.
-const PAUSE: Duration = Duration::from_millis(700);
-/// What an agent waits for may come without anybody saying so.
-const LOOK_AGAIN: Duration = Duration::from_secs(15);
-/// It lives, so its claim does; renewed well before it is over.
-const BEAT: Duration = Duration::from_secs(20);
+/// Restarts during one dispatch before the agent is given up.
+const MAX_RESTARTS: u64 = 3;
+/// Before the first restart; each further restart waits three times as long.
+const RESTART_DELAY: Duration = Duration::from_millis(700);
+/// How often a waiting agent tries again without being woken.
+const RETRY_INTERVAL: Duration = Duration::from_secs(15);
+/// How often the claim of a running agent is renewed.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(20);
 
-/// How a process ended, or why there is none.
+/// How a process ended, or why none was started.
 pub(super) enum ProcessExit {
-    /// Its work is done.
+    /// The work is done; the agent ends.
     Retire(String),
-    /// The next one goes on at once: refreshed, or with other work.
-    Fresh,
-    /// Unexpectedly; the next one may do better.
+    /// The next process starts at once: with a new session, or for other work.
+    StartNext,
+    /// Unexpected end; a restart may help.
     Died(String),
-    /// No other would do better.
+    /// A restart would not help.
     Failed(String),
-    /// Something is missing that may come.
+    /// Something is missing now, such as a key; tried again later.
     Wait(String),
-    /// The log says that there is no such agent any more.
-    Gone,
+    /// The agent has ended in the log.
+    AlreadyEnded,
 }
 
-/// What is kept of a run while its agent lives: for its owner alone.
+/// State of an agent's run, kept in `run.json` while the agent lives. Readable by its owner only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunState {
     pub(super) dispatch: Option<u64>,
@@ -49,115 +50,114 @@ pub(super) struct RunState {
     pub(super) refreshes: u64,
 }
 
-/// All that a process of it is started with.
+/// What a process of the agent is started with.
 pub(super) struct Run {
     pub(super) agent: Agent,
     pub(super) caller: Caller,
-    pub(super) kept: RunState,
+    pub(super) state: RunState,
     pub(super) worktree: Worktree,
     pub(super) dispatch: Option<Dispatch>,
 }
 
 impl Agents {
-    /// Until it has ended, or is told to.
-    #[tracing::instrument(name = "agent", skip_all, fields(number = running.number, name = running.name))]
-    pub(super) async fn run_agent(self: Arc<Self>, running: Arc<AgentHandle>) {
+    /// Runs the agent until it ends or a stop is requested.
+    #[tracing::instrument(name = "agent", skip_all, fields(number = handle.number, name = handle.name))]
+    pub(super) async fn run_agent(self: Arc<Self>, handle: Arc<AgentHandle>) {
         tokio::select! {
             biased;
-            Order::Leave = running.ordered() => {}
-            () = self.live(&running) => {}
+            () = handle.stop_requested() => {}
+            () = self.run_processes(&handle) => {}
         }
-        self.end_process(&running).await;
-        self.leave(&running).await;
+        self.end_process(&handle).await;
+        self.clean_up(&handle).await;
     }
 
-    /// What is left of an agent whose life ended by a bug of flower's: it counts as one that died.
-    pub(super) async fn after_bug(self: &Arc<Self>, running: &Arc<AgentHandle>, what: &str) {
-        tracing::error!("bug: agent {}: {what}", running.name);
-        self.end_process(running).await;
-        self.after_death(running, format!("flower made a mistake ({what})")).await;
-        self.leave(running).await;
+    /// Cleans up after a panic in the agent's task. It counts as a death of the process.
+    pub(super) async fn after_panic(self: &Arc<Self>, handle: &Arc<AgentHandle>, what: &str) {
+        tracing::error!("bug: agent {}: {what}", handle.name);
+        self.end_process(handle).await;
+        self.after_death(handle, format!("internal error in flower ({what})")).await;
+        self.clean_up(handle).await;
     }
 
-    /// Nothing of it runs any more. If it has ended for good, nobody can speak in its name either.
-    async fn leave(&self, running: &AgentHandle) {
-        running.transcript.settle();
-        if self.get(running.number).await.is_ok_and(|agent| !agent.is_live()) {
-            let file = self.home.agent(running.number).join("run.json");
-            let kept: Option<RunState> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-            if let Some(kept) = kept
-                && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
+    /// Releases what belongs to the agent. Its token is revoked if the agent has ended, but not if the daemon ends.
+    async fn clean_up(&self, handle: &AgentHandle) {
+        handle.transcript.flush_all();
+        if self.get(handle.number).await.is_ok_and(|agent| !agent.is_live()) {
+            let file = self.home.agent(handle.number).join("run.json");
+            if let Some(state) = load_run_state(&file)
+                && let Ok(caller) = self.access.identify(&state.token, Door::Daemon).await
                 && let Some(id) = caller.token
                 && let Err(problem) = self.store.execute(&Caller::system(), Command::RevokeToken { id }).await
             {
-                tracing::debug!("agent {}: {}", running.name, problem.message);
+                tracing::debug!("agent {}: {}", handle.name, problem.message);
             }
             let _ = std::fs::remove_file(&file);
         }
-        self.forget(running);
-        running.over.send_replace(true);
-        self.look();
+        self.remove_handle(handle);
+        handle.ended.send_replace(true);
+        self.wake_supervisor();
     }
 
-    async fn live(self: &Arc<Self>, running: &Arc<AgentHandle>) {
+    async fn run_processes(self: &Arc<Self>, handle: &Arc<AgentHandle>) {
         loop {
-            let over = self.process(running).await.unwrap_or_else(|problem| ProcessExit::Wait(problem.message));
-            self.end_process(running).await;
-            let number = running.number;
-            match over {
+            let exit = self.run_process(handle).await.unwrap_or_else(|problem| ProcessExit::Wait(problem.message));
+            self.end_process(handle).await;
+            let number = handle.number;
+            match exit {
                 ProcessExit::Retire(why) => return self.record_end(number, Ending::Retired, why, None).await,
-                ProcessExit::Failed(why) => return self.give_up_agent(running, why).await,
-                ProcessExit::Gone => return,
-                ProcessExit::Fresh => running.see(State::Starting, "the next process begins"),
+                ProcessExit::Failed(why) => return self.give_up_agent(handle, why).await,
+                ProcessExit::AlreadyEnded => return,
+                ProcessExit::StartNext => handle.set_state(State::Starting, "starting the next process"),
                 ProcessExit::Died(why) => {
-                    if !self.after_death(running, why).await {
+                    if !self.after_death(handle, why).await {
                         return;
                     }
                 }
                 ProcessExit::Wait(why) => {
-                    running.see(State::Waiting, &why);
-                    let _ = tokio::time::timeout(LOOK_AGAIN, running.wake.notified()).await;
+                    handle.set_state(State::Waiting, &why);
+                    let _ = tokio::time::timeout(RETRY_INTERVAL, handle.wake.notified()).await;
                 }
             }
         }
     }
 
-    /// Whether it is started again.
-    async fn after_death(self: &Arc<Self>, running: &Arc<AgentHandle>, why: String) -> bool {
-        let number = running.number;
-        let why = running.transcript.masked(&why);
-        running.transcript.flower(format!("it ended: {why}"));
+    /// Records the death of a process. Whether the agent is restarted.
+    async fn after_death(self: &Arc<Self>, handle: &Arc<AgentHandle>, why: String) -> bool {
+        let number = handle.number;
+        let why = handle.transcript.masked(&why);
+        handle.transcript.add_note(format!("process ended: {why}"));
         let Ok(agent) = self.get(number).await else { return false };
-        if agent.restarts >= MOST_RESTARTS {
-            let times = MOST_RESTARTS + 1;
-            self.give_up_agent(running, format!("it ended {times} times, the last time because {why}")).await;
+        if agent.restarts >= MAX_RESTARTS {
+            let times = MAX_RESTARTS + 1;
+            self.give_up_agent(handle, format!("the process ended {times} times; the last reason: {why}")).await;
             return false;
         }
-        running.see(State::Starting, &format!("it ended ({why}) and is started again"));
+        handle.set_state(State::Starting, &format!("restarting; {why}"));
         self.submit_with_retry(Command::Agent { number, step: Step::Restart { why } }).await;
-        tokio::time::sleep(PAUSE * 3_u32.pow(u32::try_from(agent.restarts).unwrap_or(0))).await;
+        tokio::time::sleep(RESTART_DELAY * 3_u32.pow(u32::try_from(agent.restarts).unwrap_or(0))).await;
         true
     }
 
-    /// What was lent is taken back once nothing of it runs.
-    async fn end_process(&self, running: &AgentHandle) {
-        self.terminals.remove(&running.name);
-        running.end_body().await;
-        self.take_login_back(running).await;
+    /// Ends the process. Credentials are taken back afterwards, when no process can change them.
+    async fn end_process(&self, handle: &AgentHandle) {
+        self.terminals.remove(&handle.name);
+        handle.end_process().await;
+        self.return_credentials(handle).await;
     }
 
-    async fn give_up_agent(&self, running: &AgentHandle, why: String) {
-        running.transcript.flower(format!("it is given up: {why}"));
-        running.transcript.settle();
-        let words = running.transcript.last_words();
-        self.record_end(running.number, Ending::Failed, running.transcript.masked(&why), words).await;
+    async fn give_up_agent(&self, handle: &AgentHandle, why: String) {
+        handle.transcript.add_note(format!("given up: {why}"));
+        handle.transcript.flush_all();
+        let output = handle.transcript.last_output();
+        self.record_end(handle.number, Ending::Failed, handle.transcript.masked(&why), output).await;
     }
 
     pub(super) async fn record_end(&self, number: u64, how: Ending, why: String, output: Option<String>) {
         self.submit_with_retry(Command::Agent { number, step: Step::Stop { how, why, output } }).await;
     }
 
-    /// Until it is recorded: a full disk is no reason to forget it.
+    /// Submits a command, and repeats it while the disk is full or the database unreachable.
     pub(super) async fn submit_with_retry(&self, command: Command) {
         loop {
             match self.store.execute(&Caller::system(), command.clone()).await {
@@ -171,155 +171,170 @@ impl Agents {
         }
     }
 
-    async fn process(self: &Arc<Self>, running: &Arc<AgentHandle>) -> Result<ProcessExit, Problem> {
-        let agent = self.get(running.number).await?;
+    /// Starts the next process of the agent and waits for its end.
+    async fn run_process(self: &Arc<Self>, handle: &Arc<AgentHandle>) -> Result<ProcessExit, Problem> {
+        let agent = self.get(handle.number).await?;
         if !agent.is_live() {
-            return Ok(ProcessExit::Gone);
+            return Ok(ProcessExit::AlreadyEnded);
         }
         let profile = match Config::load(&self.home)?.profile(&agent.profile) {
             Ok(profile) => profile.clone(),
             Err(problem) => return Ok(ProcessExit::Failed(problem.message)),
         };
-        if let Some(why) = keys::missing(&profile, &self.profiles.keys, &user_home()) {
+        if let Some(why) = keys::missing_key(&profile, &self.profiles.keys, &user_home()) {
             return Ok(ProcessExit::Wait(why));
         }
         let program = match self.profiles.find_program(&profile).await {
             Ok(program) => program,
             Err(missing) => return Ok(ProcessExit::Failed(missing.to_string())),
         };
-        running.see(State::Starting, "its worktree is made ready");
-        let run = match self.claim_work(agent, running).await? {
+        handle.set_state(State::Starting, "preparing the worktree");
+        let run = match self.claim_work(agent, handle).await? {
             Ok(run) => run,
-            Err(over) => return Ok(over),
+            Err(exit) => return Ok(exit),
         };
         let place = self.worktrees.require_ready(&run.worktree).await?;
-        let equipment = match self.equip(&run.agent, &profile, &program, &place, &run.kept.token).await {
+        let launch = match self.launch_spec(&run.agent, &profile, &program, &place, &run.state.token).await {
+            // A refused launch spec does not change by waiting.
             Err(problem) if problem.kind == ProblemKind::Refused => return Ok(ProcessExit::Failed(problem.message)),
-            equipment => equipment?,
+            launch => launch?,
         };
-        running.transcript.mask(equipment.mask.clone());
-        running.empty_context();
-        running.see(State::Starting, "its process begins");
+        handle.transcript.set_mask(launch.mask.clone());
+        handle.clear_context();
+        handle.set_state(State::Starting, "starting the process");
         match profile.protocol {
-            Protocol::Acp => self.run_acp(running, run, profile, equipment).await,
-            Protocol::Pty => self.run_in_pty(running, run, profile, equipment).await,
+            Protocol::Acp => self.run_acp(handle, run, profile, launch).await,
+            Protocol::Pty => self.run_in_pty(handle, run, profile, launch).await,
         }
     }
 
-    /// Its identity, its claim and its worktree, as far as they are not there already.
+    /// Makes sure that the agent has a token, holds the claim and has a worktree.
     async fn claim_work(
         self: &Arc<Self>,
         agent: Agent,
-        running: &AgentHandle,
+        handle: &AgentHandle,
     ) -> Result<Result<Run, ProcessExit>, Problem> {
         let done = |why: &str| Ok(Err(ProcessExit::Retire(why.to_owned())));
         let Some(number) = agent.dispatch else {
-            let (kept, caller) = self.identity(&agent).await?;
+            let (state, caller) = self.identity(&agent).await?;
             let worktree = self.worktrees.ensure(&agent.project, &agent.worktree, None).await?;
-            running.set_work(None);
-            return Ok(Ok(Run { agent, caller, kept, worktree, dispatch: None }));
+            handle.set_work(None);
+            return Ok(Ok(Run { agent, caller, state, worktree, dispatch: None }));
         };
         let dispatch = self.dispatcher.get(number).await?;
-        let others = dispatch.claim.as_ref().is_some_and(|claim| claim.holder != agent.name && agent.member == 0);
-        if agent.standing && (!dispatch.is_open() || others) {
-            // It waits for the next.
+        let is_taken = dispatch.claim.as_ref().is_some_and(|claim| claim.holder != agent.name && agent.member == 0);
+        if agent.standing && (!dispatch.is_open() || is_taken) {
+            // A standing agent runs without work until it gets the next dispatch.
             let agent = Agent { dispatch: None, brief: None, ..agent };
-            return Box::pin(self.claim_work(agent, running)).await;
+            return Box::pin(self.claim_work(agent, handle)).await;
         }
         if !dispatch.is_open() {
-            return done("its work has ended");
+            return done("the work has ended");
         }
-        let (mut kept, mut caller) = self.identity(&agent).await?;
+        let (mut state, mut caller) = self.identity(&agent).await?;
+        // Only the lead claims; members work under its claim.
         if agent.member == 0 {
-            let ours = |dispatch: &Dispatch, caller: &Caller| {
-                caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token)) && dispatch.claim.is_some()
-            };
-            if !ours(&dispatch, &caller) {
+            let is_claimed = dispatch.claim.is_some() && is_run_by(&dispatch, &caller);
+            if !is_claimed {
                 if dispatch.state != DispatchState::Requested {
-                    return done("somebody else has claimed its work");
+                    return done("another agent has claimed the work");
                 }
-                // A token claims once; after a lease that ran out it takes a new one.
+                // A token can claim a dispatch once; after an expired claim a new token is needed.
                 if dispatch.was_run_by(caller.token.as_deref().unwrap_or_default()) {
-                    (kept, caller) = self.new_identity(&agent).await?;
+                    (state, caller) = self.issue_identity(&agent).await?;
                 }
-                let wish = ClaimOptions { wait: true, ..ClaimOptions::default() };
-                match self.dispatcher.claim(&caller, number, wish).await {
-                    Err(problem) if problem.kind == ProblemKind::Conflict && !self.is_ours(number, &caller).await => {
-                        return done("somebody else has claimed its work");
+                let options = ClaimOptions { wait: true, ..ClaimOptions::default() };
+                match self.dispatcher.claim(&caller, number, options).await {
+                    Err(problem)
+                        if problem.kind == ProblemKind::Conflict && !self.has_claimed(number, &caller).await =>
+                    {
+                        return done("another agent has claimed the work");
                     }
                     claimed => claimed.map(drop)?,
                 }
             } else if dispatch.state == DispatchState::Claimed {
+                // An earlier claim was interrupted before its worktree was ready.
                 self.dispatcher.prepare(number).await?;
             }
         }
         let worktree = self.worktrees.ensure(&agent.project, &agent.worktree, agent.brief).await?;
         let dispatch = self.dispatcher.get(number).await?;
         let (fence, lead) = (dispatch.fence, agent.member == 0);
-        running.set_work(Some(Work { dispatch: number, fence, lead, token: caller.token.clone().unwrap_or_default() }));
-        Ok(Ok(Run { agent, caller, kept, worktree, dispatch: Some(dispatch) }))
+        handle.set_work(Some(ClaimedWork {
+            dispatch: number,
+            fence,
+            lead,
+            token: caller.token.clone().unwrap_or_default(),
+        }));
+        Ok(Ok(Run { agent, caller, state, worktree, dispatch: Some(dispatch) }))
     }
 
-    async fn is_ours(&self, number: u64, caller: &Caller) -> bool {
-        let dispatch = self.dispatcher.get(number).await;
-        dispatch.is_ok_and(|dispatch| caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token)))
+    async fn has_claimed(&self, number: u64, caller: &Caller) -> bool {
+        self.dispatcher.get(number).await.is_ok_and(|dispatch| is_run_by(&dispatch, caller))
     }
 
-    /// The token of its run, kept for as long as it lives, so that a restart changes neither its name nor its claim.
+    /// The token of the agent's run. It is kept while the agent lives, so that a restart changes neither name nor claim.
     async fn identity(&self, agent: &Agent) -> Result<(RunState, Caller), Problem> {
         let file = self.home.agent(agent.number).join("run.json");
-        let kept: Option<RunState> = std::fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        if let Some(kept) = kept.filter(|kept| kept.dispatch == agent.dispatch)
-            && let Ok(caller) = self.access.identify(&kept.token, Door::Daemon).await
+        if let Some(state) = load_run_state(&file).filter(|state| state.dispatch == agent.dispatch)
+            && let Ok(caller) = self.access.identify(&state.token, Door::Daemon).await
         {
-            return Ok((kept, caller));
+            return Ok((state, caller));
         }
-        self.new_identity(agent).await
+        self.issue_identity(agent).await
     }
 
-    async fn new_identity(&self, agent: &Agent) -> Result<(RunState, Caller), Problem> {
+    async fn issue_identity(&self, agent: &Agent) -> Result<(RunState, Caller), Problem> {
         let run = agent.dispatch.map(|dispatch| Binding { dispatch, member: agent.member > 0 });
         let worktree = Some(agent.worktree.clone());
         let new = self
             .access
             .issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run)
             .await?;
-        let kept = RunState { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
-        self.keep(agent.number, &kept)?;
-        let caller = self.access.identify(&kept.token, Door::Daemon).await?;
-        Ok((kept, caller))
+        let state = RunState { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
+        self.save_run_state(agent.number, &state)?;
+        let caller = self.access.identify(&state.token, Door::Daemon).await?;
+        Ok((state, caller))
     }
 
-    pub(super) fn keep(&self, number: u64, kept: &RunState) -> Result<(), Problem> {
+    pub(super) fn save_run_state(&self, number: u64, state: &RunState) -> Result<(), Problem> {
         let file = self.home.agent(number).join("run.json");
-        let text = serde_json::to_string(kept).expect("plain data");
+        let text = serde_json::to_string(state).expect("plain data");
         write_private(&file, &text).map_err(|error| self.home.problem(&file, &error))
     }
 
-    /// A process that flower started beats by living.
-    pub(super) async fn beat_for(&self, running: &AgentHandle) {
-        let Some(work) = running.work().filter(|work| work.lead) else { return };
-        if !running.is_beat_due(BEAT) {
+    /// Renews the claim for the agent, when a heartbeat is due.
+    pub(super) async fn send_heartbeat(&self, handle: &AgentHandle) {
+        let Some(work) = handle.work().filter(|work| work.lead) else { return };
+        if !handle.is_heartbeat_due(HEARTBEAT_INTERVAL) {
             return;
         }
         let beat = Command::Heartbeat { dispatch: work.dispatch, fence: work.fence, moment: self.clock.moment() };
         if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
-            tracing::debug!("agent {}: {}", running.name, problem.message);
+            tracing::debug!("agent {}: {}", handle.name, problem.message);
         }
     }
 
-    /// Whether what it works on has ended, or is somebody else's.
-    pub(super) async fn is_work_gone(&self, running: &AgentHandle) -> bool {
-        let Some(work) = running.work() else { return false };
+    /// Whether the dispatch has ended, or another agent holds its claim.
+    pub(super) async fn has_lost_work(&self, handle: &AgentHandle) -> bool {
+        let Some(work) = handle.work() else { return false };
         match self.dispatcher.get(work.dispatch).await {
             Ok(dispatch) if work.lead => {
-                // Handed back by itself, it may still say a last word.
-                let by_itself = dispatch.state == DispatchState::HandedBack && dispatch.is_run_by(&work.token);
+                // After its own hand-back the agent may finish its turn.
+                let has_handed_back = dispatch.state == DispatchState::HandedBack && dispatch.is_run_by(&work.token);
                 let holds = dispatch.claim.is_some() && dispatch.is_run_by(&work.token);
-                !(by_itself || holds)
+                !(has_handed_back || holds)
             }
             Ok(dispatch) => !dispatch.is_open(),
             Err(_) => false,
         }
     }
+}
+
+fn is_run_by(dispatch: &Dispatch, caller: &Caller) -> bool {
+    caller.token.as_deref().is_some_and(|token| dispatch.is_run_by(token))
+}
+
+fn load_run_state(file: &Path) -> Option<RunState> {
+    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }

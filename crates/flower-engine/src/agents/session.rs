@@ -1,9 +1,9 @@
-//! One session with an agent: turns with deadlines, what it says meanwhile, what it asks for, and how full its context is.
+//! One ACP session: runs turns with deadlines, and handles the agent's messages, permission requests and context usage.
 
 use super::agent_handle::{AgentHandle, State};
-use super::calls::{Calls, words};
 use super::files;
 use super::permissions::{self, Verdict};
+use super::tool_calls::{ToolCalls, content_text};
 use super::transcript::new_entry;
 use crate::Agents;
 use crate::acp::schema::{
@@ -21,93 +21,99 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 const TICK: Duration = Duration::from_millis(500);
-/// What a turn costs is recorded as often; an event each, so not at every word.
-const ACCOUNT_EVERY: Duration = Duration::from_secs(20);
-/// From asking it to end its turn until it is ended.
-const CANCEL: Duration = Duration::from_secs(10);
-/// Silent for so long without a tool at work, nobody knows what it does.
-const UNKNOWN: Duration = Duration::from_secs(120);
-/// Questions that wait for their turn.
-const MOST_ASKED: usize = 16;
-/// In one turn a person is asked no more often than this.
-const MOST_QUESTIONS: u32 = 20;
-/// Of what is said in a turn that is kept, for a hand-over note.
-const MOST_SAID: usize = 32 << 10;
+/// How often the cost of a running turn is recorded. Each time is an event, so not with every update.
+const SPEND_INTERVAL: Duration = Duration::from_secs(20);
+/// How long the agent may take to end a cancelled turn, before its process is ended.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(10);
+/// Without a message for this time and without an open tool call, the state of the agent is `unknown`.
+const UNKNOWN_AFTER: Duration = Duration::from_secs(120);
+/// Permission requests that wait while another one is open.
+const MAX_QUEUED: usize = 16;
+/// Permission requests of one turn that reach a person; further ones are denied.
+const MAX_QUESTIONS: u32 = 20;
+/// Length of the messages of a turn that are kept as a hand-over note.
+const MAX_SAID_BYTES: usize = 32 << 10;
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(super) enum Turn {
+pub(super) enum TurnEnd {
     Ended(StopReason),
-    /// Its context is full, or somebody wants a fresh one.
-    Full,
-    /// Its work was taken from it.
-    Unwanted,
+    /// The context is full, or the operator has requested a new session.
+    Refresh,
+    /// The dispatch has ended, or another agent holds its claim.
+    LostWork,
 }
 
 /// Why a turn is being cancelled.
 #[derive(Clone, Debug)]
-enum Cancel {
-    Full,
-    /// Somebody wants a fresh one.
+enum CancelReason {
+    FullContext,
+    /// The operator has requested a new session.
     Refresh,
-    Unwanted,
-    Slow(String),
+    LostWork,
+    Timeout(String),
 }
 
-struct Asked {
+/// A permission request that waits for the operator.
+struct PendingPermission {
     id: Value,
     number: u64,
     until: Instant,
     request: Box<RequestPermissionRequest>,
 }
 
-pub(super) struct Session {
-    pub(super) app: Arc<Agents>,
-    pub(super) running: Arc<AgentHandle>,
+/// An open session, as [`Session::new`] takes it over.
+pub(super) struct SessionSpec {
     pub(super) connection: Arc<Connection>,
     pub(super) incoming: mpsc::Receiver<Incoming>,
     pub(super) profile: Profile,
     pub(super) tree: PathBuf,
     pub(super) id: SessionId,
-    /// Past this part of its context it is refreshed.
+    /// The part of the context after which a new session is started.
     pub(super) refresh_at: f64,
-    /// What was said in the last turn.
-    pub(super) said: String,
-    /// Tools in the whole session: one that has done nothing is not refreshed.
-    pub(super) tools: u64,
-    /// It goes on for another and has not told yet how full it is. If it is full at once, no fresh one would be less so.
+    /// The session continues from a hand-over note.
     pub(super) is_fresh: bool,
-    pub(super) spent: Spent,
-    pub(super) calls: Calls,
-    asked: Option<Asked>,
-    queue: VecDeque<(Value, Box<RequestPermissionRequest>)>,
-    questions: u32,
+}
+
+pub(super) struct Session {
+    agents: Arc<Agents>,
+    handle: Arc<AgentHandle>,
+    connection: Arc<Connection>,
+    incoming: mpsc::Receiver<Incoming>,
+    pub(super) profile: Profile,
+    tree: PathBuf,
+    id: SessionId,
+    pub(super) refresh_at: f64,
+    /// The messages of the last turn.
+    pub(super) said: String,
+    /// Tool calls of the session. A session without any is not refreshed, because the next one would be as full.
+    tool_count: u64,
+    /// The session continues from a hand-over note, and has not reported its context usage yet. If it is full at once, another
+    /// new session would be too.
+    is_fresh: bool,
+    cost: SessionCost,
+    calls: ToolCalls,
+    pending: Option<PendingPermission>,
+    queued: VecDeque<(Value, Box<RequestPermissionRequest>)>,
+    /// Permission requests of this turn that reached a person.
+    asked_count: u32,
 }
 
 /// What the session has cost, and how much of it is recorded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Spent {
-    pub(super) cost: Option<f64>,
-    pub(super) currency: Option<String>,
-    pub(super) recorded: f64,
+struct SessionCost {
+    total: Option<f64>,
+    currency: Option<String>,
+    recorded: f64,
     recorded_at: Option<Instant>,
 }
 
 impl Session {
-    #[expect(clippy::too_many_arguments, reason = "it is all that a session has")]
-    pub(super) fn new(
-        app: Arc<Agents>,
-        running: Arc<AgentHandle>,
-        connection: Arc<Connection>,
-        incoming: mpsc::Receiver<Incoming>,
-        profile: Profile,
-        tree: PathBuf,
-        id: SessionId,
-        refresh_at: f64,
-    ) -> Session {
+    pub(super) fn new(agents: Arc<Agents>, handle: Arc<AgentHandle>, spec: SessionSpec) -> Session {
+        let SessionSpec { connection, incoming, profile, tree, id, refresh_at, is_fresh } = spec;
         Session {
-            app,
-            running,
+            agents,
+            handle,
             connection,
             incoming,
             profile,
@@ -115,41 +121,42 @@ impl Session {
             id,
             refresh_at,
             said: String::new(),
-            tools: 0,
-            is_fresh: false,
-            spent: Spent::default(),
-            calls: Calls::default(),
-            asked: None,
-            queue: VecDeque::new(),
-            questions: 0,
+            tool_count: 0,
+            is_fresh,
+            cost: SessionCost::default(),
+            calls: ToolCalls::default(),
+            pending: None,
+            queued: VecDeque::new(),
+            asked_count: 0,
         }
     }
 
-    /// Says something and stays with it until its turn ends.
-    pub(super) async fn turn(&mut self, text: &str, deadline: Duration) -> Result<Turn, AcpError> {
+    /// Sends a prompt and handles messages until the turn ends.
+    pub(super) async fn run_turn(&mut self, text: &str, deadline: Duration) -> Result<TurnEnd, AcpError> {
         self.said.clear();
-        self.questions = 0;
+        self.asked_count = 0;
         self.calls.end_turn();
-        self.running.transcript.add(new_entry(EntryKind::Prompt, text));
-        self.running.see(State::Working, "its turn has begun");
+        self.handle.transcript.add(new_entry(EntryKind::Prompt, text));
+        self.handle.set_state(State::Working, "turn started");
         let (connection, id) = (self.connection.clone(), self.id.clone());
         let request = PromptRequest::new(id, vec![ContentBlock::Text(TextContent::new(text))]);
-        // Deadlines are kept below; this one is for what nobody thought of.
-        let most = deadline + CANCEL * 3;
-        let prompting = async move { connection.call::<_, PromptResponse>("session/prompt", &request, most).await };
+        // The loop below enforces the deadline; this timeout only guards against mistakes in it.
+        let call_timeout = deadline + CANCEL_TIMEOUT * 3;
+        let prompting =
+            async move { connection.call::<_, PromptResponse>("session/prompt", &request, call_timeout).await };
         tokio::pin!(prompting);
-        let begun = Instant::now();
-        let mut looked = Instant::now();
-        let mut cancelled: Option<(Instant, Cancel)> = None;
+        let started = Instant::now();
+        let mut last_tick = Instant::now();
+        let mut cancelled: Option<(Instant, CancelReason)> = None;
         loop {
-            // By the clock, not in turn: whoever floods keeps nobody from looking at deadlines.
-            if looked.elapsed() >= TICK {
-                looked = Instant::now();
+            // Checked by the clock in every iteration: a flood of messages must not keep deadlines from being checked.
+            if last_tick.elapsed() >= TICK {
+                last_tick = Instant::now();
                 let why = match &cancelled {
-                    Some((at, _)) if at.elapsed() > CANCEL => {
-                        return Err(AcpError::Slow("it did not stop when it was asked to".to_owned()));
+                    Some((at, _)) if at.elapsed() > CANCEL_TIMEOUT => {
+                        return Err(AcpError::Slow("the agent did not stop when it was asked to".to_owned()));
                     }
-                    cancelled => self.look(begun, deadline, cancelled.is_some()).await,
+                    cancelled => self.on_tick(started, deadline, cancelled.is_some()).await,
                 };
                 if let Some(why) = why {
                     cancelled = Some(self.cancel(why).await?);
@@ -158,29 +165,19 @@ impl Session {
             tokio::select! {
                 biased;
                 answer = &mut prompting => {
-                    self.drain().await;
-                    self.running.transcript.settle();
-                    self.forget_asked("its turn ended").await;
-                    let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
-                    self.account(usage.map(|usage| usage.total_tokens)).await;
-                    let answer = answer?;
-                    return match cancelled {
-                        Some((_, Cancel::Full | Cancel::Refresh)) => Ok(Turn::Full),
-                        Some((_, Cancel::Unwanted)) => Ok(Turn::Unwanted),
-                        Some((_, Cancel::Slow(why))) => Err(AcpError::Slow(why)),
-                        None => Ok(Turn::Ended(answer.stop_reason)),
-                    };
+                    return self.end_turn(answer, cancelled.map(|(_, reason)| reason)).await;
                 }
                 Some(said) = self.incoming.recv() => {
-                    self.take(said).await;
-                    if cancelled.is_none() && self.is_full() && self.calls.open() == 0 && self.tools > 0 {
-                        cancelled = Some(self.cancel(Cancel::Full).await?);
+                    self.handle_incoming(said).await;
+                    // Only between tool calls, so that none is interrupted.
+                    if cancelled.is_none() && self.is_full() && self.calls.open_count() == 0 && self.tool_count > 0 {
+                        cancelled = Some(self.cancel(CancelReason::FullContext).await?);
                     }
                 }
-                () = self.running.wake.notified() => {
-                    self.look_at_asked().await;
-                    if cancelled.is_none() && self.is_unwanted().await {
-                        cancelled = Some(self.cancel(Cancel::Unwanted).await?);
+                () = self.handle.wake.notified() => {
+                    self.check_pending().await;
+                    if cancelled.is_none() && self.has_lost_work().await {
+                        cancelled = Some(self.cancel(CancelReason::LostWork).await?);
                     }
                 }
                 () = tokio::time::sleep(TICK) => {}
@@ -188,27 +185,47 @@ impl Session {
         }
     }
 
-    /// What the clock brings: whether the turn is to be cancelled, and why.
-    async fn look(&mut self, begun: Instant, deadline: Duration, cancelled: bool) -> Option<Cancel> {
-        self.running.transcript.tick();
-        self.look_at_asked().await;
-        self.app.beat_for(&self.running).await;
-        // A turn may take hours, and may be cut off; what it has cost by then is known.
-        let is_due = self.spent.recorded_at.is_none_or(|at| at.elapsed() > ACCOUNT_EVERY);
-        if is_due && self.spent.cost.is_some_and(|cost| cost > self.spent.recorded) {
-            self.account(None).await;
-        }
+    /// Ends a turn after the response to its prompt.
+    async fn end_turn(
+        &mut self,
+        answer: Result<PromptResponse, AcpError>,
+        cancelled: Option<CancelReason>,
+    ) -> Result<TurnEnd, AcpError> {
+        self.drain().await;
+        self.handle.transcript.flush_all();
+        self.deny_pending("the turn ended").await;
+        let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
+        self.record_cost(usage.map(|usage| usage.total_tokens)).await;
+        let answer = answer?;
         match cancelled {
-            true => None,
-            false if self.running.refresh_wanted() => Some(Cancel::Refresh),
-            false => self.is_slow(begun, deadline).map(Cancel::Slow),
+            Some(CancelReason::FullContext | CancelReason::Refresh) => Ok(TurnEnd::Refresh),
+            Some(CancelReason::LostWork) => Ok(TurnEnd::LostWork),
+            Some(CancelReason::Timeout(why)) => Err(AcpError::Slow(why)),
+            None => Ok(TurnEnd::Ended(answer.stop_reason)),
         }
     }
 
-    /// Between turns an agent may still say something.
-    pub(super) async fn idle(&mut self) {
+    /// Work that is due by time. Returns why the turn has to be cancelled, if it has to.
+    async fn on_tick(&mut self, started: Instant, deadline: Duration, cancelled: bool) -> Option<CancelReason> {
+        self.handle.transcript.flush_words();
+        self.check_pending().await;
+        self.agents.send_heartbeat(&self.handle).await;
+        // A turn may take hours and may be interrupted, so its cost so far is recorded.
+        let is_due = self.cost.recorded_at.is_none_or(|at| at.elapsed() > SPEND_INTERVAL);
+        if is_due && self.cost.total.is_some_and(|cost| cost > self.cost.recorded) {
+            self.record_cost(None).await;
+        }
+        match cancelled {
+            true => None,
+            false if self.handle.is_refresh_requested() => Some(CancelReason::Refresh),
+            false => self.timeout_reason(started, deadline).map(CancelReason::Timeout),
+        }
+    }
+
+    /// Handles the next message between turns; waits forever if the connection has ended.
+    pub(super) async fn handle_next(&mut self) {
         if let Some(said) = self.incoming.recv().await {
-            self.take(said).await;
+            self.handle_incoming(said).await;
         } else {
             std::future::pending::<()>().await;
         }
@@ -216,98 +233,98 @@ impl Session {
 
     async fn drain(&mut self) {
         while let Ok(said) = self.incoming.try_recv() {
-            self.take(said).await;
+            self.handle_incoming(said).await;
         }
     }
 
-    async fn cancel(&mut self, why: Cancel) -> Result<(Instant, Cancel), AcpError> {
+    async fn cancel(&mut self, why: CancelReason) -> Result<(Instant, CancelReason), AcpError> {
         let words = match &why {
-            Cancel::Full => "its context is full; it is asked to stop".to_owned(),
-            Cancel::Refresh => "a fresh one is to go on; it is asked to stop".to_owned(),
-            Cancel::Unwanted => "its work was taken from it; it is asked to stop".to_owned(),
-            Cancel::Slow(why) => format!("{why}; it is asked to stop"),
+            CancelReason::FullContext => "the context is full; cancelling the turn".to_owned(),
+            CancelReason::Refresh => "a new session was requested; cancelling the turn".to_owned(),
+            CancelReason::LostWork => "the agent no longer holds its work; cancelling the turn".to_owned(),
+            CancelReason::Timeout(why) => format!("{why}; cancelling the turn"),
         };
-        self.running.transcript.flower(words);
-        self.forget_asked("its turn is being cancelled").await;
-        self.connection.tell("session/cancel", &CancelNotification::new(self.id.clone())).await?;
+        self.handle.transcript.add_note(words);
+        self.deny_pending("the turn was cancelled").await;
+        self.connection.notify("session/cancel", &CancelNotification::new(self.id.clone())).await?;
         Ok((Instant::now(), why))
     }
 
     fn is_full(&self) -> bool {
-        self.running.context().is_some_and(|(used, size)| {
-            // Windows of agents are far below what a float can tell apart.
+        self.handle.context().is_some_and(|(used, size)| {
+            // Context sizes are far below the precision of a float.
             size > 0 && used as f64 >= self.refresh_at * size as f64
         })
     }
 
-    async fn is_unwanted(&self) -> bool {
-        self.app.is_work_gone(&self.running).await
+    async fn has_lost_work(&self) -> bool {
+        self.agents.has_lost_work(&self.handle).await
     }
 
-    /// Too long in all, or too long without a word.
-    fn is_slow(&self, begun: Instant, deadline: Duration) -> Option<String> {
-        if begun.elapsed() > deadline {
-            return Some(format!("its turn takes longer than {} s", deadline.as_secs()));
+    /// Why the turn takes too long, in total or without a message.
+    fn timeout_reason(&self, started: Instant, deadline: Duration) -> Option<String> {
+        if started.elapsed() > deadline {
+            return Some(format!("the turn takes longer than {} s", deadline.as_secs()));
         }
-        if self.asked.is_some() {
+        // While a permission is open, the agent waits for the operator.
+        if self.pending.is_some() {
             return None;
         }
-        let quiet = self.running.quiet_for();
+        let quiet = self.handle.quiet_for();
         if quiet > self.profile.quiet_timeout {
-            return Some(format!("nothing was heard of it for {} s", quiet.as_secs()));
+            return Some(format!("no message from the agent for {} s", quiet.as_secs()));
         }
-        if quiet > UNKNOWN && self.calls.open() == 0 {
-            self.running.see(State::Unknown, "its process runs, and nothing was heard of it");
+        if quiet > UNKNOWN_AFTER && self.calls.open_count() == 0 {
+            self.handle.set_state(State::Unknown, "process running, no message from the agent");
         }
         None
     }
 
-    async fn take(&mut self, said: Incoming) {
-        self.running.heard();
+    async fn handle_incoming(&mut self, said: Incoming) {
+        self.handle.record_activity();
         match said {
-            Incoming::Update(update) => self.update(*update),
+            Incoming::Update(update) => self.handle_update(*update),
             Incoming::Unknown(kind) => {
-                self.running.transcript.add(new_entry(EntryKind::Noise, format!("an update of the kind `{kind}`")));
+                self.handle.transcript.add(new_entry(EntryKind::Noise, format!("unknown update `{kind}`")));
             }
             Incoming::Noise(line) => {
                 let line = flower_core::text::head(&line, 2_000);
-                self.running.transcript.add(new_entry(EntryKind::Noise, line));
+                self.handle.transcript.add(new_entry(EntryKind::Noise, line));
             }
-            Incoming::Permission(id, request) => self.permission(id, request).await,
-            Incoming::Asked(id, method, params) => {
+            Incoming::Permission(id, request) => self.handle_permission(id, request).await,
+            Incoming::Request(id, method, params) => {
                 let tree = self.tree.clone();
-                let asked = method.clone();
-                let answer = tokio::task::spawn_blocking(move || files::answer(&tree, &asked, &params)).await;
+                let answer = tokio::task::spawn_blocking(move || files::answer(&tree, &method, &params)).await;
                 let _ = match answer.unwrap_or_else(|error| Err(error.to_string())) {
-                    Ok(answer) => self.connection.answer(&id, &answer).await,
-                    Err(why) => self.connection.refuse(&id, &why).await,
+                    Ok(answer) => self.connection.respond(&id, &answer).await,
+                    Err(why) => self.connection.respond_error(&id, &why).await,
                 };
             }
         }
     }
 
-    fn update(&mut self, update: SessionUpdate) {
-        let transcript = self.running.transcript.clone();
+    fn handle_update(&mut self, update: SessionUpdate) {
+        let transcript = self.handle.transcript.clone();
         match update {
             SessionUpdate::AgentMessageChunk(ContentChunk { content, .. }) => {
-                let text = words(&content);
-                if self.said.len() < MOST_SAID {
+                let text = content_text(&content);
+                if self.said.len() < MAX_SAID_BYTES {
                     self.said.push_str(&text);
                 }
-                transcript.piece(EntryKind::Said, &text);
+                transcript.add_piece(EntryKind::Said, &text);
             }
             SessionUpdate::AgentThoughtChunk(ContentChunk { content, .. }) => {
-                transcript.piece(EntryKind::Thought, &words(&content));
+                transcript.add_piece(EntryKind::Thought, &content_text(&content));
             }
             SessionUpdate::ToolCall(call) => {
-                self.tools += 1;
-                self.running.see(State::Working, &format!("tool: {}", flower_core::text::cut(&call.title, 200)));
-                let entry = self.calls.begin(call);
-                self.tool(entry);
+                self.tool_count += 1;
+                self.handle.set_state(State::Working, &format!("tool: {}", flower_core::text::cut(&call.title, 200)));
+                let entry = self.calls.start(call);
+                self.add_tool_entry(entry);
             }
             SessionUpdate::ToolCallUpdate(update) => {
-                let entry = self.calls.change(&update);
-                self.tool(entry);
+                let entry = self.calls.update(&update);
+                self.add_tool_entry(entry);
             }
             SessionUpdate::Plan(plan) => {
                 let mark = |status: &Value| match status.as_str() {
@@ -322,108 +339,123 @@ impl Session {
                 transcript.add(new_entry(EntryKind::Plan, lines.collect::<Vec<_>>().join("\n")));
             }
             SessionUpdate::UsageUpdate(usage) => {
-                self.running.fills(usage.used, usage.size);
+                self.handle.set_context(usage.used, usage.size);
                 if std::mem::take(&mut self.is_fresh) && self.is_full() {
                     self.refresh_at = f64::INFINITY;
-                    transcript.flower("it is full from the beginning, so no fresh one goes on");
+                    transcript.add_note("the context is full from the start, so no new session would help");
                 }
                 if let Some(cost) = usage.cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
-                    self.spent.cost = Some(cost.amount);
-                    self.spent.currency = Some(transcript.masked(&cost.currency));
+                    self.cost.total = Some(cost.amount);
+                    self.cost.currency = Some(transcript.masked(&cost.currency));
                 }
             }
             _ => {}
         }
     }
 
-    fn tool(&self, entry: Option<Entry>) {
+    fn add_tool_entry(&self, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
-        if matches!(entry.status.as_deref(), Some("pending" | "in_progress")) && self.asked.is_none() {
+        if matches!(entry.status.as_deref(), Some("pending" | "in_progress")) && self.pending.is_none() {
             let title = entry.text.lines().next().unwrap_or_default();
-            self.running.see(State::Working, &format!("tool: {}", flower_core::text::cut(title, 200)));
+            self.handle.set_state(State::Working, &format!("tool: {}", flower_core::text::cut(title, 200)));
         }
-        self.running.transcript.add(entry);
+        self.handle.transcript.add(entry);
     }
 
-    async fn permission(&mut self, id: Value, request: Box<RequestPermissionRequest>) {
+    async fn handle_permission(&mut self, id: Value, request: Box<RequestPermissionRequest>) {
         let title = request.tool_call.fields.title.clone().unwrap_or_else(|| "something".to_owned());
         let verdict = permissions::judge(self.profile.permissions, &request, &self.tree);
         match verdict {
-            Verdict::Ask if self.questions < MOST_QUESTIONS && self.queue.len() < MOST_ASKED => {
-                self.questions += 1;
-                self.queue.push_back((id, request));
-                self.ask_next().await;
+            Verdict::Ask if self.asked_count < MAX_QUESTIONS && self.queued.len() < MAX_QUEUED => {
+                self.asked_count += 1;
+                self.queued.push_back((id, request));
+                self.ask_next_permission().await;
             }
-            Verdict::Ask => self.answer(&id, &request, false, &title, "it has asked too often").await,
-            Verdict::Allow => self.answer(&id, &request, true, &title, "by the policy").await,
-            Verdict::Deny => self.answer(&id, &request, false, &title, "by the policy").await,
+            Verdict::Ask => self.answer_permission(&id, &request, false, &title, "because of too many requests").await,
+            Verdict::Allow => self.answer_permission(&id, &request, true, &title, "by the policy").await,
+            Verdict::Deny => self.answer_permission(&id, &request, false, &title, "by the policy").await,
         }
     }
 
-    async fn answer(&self, id: &Value, request: &RequestPermissionRequest, allow: bool, title: &str, why: &str) {
+    async fn answer_permission(
+        &self,
+        id: &Value,
+        request: &RequestPermissionRequest,
+        allow: bool,
+        title: &str,
+        why: &str,
+    ) {
         let word = if allow { "allowed" } else { "denied" };
-        self.running.transcript.add(new_entry(EntryKind::Permission, format!("{word} {why}: {title}")));
-        let _ = self.connection.answer(id, &permissions::choose(request, allow)).await;
+        self.handle.transcript.add(new_entry(EntryKind::Permission, format!("{word} {why}: {title}")));
+        let _ = self.connection.respond(id, &permissions::select_option(request, allow)).await;
     }
 
-    /// One question at a time reaches a person.
-    async fn ask_next(&mut self) {
-        while self.asked.is_none()
-            && let Some((id, request)) = self.queue.pop_front()
+    /// Passes the next queued request to the operator; one is open at a time.
+    async fn ask_next_permission(&mut self) {
+        while self.pending.is_none()
+            && let Some((id, request)) = self.queued.pop_front()
         {
             let title = request.tool_call.fields.title.clone().unwrap_or_else(|| "something".to_owned());
-            let patience = self.profile.ask_timeout;
-            match self.app.ask_permission(&self.running, &request, patience.as_secs()).await {
+            let timeout = self.profile.ask_timeout;
+            match self.agents.ask_permission(&self.handle, &request, timeout.as_secs()).await {
                 Ok(number) => {
-                    let text = format!("permission {number}: it asks for {title}");
-                    self.running.transcript.add(new_entry(EntryKind::Permission, text));
-                    self.running.see(State::Waiting, &format!("permission {number} waits for somebody: {title}"));
-                    self.asked = Some(Asked { id, number, until: Instant::now() + patience, request });
+                    let text = format!("permission {number} requested: {title}");
+                    self.handle.transcript.add(new_entry(EntryKind::Permission, text));
+                    self.handle
+                        .set_state(State::Waiting, &format!("permission {number} waits for a decision: {title}"));
+                    self.pending = Some(PendingPermission { id, number, until: Instant::now() + timeout, request });
                 }
-                Err(problem) => self.answer(&id, &request, false, &title, &problem.message).await,
+                Err(problem) => {
+                    let why = format!("because of an error ({})", problem.message);
+                    self.answer_permission(&id, &request, false, &title, &why).await;
+                }
             }
         }
     }
 
-    async fn look_at_asked(&mut self) {
-        let Some(asked) = &self.asked else { return };
-        let decided = self.app.permission_decided(asked.number).await;
-        let late = asked.until <= Instant::now();
-        if decided.is_none() && late {
-            let why = "nobody decided in time".to_owned();
-            let _ = self.app.decide_permission(&flower_core::Caller::system(), asked.number, false, Some(why)).await;
+    /// Answers the open request, if it was decided or has timed out.
+    async fn check_pending(&mut self) {
+        let Some(pending) = &self.pending else { return };
+        let decided = self.agents.permission_decision(pending.number).await;
+        let is_late = pending.until <= Instant::now();
+        if decided.is_none() && is_late {
+            let why = "no decision in time".to_owned();
+            let _ =
+                self.agents.decide_permission(&flower_core::Caller::system(), pending.number, false, Some(why)).await;
         }
-        if let Some(allow) = decided.or(late.then_some(false))
-            && let Some(asked) = self.asked.take()
+        if let Some(allow) = decided.or(is_late.then_some(false))
+            && let Some(pending) = self.pending.take()
         {
-            let title = asked.request.tool_call.fields.title.clone().unwrap_or_default();
-            let why = if late && decided.is_none() { "because nobody decided in time" } else { "by a person" };
-            self.answer(&asked.id, &asked.request, allow, &title, why).await;
-            self.running.heard();
-            self.running.see(State::Working, "it has its answer");
-            self.ask_next().await;
+            let title = pending.request.tool_call.fields.title.clone().unwrap_or_default();
+            let why = if is_late && decided.is_none() { "because of no decision in time" } else { "by a person" };
+            self.answer_permission(&pending.id, &pending.request, allow, &title, why).await;
+            self.handle.record_activity();
+            self.handle.set_state(State::Working, "permission decided");
+            self.ask_next_permission().await;
         }
     }
 
-    async fn forget_asked(&mut self, why: &str) {
-        for (id, request) in self.queue.drain(..).collect::<Vec<_>>() {
-            self.answer(&id, &request, false, "a question", why).await;
+    /// Denies the open request and all queued ones.
+    async fn deny_pending(&mut self, why: &str) {
+        let because = format!("because {why}");
+        for (id, request) in self.queued.drain(..).collect::<Vec<_>>() {
+            self.answer_permission(&id, &request, false, "a request", &because).await;
         }
-        if let Some(asked) = self.asked.take() {
-            self.app.drop_permissions(Some(self.running.number), why).await;
-            self.answer(&asked.id, &asked.request, false, "a question", why).await;
+        if let Some(pending) = self.pending.take() {
+            self.agents.deny_open_permissions(Some(self.handle.number), why).await;
+            self.answer_permission(&pending.id, &pending.request, false, "a request", &because).await;
         }
     }
 
-    /// Records what was used since the last time.
-    pub(super) async fn account(&mut self, tokens: Option<u64>) {
-        let more = self.spent.cost.map(|cost| (cost - self.spent.recorded).max(0.0));
+    /// Records tokens and cost since the last time.
+    pub(super) async fn record_cost(&mut self, tokens: Option<u64>) {
+        let more = self.cost.total.map(|cost| (cost - self.cost.recorded).max(0.0));
         // Millionths of a currency are exact enough for a price.
         let cost = more.filter(|more| *more > 0.0).map(|more| (more * 1e6).round() as u64);
-        if let Some(cost) = self.spent.cost {
-            self.spent.recorded = cost;
-            self.spent.recorded_at = Some(Instant::now());
+        if let Some(total) = self.cost.total {
+            self.cost.recorded = total;
+            self.cost.recorded_at = Some(Instant::now());
         }
-        self.app.record_spending(&self.running, tokens, cost, self.spent.currency.clone()).await;
+        self.agents.record_spending(&self.handle, tokens, cost, self.cost.currency.clone()).await;
     }
 }

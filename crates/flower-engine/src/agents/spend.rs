@@ -1,4 +1,4 @@
-//! What agents have used, as far as they say, and where that ends.
+//! Records what agents report to have spent.
 
 use super::agent_handle::AgentHandle;
 use crate::Agents;
@@ -8,7 +8,7 @@ use flower_core::agent::Step;
 impl Agents {
     pub(super) async fn record_spending(
         &self,
-        running: &AgentHandle,
+        handle: &AgentHandle,
         tokens: Option<u64>,
         cost: Option<u64>,
         currency: Option<String>,
@@ -18,9 +18,9 @@ impl Agents {
         }
         let step = Step::Spend { tokens, cost, currency };
         if let Err(problem) =
-            self.store.execute(&flower_core::Caller::system(), Command::Agent { number: running.number, step }).await
+            self.store.execute(&flower_core::Caller::system(), Command::Agent { number: handle.number, step }).await
         {
-            tracing::warn!("agent {}: {}", running.name, problem.message);
+            tracing::warn!("agent {}: {}", handle.name, problem.message);
         }
     }
 }

@@ -1,12 +1,12 @@
-//! The supervisor: which agents there are to be, and whether they are there. It looks at how things stand, so a crash costs
-//! it nothing.
+//! The supervisor compares the agents in the log with the running ones, and starts and stops agents accordingly. It keeps no
+//! state of its own, so a crash loses nothing.
 
-use super::agent_handle::{AgentHandle, Order};
+use super::agent_handle::AgentHandle;
 use super::transcript::Transcript;
 use crate::Agents;
 use crate::passes;
 use crate::profiles::config::Config;
-use crate::profiles::{Standing, idle_in, wanted};
+use crate::profiles::{ProjectCapacity, idle_in, missing_members};
 use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_core::agent::{Ending, Request, Step};
@@ -18,14 +18,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-const EVERY: Duration = Duration::from_secs(5);
-/// What comes together is looked at together.
-const SETTLE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Events within this time are handled together.
+const DEBOUNCE: Duration = Duration::from_millis(100);
 
-/// Transcripts of agents that have ended: 30 days, as archives.
-const KEPT_SECONDS: i64 = 30 * 24 * 3_600;
+/// How long files of ended agents are kept: 30 days, like archives.
+const MAX_AGE_SECONDS: i64 = 30 * 24 * 3_600;
 
-/// What may leave something to do for an agent, or start one.
+/// Topics of events that can give an agent something to do, or start one.
 const TOPICS: &[Topic] = &[
     Topic::Agents,
     Topic::Briefs,
@@ -38,8 +38,8 @@ const TOPICS: &[Topic] = &[
 ];
 
 impl Agents {
-    /// Before anything else looks at leases: whoever was at work when the daemon ended goes on.
-    pub async fn adopt(&self) {
+    /// Renews the claims of agents that worked when the daemon ended. Must run before claims are checked for expiry.
+    pub async fn renew_claims(&self) {
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let Ok((live, open)) = read.await else { return };
         for agent in &live {
@@ -51,11 +51,11 @@ impl Agents {
                 let _ = self.store.execute(&Caller::system(), beat).await;
             }
         }
-        self.drop_permissions(None, "the daemon was started again").await;
+        self.deny_open_permissions(None, "the daemon was started again").await;
     }
 
     pub async fn run(self: Arc<Self>) {
-        let mut changes = self.store.follow(TOPICS, SETTLE);
+        let mut changes = self.store.follow(TOPICS, DEBOUNCE);
         loop {
             let pass = passes::begin("agents", &self.store);
             if let Err(problem) = self.supervise().await {
@@ -64,108 +64,109 @@ impl Agents {
             drop(pass);
             tokio::select! {
                 () = changes.changed() => {}
-                () = self.bell.notified() => {}
-                () = tokio::time::sleep(EVERY) => {}
+                () = self.supervisor_wake.notified() => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
             self.wake_all();
         }
     }
 
-    /// Deletes what was kept of agents that ended long ago.
-    pub async fn tidy(&self) {
+    /// Deletes the files of agents that ended long ago.
+    pub async fn delete_old_files(&self) {
         let all = self.store.read(|conn| agents::all(conn, None, u64::MAX >> 1)).await.unwrap_or_default();
         let now = jiff::Timestamp::now();
         for agent in all {
             let ended = agent.ended_at.as_deref().and_then(|at| at.parse::<jiff::Timestamp>().ok());
             let folder = self.home.agent(agent.number);
-            if ended.is_some_and(|at| now.duration_since(at).as_secs() > KEPT_SECONDS) && folder.exists() {
+            if ended.is_some_and(|at| now.duration_since(at).as_secs() > MAX_AGE_SECONDS) && folder.exists() {
                 crate::worktrees::reclaim(&self.home, &folder);
             }
         }
     }
 
     async fn supervise(self: &Arc<Self>) -> Result<(), Problem> {
-        self.end_unrecorded().await;
-        let _alone = self.serving.lock().await;
+        self.record_ends().await;
+        let _lock = self.assignment_lock.lock().await;
         let read = self.store.read(|conn| Ok((agents::live(conn, None)?, dispatches::open(conn)?)));
         let (live, open) = read.await?;
-        for running in self.handles() {
-            if !live.iter().any(|agent| agent.number == running.number) {
-                running.order.send_replace(Some(Order::Leave));
+        for handle in self.handles() {
+            if !live.iter().any(|agent| agent.number == handle.number) {
+                handle.request_stop();
             }
         }
         for agent in &live {
             if self.handle(agent.number).is_none() {
-                self.begin_agent(agent)?;
+                self.launch(agent)?;
             }
         }
-        self.serve_waiting(live, &open).await
+        self.start_waiting(live, &open).await
     }
 
-    /// What was stopped while nothing could be recorded.
-    async fn end_unrecorded(&self) {
+    /// Records the ends of agents that could not be recorded before.
+    async fn record_ends(&self) {
         let waiting: Vec<(u64, (Ending, String))> =
-            self.to_end.lock().expect("no panic while held").iter().map(|(n, e)| (*n, e.clone())).collect();
+            self.unrecorded_ends.lock().expect("no panic while held").iter().map(|(n, e)| (*n, e.clone())).collect();
         for (number, (how, why)) in waiting {
             let step = Step::Stop { how, why, output: None };
             if self.store.execute(&Caller::system(), Command::Agent { number, step }).await.is_ok() {
-                self.to_end.lock().expect("no panic while held").remove(&number);
+                self.unrecorded_ends.lock().expect("no panic while held").remove(&number);
             }
         }
     }
 
-    /// Records that there is to be such an agent, and lets it live.
+    /// Records a new agent and launches it.
     pub(super) async fn start_agent(self: &Arc<Self>, caller: &Caller, request: Request) -> Result<Agent, Problem> {
         let started = self.store.create::<Agent>(caller, Command::StartAgent(request)).await?;
-        self.begin_agent(&started)?;
+        self.launch(&started)?;
         Ok(started)
     }
 
-    /// Lets an agent live that is recorded and does not run.
-    fn begin_agent(self: &Arc<Self>, agent: &Agent) -> Result<(), Problem> {
+    /// Starts the task of a recorded agent, if it does not run yet.
+    fn launch(self: &Arc<Self>, agent: &Agent) -> Result<(), Problem> {
         let folder = self.home.agent(agent.number);
         let io = |error: std::io::Error| self.home.problem(&folder, &error);
         disk::make_private(&folder).map_err(io)?;
-        let running = {
-            let mut all = self.running.lock().expect("no panic while held");
-            let doomed = self.to_end.lock().expect("no panic while held").contains_key(&agent.number);
-            let ending = self.ending.load(Ordering::Relaxed);
-            if doomed || ending || all.contains_key(&agent.number) {
+        let handle = {
+            let mut all = self.handles.lock().expect("no panic while held");
+            let has_ended = self.unrecorded_ends.lock().expect("no panic while held").contains_key(&agent.number);
+            let is_shutting_down = self.shutting_down.load(Ordering::Relaxed);
+            if has_ended || is_shutting_down || all.contains_key(&agent.number) {
                 return Ok(());
             }
-            // Opened by one alone: two at once would take each other's file away.
+            // Opened under the lock: two open transcripts would replace each other's file.
             let transcript =
                 Transcript::open(&folder.join("transcript"), self.hints.clone(), &agent.name).map_err(io)?;
             let transcript = Arc::new(transcript);
-            let running = Arc::new(AgentHandle::new(agent.number, agent.name.clone(), transcript, self.hints.clone()));
-            all.insert(agent.number, running.clone());
-            running
+            let handle = Arc::new(AgentHandle::new(agent.number, agent.name.clone(), transcript, self.hints.clone()));
+            all.insert(agent.number, handle.clone());
+            handle
         };
-        let app = self.clone();
+        let agents = self.clone();
         tokio::spawn(async move {
-            let living = tokio::spawn(app.clone().run_agent(running.clone()));
-            // A bug of ours must not look like an agent that works.
-            if let Err(error) = living.await {
-                app.after_bug(&running, &error.to_string()).await;
+            let task = tokio::spawn(agents.clone().run_agent(handle.clone()));
+            // After a panic the agent must not be shown as working.
+            if let Err(error) = task.await {
+                agents.after_panic(&handle, &error.to_string()).await;
             }
         });
         Ok(())
     }
 
-    /// Those that wait for an agent of flower's, oldest first, as long as there is room.
-    async fn serve_waiting(self: &Arc<Self>, mut live: Vec<Agent>, open: &[Dispatch]) -> Result<(), Problem> {
+    /// Starts or assigns agents for waiting dispatches, oldest first, up to the limit of each project.
+    async fn start_waiting(self: &Arc<Self>, mut live: Vec<Agent>, open: &[Dispatch]) -> Result<(), Problem> {
         let config = Config::load(&self.home)?;
-        let mut standings: HashMap<String, Standing> = HashMap::new();
+        let mut capacities: HashMap<String, ProjectCapacity> = HashMap::new();
         for dispatch in open {
             let (Some(project), Some(worktree)) = (&dispatch.project, &dispatch.worktree) else { continue };
-            let wanted = wanted(dispatch, &live);
-            if wanted.is_empty() {
+            let missing = missing_members(dispatch, &live);
+            if missing.is_empty() {
                 continue;
             }
-            if !standings.contains_key(project) {
-                standings.insert(project.clone(), self.profiles.standing(project, &live).await?);
+            if !capacities.contains_key(project) {
+                capacities.insert(project.clone(), self.profiles.capacity(project, &live).await?);
             }
-            let Some(standing) = standings.get_mut(project) else { continue };
+            let Some(capacity) = capacities.get_mut(project) else { continue };
+            // A standing agent without work is used before a new one is started.
             if dispatch.state == DispatchState::Requested
                 && let Some(idle) = idle_in(&live, open, dispatch)
             {
@@ -177,12 +178,12 @@ impl Agents {
                 }
                 continue;
             }
-            for member in wanted {
-                let blocked = self.profiles.blocked(&config, dispatch, member, standing).await?;
-                if blocked.is_some() {
+            for member in missing {
+                // If one member cannot start, the following ones wait too.
+                if self.profiles.blocked(&config, dispatch, member, capacity).await?.is_some() {
                     break;
                 }
-                let Some(profile) = dispatch.profile.clone().or_else(|| standing.settings.default.clone()) else {
+                let Some(profile) = dispatch.profile.clone().or_else(|| capacity.settings.default.clone()) else {
                     break;
                 };
                 let request = Request {
@@ -194,11 +195,11 @@ impl Agents {
                     worktree: worktree.clone(),
                     dispatch: Some(dispatch.number),
                     member,
-                    most: standing.settings.max,
+                    most: capacity.settings.max,
                 };
                 match self.start_agent(&Caller::system(), request).await {
                     Ok(started) => {
-                        standing.live += 1;
+                        capacity.live += 1;
                         live.push(started);
                     }
                     Err(problem) => tracing::debug!("dispatch {}: {}", dispatch.number, problem.message),

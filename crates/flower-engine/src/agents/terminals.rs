@@ -1,4 +1,4 @@
-//! The terminals of agents that have one.
+//! Access to the terminals of agents.
 
 use crate::Agents;
 use crate::terminal::{Output, Size, Terminal};
@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// By the name of the agent.
+/// Terminals by the name of their agent.
 #[derive(Default)]
 pub struct Terminals {
     terminals: Mutex<HashMap<String, Arc<Terminal>>>,
 }
 
 impl Terminals {
-    /// The one from before, if there is one, is looked at no more.
+    /// Replaces an earlier terminal of the agent.
     pub fn insert(&self, name: String, terminal: Arc<Terminal>) {
         self.terminals.lock().expect("no panic while held").insert(name, terminal);
     }
@@ -30,8 +30,8 @@ impl Terminals {
     }
 }
 
-/// A reader of a terminal, and the terminal, which knows how it ended.
-pub struct Watching {
+/// A reader of a terminal's output, and the terminal itself, which has the exit code.
+pub struct TerminalReader {
     pub terminal: Arc<Terminal>,
     pub output: Output,
 }
@@ -47,8 +47,13 @@ impl Agents {
         })
     }
 
-    /// From a position on, or from what is on its screen.
-    pub async fn watch_terminal(&self, caller: &Caller, name: &str, after: Option<u64>) -> Result<Watching, Problem> {
+    /// Reads a terminal from a position on, or from the beginning of its screen.
+    pub async fn watch_terminal(
+        &self,
+        caller: &Caller,
+        name: &str,
+        after: Option<u64>,
+    ) -> Result<TerminalReader, Problem> {
         self.access.reader(caller).await?.require(Read::Terminal)?;
         let terminal = self.terminal(name)?;
         let after = match after {
@@ -56,7 +61,7 @@ impl Agents {
             None => terminal.screen().await,
         };
         let output = terminal.output(after);
-        Ok(Watching { terminal, output })
+        Ok(TerminalReader { terminal, output })
     }
 
     pub async fn type_keys(&self, caller: &Caller, name: &str, keys: &[u8]) -> Result<(), Problem> {
@@ -64,12 +69,12 @@ impl Agents {
         self.terminal(name)?.write(keys).await.map_err(|error| match error.kind() {
             io::ErrorKind::TimedOut => Problem::new(
                 ProblemKind::Timeout,
-                format!("`{name}` does not take its keys; some of them are lost"),
+                format!("`{name}` does not read the keys; some of them are lost"),
                 "try again when it is less busy",
             ),
             _ => Problem::new(
                 ProblemKind::Refused,
-                format!("`{name}` takes no keys: {error}"),
+                format!("keys cannot be sent to `{name}`: {error}"),
                 format!("has it ended? `flower agent log {name}` says so"),
             ),
         })

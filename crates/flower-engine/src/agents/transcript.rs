@@ -1,4 +1,5 @@
-//! What an agent said and did, and what it was told: on disk, masked, bounded, for people and for whoever goes on.
+//! The transcript of an agent: messages, tool calls and prompts, masked and bounded on disk. People read it, and the hand-over
+//! to a new session can be made from it.
 
 use crate::notify::ChangeHints;
 use crate::profiles::mask::Mask;
@@ -10,13 +11,13 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
-/// Of one entry; the rest of it is cut.
-const LONGEST: usize = 32 << 10;
-/// What is said in pieces is written down in paragraphs, or when it becomes as long as this.
-const PARAGRAPH: usize = 2 << 10;
-/// What a hand-over note can be made of, if it must be made of this.
-const SAID: usize = 6;
-const DONE: usize = 30;
+/// Length of one entry; the rest is cut.
+const MAX_ENTRY_BYTES: usize = 32 << 10;
+/// A message that arrives in pieces becomes an entry when it is longer than this.
+const PARAGRAPH_BYTES: usize = 2 << 10;
+/// Messages and tool calls that are kept for the summary.
+const SUMMARY_MESSAGES: usize = 6;
+const SUMMARY_TOOLS: usize = 30;
 
 pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
     let (at, text) = (crate::now(), text.into());
@@ -24,114 +25,116 @@ pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
 }
 
 pub struct Transcript {
-    inner: Mutex<Inner>,
+    inner: Mutex<Buffer>,
     end: watch::Sender<u64>,
-    /// Whom to tell that there is more, and under which name.
+    /// Where new entries are announced, and under which topic.
     hints: ChangeHints,
     topic: String,
 }
 
-struct Inner {
-    tape: Scrollback,
+struct Buffer {
+    scrollback: Scrollback,
     mask: Arc<Mask>,
-    /// Said in pieces, and not written down yet.
-    open: Option<(EntryKind, String)>,
+    /// A message of which more pieces may follow.
+    partial: Option<(EntryKind, String)>,
     said: VecDeque<String>,
     done: VecDeque<(String, String)>,
     plan: Option<String>,
-    /// Entries that found no room on the disk.
+    /// Entries that could not be written because the disk was full.
     lost: u64,
 }
 
 impl Transcript {
     pub fn open(file: &Path, hints: ChangeHints, agent: &str) -> io::Result<Transcript> {
-        let tape = Scrollback::open(file)?;
-        let end = watch::Sender::new(tape.place().end);
+        let scrollback = Scrollback::open(file)?;
+        let end = watch::Sender::new(scrollback.snapshot().end);
         let (said, done) = (VecDeque::new(), VecDeque::new());
         let mask = Arc::new(Mask::new(Vec::new()));
-        let inner = Mutex::new(Inner { tape, mask, open: None, said, done, plan: None, lost: 0 });
+        let inner = Mutex::new(Buffer { scrollback, mask, partial: None, said, done, plan: None, lost: 0 });
         Ok(Transcript { inner, end, hints, topic: format!("agent:{agent}") })
     }
 
-    /// From now on these secrets are masked.
-    pub fn mask(&self, mask: Arc<Mask>) {
-        self.with(|inner| inner.mask = mask);
+    /// Replaces the mask.
+    pub fn set_mask(&self, mask: Arc<Mask>) {
+        self.update(|inner| inner.mask = mask);
     }
 
-    /// As it may be seen and recorded.
+    /// The text without secrets.
     pub fn masked(&self, text: &str) -> String {
-        self.masking().text(text).into_owned()
+        self.current_mask().text(text).into_owned()
     }
 
-    pub fn masking(&self) -> Arc<Mask> {
+    pub fn current_mask(&self) -> Arc<Mask> {
         self.inner.lock().expect("no panic while held").mask.clone()
     }
 
     pub fn add(&self, new: Entry) {
-        self.with(|inner| {
+        self.update(|inner| {
             inner.flush(true);
             inner.write(new);
         });
     }
 
-    pub fn flower(&self, text: impl Into<String>) {
+    /// Adds an entry of flower's own.
+    pub fn add_note(&self, text: impl Into<String>) {
         self.add(new_entry(EntryKind::Flower, text));
     }
 
-    /// A piece of what is said or thought.
-    pub fn piece(&self, kind: EntryKind, text: &str) {
-        self.with(|inner| {
-            if inner.open.as_ref().is_some_and(|(open, _)| *open != kind) {
+    /// Adds a piece of a message or a thought.
+    pub fn add_piece(&self, kind: EntryKind, text: &str) {
+        self.update(|inner| {
+            if inner.partial.as_ref().is_some_and(|(open, _)| *open != kind) {
                 inner.flush(true);
             }
-            let held = &mut inner.open.get_or_insert_with(|| (kind, String::new())).1;
-            held.push_str(text);
-            // Looked through only where it may end: a word without an end comes in very many pieces.
-            let ends = text.contains([' ', '\n']) || held.len() > LONGEST;
-            if held.len() > PARAGRAPH && ends {
+            let pending = &mut inner.partial.get_or_insert_with(|| (kind, String::new())).1;
+            pending.push_str(text);
+            // Flushing searches the whole text for its last word, so it happens only when a piece has a gap between words.
+            let has_gap = text.contains([' ', '\n']) || pending.len() > MAX_ENTRY_BYTES;
+            if pending.len() > PARAGRAPH_BYTES && has_gap {
                 inner.flush(false);
             }
         });
     }
 
-    /// So that whoever follows sees it while it is said. Half a word stays back: it may be half a secret.
-    pub fn tick(&self) {
-        self.with(|inner| inner.flush(false));
+    /// Writes the whole words of an unfinished message, so that it can be followed. An unfinished word may be half of a secret,
+    /// and waits for its rest.
+    pub fn flush_words(&self) {
+        self.update(|inner| inner.flush(false));
     }
 
-    /// The end of what was said.
-    pub fn settle(&self) {
-        self.with(|inner| inner.flush(true));
+    /// Writes all of an unfinished message.
+    pub fn flush_all(&self) {
+        self.update(|inner| inner.flush(true));
     }
 
-    fn with(&self, change: impl FnOnce(&mut Inner)) {
+    fn update(&self, change: impl FnOnce(&mut Buffer)) {
         let end = {
             let mut inner = self.inner.lock().expect("no panic while held");
             change(&mut inner);
-            inner.tape.place().end
+            inner.scrollback.snapshot().end
         };
         if self.end.send_if_modified(|known| std::mem::replace(known, end) != end) {
             self.hints.publish(&self.topic);
         }
     }
 
-    /// Rings whenever there is more.
+    /// Changes whenever the transcript grows.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.end.subscribe()
     }
 
-    /// At most so many bytes of whole entries from a position on.
-    pub fn page(&self, after: u64, most: u64) -> io::Result<TranscriptView> {
-        let place = self.inner.lock().expect("no panic while held").tape.place();
-        page(&place, after, most)
+    /// Whole entries from a position on, at most `max` bytes.
+    pub fn page(&self, after: u64, max: u64) -> io::Result<TranscriptView> {
+        let snapshot = self.inner.lock().expect("no panic while held").scrollback.snapshot();
+        page(&snapshot, after, max)
     }
 
-    /// Where the last so many bytes of it begin.
-    pub fn near_the_end(&self, bytes: u64) -> u64 {
-        self.inner.lock().expect("no panic while held").tape.place().end.saturating_sub(bytes)
+    /// The position so many bytes before the end.
+    pub fn position_before_end(&self, bytes: u64) -> u64 {
+        self.inner.lock().expect("no panic while held").scrollback.snapshot().end.saturating_sub(bytes)
     }
 
-    /// What is known of its work, for whoever goes on with it.
+    /// A summary for the next session, in case the agent leaves no hand-over note.
     pub fn summary(&self) -> String {
         let inner = self.inner.lock().expect("no panic while held");
         let mut text = String::new();
@@ -154,9 +157,9 @@ impl Transcript {
         text
     }
 
-    /// The last of what it said or complained about.
-    pub fn last_words(&self) -> Option<String> {
-        let page = self.page(self.near_the_end(8 << 10), 8 << 10).ok()?;
+    /// The last messages, tool calls and error output.
+    pub fn last_output(&self) -> Option<String> {
+        let page = self.page(self.position_before_end(8 << 10), 8 << 10).ok()?;
         let words =
             page.entries.iter().filter(|e| matches!(e.kind, EntryKind::Said | EntryKind::Noise | EntryKind::Tool));
         let text = words.map(|entry| entry.text.as_str()).collect::<Vec<_>>().join("\n");
@@ -164,18 +167,18 @@ impl Transcript {
     }
 }
 
-/// Of one that nobody writes at this moment.
-pub fn read(file: &Path, after: Option<u64>, most: u64) -> io::Result<TranscriptView> {
-    match Scrollback::look(file)? {
-        Some(place) => page(&place, after.unwrap_or(place.end.saturating_sub(most)), most),
+/// Reads a transcript that is not open for writing.
+pub fn read(file: &Path, after: Option<u64>, max: u64) -> io::Result<TranscriptView> {
+    match Scrollback::read_only(file)? {
+        Some(snapshot) => page(&snapshot, after.unwrap_or(snapshot.end.saturating_sub(max)), max),
         None => Ok(TranscriptView { entries: Vec::new(), next: after.unwrap_or(0), more: false, over: false }),
     }
 }
 
-fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<TranscriptView> {
-    let (from, bytes) = place.read(after, most.max(2 * LONGEST as u64 + 4096))?;
-    // Whoever asks for what is gone, or for somewhere in between, begins with the next whole line.
-    let skip = if from == after && (after == place.first || starts_line(place, after)?) {
+fn page(snapshot: &crate::terminal::Snapshot, after: u64, max: u64) -> io::Result<TranscriptView> {
+    let (from, bytes) = snapshot.read(after, max.max(2 * MAX_ENTRY_BYTES as u64 + 4096))?;
+    // A position that was dropped, or is inside of a line, continues with the next whole line.
+    let skip = if from == after && (after == snapshot.first || starts_line(snapshot, after)?) {
         0
     } else {
         bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1)
@@ -184,18 +187,18 @@ fn page(place: &crate::terminal::Place, after: u64, most: u64) -> io::Result<Tra
     let lines = bytes[skip..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let next = from + whole as u64;
-    Ok(TranscriptView { entries, next, more: next < place.end && whole > 0, over: false })
+    Ok(TranscriptView { entries, next, more: next < snapshot.end && whole > 0, over: false })
 }
 
-fn starts_line(place: &crate::terminal::Place, at: u64) -> io::Result<bool> {
-    let (_, before) = place.read(at.saturating_sub(1), 1)?;
+fn starts_line(snapshot: &crate::terminal::Snapshot, at: u64) -> io::Result<bool> {
+    let (_, before) = snapshot.read(at.saturating_sub(1), 1)?;
     Ok(before.is_empty() || before[0] == b'\n')
 }
 
-impl Inner {
-    /// With `all`, whatever is there; otherwise up to the last gap between words.
+impl Buffer {
+    /// Writes the unfinished message: with `all` completely, otherwise up to the last gap between words.
     fn flush(&mut self, all: bool) {
-        let Some((kind, text)) = self.open.take() else { return };
+        let Some((kind, text)) = self.partial.take() else { return };
         let cut = match all {
             true => text.len(),
             false => text.rfind([' ', '\n']).map_or(0, |gap| gap + 1),
@@ -204,9 +207,9 @@ impl Inner {
         if !ready.trim().is_empty() {
             self.write(new_entry(kind, ready));
         }
-        // One word without an end is no word.
-        if !rest.is_empty() && rest.len() <= LONGEST {
-            self.open = Some((kind, rest.to_owned()));
+        // A very long word is written anyway, so that memory is bounded.
+        if !rest.is_empty() && rest.len() <= MAX_ENTRY_BYTES {
+            self.partial = Some((kind, rest.to_owned()));
         } else if !rest.is_empty() {
             self.write(new_entry(kind, rest));
         }
@@ -216,8 +219,8 @@ impl Inner {
         let mask = self.mask.clone();
         let clean = |text: &mut String| {
             let mut masked = mask.text(text).into_owned();
-            if masked.len() > LONGEST {
-                let end = (0..=LONGEST).rev().find(|at| masked.is_char_boundary(*at)).unwrap_or(0);
+            if masked.len() > MAX_ENTRY_BYTES {
+                let end = (0..=MAX_ENTRY_BYTES).rev().find(|at| masked.is_char_boundary(*at)).unwrap_or(0);
                 masked.truncate(end);
                 masked.push('…');
             }
@@ -232,7 +235,7 @@ impl Inner {
             diff.old.iter_mut().for_each(&clean);
             clean(&mut diff.new);
         }
-        self.remember(&entry);
+        self.add_to_summary(&entry);
         if self.lost > 0 {
             let text = format!("{} entries are missing: the disk was full", self.lost);
             if self.append(&new_entry(EntryKind::Flower, text)) {
@@ -247,25 +250,25 @@ impl Inner {
     fn append(&mut self, entry: &Entry) -> bool {
         let mut line = serde_json::to_vec(entry).expect("an entry is plain data");
         line.push(b'\n');
-        self.tape.append(&line).is_ok()
+        self.scrollback.append(&line).is_ok()
     }
 
-    fn remember(&mut self, entry: &Entry) {
-        let short = |text: &str, most: usize| flower_core::text::head(text, most);
+    fn add_to_summary(&mut self, entry: &Entry) {
+        let short = |text: &str, max: usize| flower_core::text::head(text, max);
         match entry.kind {
-            EntryKind::Said => push(&mut self.said, short(&entry.text, 600), SAID),
+            EntryKind::Said => push(&mut self.said, short(&entry.text, 600), SUMMARY_MESSAGES),
             EntryKind::Plan => self.plan = Some(short(&entry.text, 2_000)),
             EntryKind::Tool if entry.status.as_deref().is_some_and(|s| s == "completed" || s == "failed") => {
                 let title = flower_core::text::cut(entry.text.lines().next().unwrap_or_default(), 160);
-                push(&mut self.done, (title, entry.status.clone().unwrap_or_default()), DONE);
+                push(&mut self.done, (title, entry.status.clone().unwrap_or_default()), SUMMARY_TOOLS);
             }
             _ => {}
         }
     }
 }
 
-fn push<T>(list: &mut VecDeque<T>, new: T, most: usize) {
-    if list.len() >= most {
+fn push<T>(list: &mut VecDeque<T>, new: T, max: usize) {
+    if list.len() >= max {
         list.pop_front();
     }
     list.push_back(new);
@@ -276,23 +279,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_in_pieces_is_read_in_paragraphs_and_masked() {
+    fn a_message_in_pieces_is_joined_and_masked() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("transcript");
         let transcript = Transcript::open(&file, ChangeHints::default(), "play-1").unwrap();
-        transcript.mask(Arc::new(Mask::new(vec!["sk-secret-123456".to_owned()])));
+        transcript.set_mask(Arc::new(Mask::new(vec!["sk-secret-123456".to_owned()])));
         for piece in ["The key is sk-sec", "ret-1234", "56, keep", " it.\n"] {
-            transcript.piece(EntryKind::Said, piece);
-            transcript.tick();
+            transcript.add_piece(EntryKind::Said, piece);
+            transcript.flush_words();
         }
-        transcript.piece(EntryKind::Thought, "hm");
-        transcript.flower("it ended");
+        transcript.add_piece(EntryKind::Thought, "hm");
+        transcript.add_note("it ended");
         let page = transcript.page(0, 1 << 20).unwrap();
         let all: String = page.entries.iter().filter(|e| e.kind == EntryKind::Said).map(|e| e.text.as_str()).collect();
         assert!(!all.contains("secret") && all.contains("[masked]"), "{all}");
         assert_eq!(page.entries.last().map(|e| e.text.as_str()), Some("it ended"));
         assert!(!std::fs::read_to_string(&file).unwrap().contains("sk-secret"));
-        // Pages follow each other without a gap, also from somewhere in between.
+        // Pages follow each other without a gap, also from a position inside of an entry.
         assert!(transcript.page(page.next, 1 << 20).unwrap().entries.is_empty());
         assert!(transcript.page(3, 1 << 20).unwrap().entries.len() < page.entries.len());
     }

@@ -1,16 +1,16 @@
-//! Screenshots: what they are is read from their content, never from their name.
+//! Images such as screenshots. Their type is read from the content, never from the name.
 
 use crate::Briefs;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::event::Image;
 use imagesize::ImageType;
 
-pub const MOST_BYTES: usize = 10 * 1024 * 1024;
-/// Wider or higher is no screenshot but an attempt on whoever decodes it.
-const MOST_PIXELS: usize = 30_000;
+pub const MAX_BYTES: usize = 10 * 1024 * 1024;
+/// Maximum width and height. A larger image is no screenshot, but may be an attack on its decoder.
+const MAX_PIXELS: usize = 30_000;
 
 impl Briefs {
-    /// Stores a picture and describes it.
+    /// Stores an image and returns its description.
     pub async fn put_image(&self, bytes: Vec<u8>) -> Result<Image, Problem> {
         let blobs = self.store.blobs().clone();
         let stored = tokio::task::spawn_blocking(move || {
@@ -21,7 +21,7 @@ impl Briefs {
         stored.await.map_err(|error| Problem::bug(error.to_string()))?
     }
 
-    /// What a stored picture is; for notes that refer to it by hash.
+    /// A stored image and its description.
     pub async fn image(&self, sha256: &str) -> Result<(Image, Vec<u8>), Problem> {
         let blobs = self.store.blobs().clone();
         let name = sha256.to_owned();
@@ -48,10 +48,10 @@ impl Briefs {
 }
 
 fn describe(bytes: &[u8]) -> Result<Image, Problem> {
-    if bytes.len() > MOST_BYTES {
+    if bytes.len() > MAX_BYTES {
         return Err(Problem::new(
             ProblemKind::TooLarge,
-            format!("the picture has {} bytes; {MOST_BYTES} are allowed", bytes.len()),
+            format!("the picture has {} bytes; {MAX_BYTES} are allowed", bytes.len()),
             "make it smaller and try again; nothing was stored",
         ));
     }
@@ -63,10 +63,10 @@ fn describe(bytes: &[u8]) -> Result<Image, Problem> {
         Ok(ImageType::Jpeg) => "image/jpeg",
         Ok(ImageType::Webp) => "image/webp",
         Ok(ImageType::Gif) => "image/gif",
-        _ => return Err(wrong("that is no picture, whatever its name says")),
+        _ => return Err(wrong("that is no picture of a known type")),
     };
     let size = imagesize::blob_size(bytes).map_err(|_| wrong("the picture is damaged: its size cannot be read"))?;
-    if size.width == 0 || size.height == 0 || size.width > MOST_PIXELS || size.height > MOST_PIXELS {
+    if size.width == 0 || size.height == 0 || size.width > MAX_PIXELS || size.height > MAX_PIXELS {
         return Err(wrong(&format!("the picture says that it is {} × {} pixels", size.width, size.height)));
     }
     Ok(Image {

@@ -21,10 +21,10 @@ pub use flower_store::briefs::{Filter, Which};
 use flower_store::{Conn, StoreError};
 use std::sync::Arc;
 
-/// A page ends here, however many briefs were asked for.
+/// Maximum size of a page; it may have fewer briefs than requested.
 const PAGE_BYTES: u64 = 8 * 1024 * 1024;
-/// Lines are short.
-const MOST_ROWS: u64 = 5_000;
+/// Rows are small, so a page has more of them than of briefs.
+const MAX_ROWS: u64 = 5_000;
 
 /// Reads and writes briefs, their images and scratchpads.
 pub struct Briefs {
@@ -37,7 +37,7 @@ impl Briefs {
         Briefs { store: setup.store.clone(), access: access.clone() }
     }
 
-    /// A page of briefs. The number of the last one is the cursor for the next; an empty page is the end.
+    /// A page of briefs. The number of the last brief is the cursor for the next page; an empty page is the end.
     pub async fn list(&self, filter: Filter, after: u64, limit: Option<u64>) -> Result<Vec<BriefView>, Problem> {
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
         let views = self.store.read(move |conn| {
@@ -49,7 +49,7 @@ impl Briefs {
         Ok(views.await?)
     }
 
-    /// The same page for a caller: of briefs that it does not read, titles and states.
+    /// A page of briefs for a caller; of briefs that it may not read, only titles and states.
     pub async fn list_for(
         &self,
         caller: &Caller,
@@ -67,12 +67,12 @@ impl Briefs {
         Ok(briefs)
     }
 
-    /// A page of a long list, or some lines of it.
+    /// A page of rows, or the rows of some briefs.
     pub async fn rows(&self, which: Which, project: Option<String>) -> Result<Vec<BriefRow>, Problem> {
         let which = match which {
-            Which::After(after, limit) => Which::After(after, limit.clamp(1, MOST_ROWS)),
+            Which::After(after, limit) => Which::After(after, limit.clamp(1, MAX_ROWS)),
             Which::These(mut numbers) => {
-                numbers.truncate(usize::try_from(MOST_ROWS).expect("a small number"));
+                numbers.truncate(usize::try_from(MAX_ROWS).expect("a small number"));
                 Which::These(numbers)
             }
         };
@@ -132,8 +132,7 @@ impl Briefs {
         }
     }
 
-    /// The difference between two versions; without a number, from the accepted one (or the one before the newest) to the
-    /// newest.
+    /// The difference between two versions. Default: from the accepted version (or the one before the newest) to the newest.
     pub async fn diff_spec(&self, number: u64, from: Option<u64>, to: Option<u64>) -> Result<DiffView, Problem> {
         let brief = self.store.read(move |conn| require(conn, number)).await?;
         if brief.spec_version == 0 {
@@ -150,7 +149,7 @@ impl Briefs {
         Ok(DiffView { brief: number, from, to, diff })
     }
 
-    /// Version 0 is the empty text before the first.
+    /// The spec of a version; version 0 is the empty text before the first.
     async fn text_of(&self, number: u64, version: u64) -> Result<String, Problem> {
         if version == 0 {
             return Ok(String::new());
@@ -161,11 +160,11 @@ impl Briefs {
 
 pub(crate) fn unified(old: &str, new: &str, from: u64, to: u64) -> String {
     use similar::{Algorithm, TextDiff};
-    // Two texts of a million short lines could take minutes; after this the rest is shown as replaced.
-    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+    // Two texts of a million short lines could take minutes; after the timeout the rest is shown as replaced.
+    const DIFF_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(2);
     TextDiff::configure()
         .algorithm(Algorithm::Patience)
-        .timeout(PATIENCE)
+        .timeout(DIFF_TIMEOUT)
         .diff_lines(old, new)
         .unified_diff()
         .header(&format!("version {from}"), &format!("version {to}"))

@@ -1,4 +1,4 @@
-//! Search results as people read them: where, a piece of the text around the match, and the match itself.
+//! Search results for people: the place of a match, a snippet around it, and the position of the match in the snippet.
 
 use crate::Briefs;
 use crate::access::rights::Reader;
@@ -9,23 +9,23 @@ use flower_core::policy::Read;
 use flower_store::search::{self, Hit, words};
 use flower_store::{Conn, StoreError, briefs};
 
-const MOST_HITS: u64 = 100;
+const MAX_HITS: u64 = 100;
 /// Characters on each side of the first match.
-const AROUND: usize = 60;
+const CONTEXT_CHARS: usize = 60;
 
 impl Briefs {
     pub async fn search(&self, caller: &Caller, typed: String, limit: Option<u64>) -> Result<Vec<SearchHit>, Problem> {
-        let limit = limit.unwrap_or(20).clamp(1, MOST_HITS);
+        let limit = limit.unwrap_or(20).clamp(1, MAX_HITS);
         let reader = self.access.reader(caller).await?;
         let hits = self.store.read(move |conn| {
             let hits = search::search_where(conn, &typed, limit, &mut |conn, hit| may_find(conn, &reader, hit))?;
-            hits.iter().map(|hit| present(conn, hit)).collect()
+            hits.iter().map(|hit| hit_view(conn, hit)).collect()
         });
         Ok(hits.await?)
     }
 }
 
-/// Whether the reader may be shown a hit: anything of its own briefs, and others by their title.
+/// Whether the reader may see a hit: every hit in briefs that it may read, and hits in titles of other briefs of its project.
 fn may_find(conn: &mut Conn, reader: &Reader, hit: &Hit) -> Result<bool, StoreError> {
     if reader.may(Read::Brief { number: hit.brief }) {
         return Ok(true);
@@ -37,7 +37,7 @@ fn may_find(conn: &mut Conn, reader: &Reader, hit: &Hit) -> Result<bool, StoreEr
     Ok(projects.iter().any(|name| reader.may(Read::Project { name })))
 }
 
-fn present(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
+fn hit_view(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
     let in_title = !find(&hit.title, &hit.terms, 1).is_empty();
     let (place, text) = match (hit.place.as_str(), in_title) {
         ("brief", true) => ("title", &hit.title),
@@ -62,11 +62,11 @@ fn present(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
     })
 }
 
-/// A piece of `text` around its first match on one line, and where the matches stand in it.
+/// A piece of `text` around its first match, on one line, and the positions of the matches in it.
 fn snippet(text: &str, terms: &[String]) -> (String, Vec<(usize, usize)>) {
     let first = find(text, terms, 1).first().map_or(0, |(start, _)| *start);
-    let before = text[..first].char_indices().rev().nth(AROUND - 1).map_or(0, |(i, _)| i);
-    let after = text[first..].char_indices().nth(AROUND * 2).map_or(text.len(), |(i, _)| first + i);
+    let before = text[..first].char_indices().rev().nth(CONTEXT_CHARS - 1).map_or(0, |(i, _)| i);
+    let after = text[first..].char_indices().nth(CONTEXT_CHARS * 2).map_or(text.len(), |(i, _)| first + i);
     let piece = text[before..after].split_whitespace().collect::<Vec<_>>().join(" ");
     let lead = if before > 0 { "…" } else { "" };
     let tail = if after < text.len() { "…" } else { "" };
@@ -78,8 +78,8 @@ fn snippet(text: &str, terms: &[String]) -> (String, Vec<(usize, usize)>) {
     (snippet, marks)
 }
 
-/// Where the words of `text` match one of the terms, as byte ranges.
-fn find(text: &str, terms: &[String], most: usize) -> Vec<(usize, usize)> {
+/// Byte ranges of the words in `text` that match one of the terms, at most `max`.
+fn find(text: &str, terms: &[String], max: usize) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;
     let ends = text.char_indices().chain([(text.len(), ' ')]);
@@ -91,7 +91,7 @@ fn find(text: &str, terms: &[String], most: usize) -> Vec<(usize, usize)> {
                 let word = words(&text[begin..at]).next().unwrap_or_default();
                 if terms.iter().any(|term| matches(&word, term)) {
                     found.push((begin, at));
-                    if found.len() == most {
+                    if found.len() == max {
                         break;
                     }
                 }

@@ -1,4 +1,4 @@
-//! Writing briefs: one use case for each change, the same for every door.
+//! Writing briefs: one use case for each change, used by HTTP and MCP alike.
 
 use crate::Briefs;
 use flower_contract::error::Problem;
@@ -8,7 +8,7 @@ use flower_core::command::BriefChanges;
 use flower_core::{BriefKind, Caller, Command, Event, Recorded};
 
 impl Briefs {
-    /// Makes a brief in a project that the door has found.
+    /// Creates a brief in a project that the caller has found.
     pub async fn create(&self, caller: &Caller, project: String, new: NewBrief) -> Result<BriefView, Problem> {
         let command = Command::CreateBrief {
             title: new.title,
@@ -97,7 +97,7 @@ impl Briefs {
         self.show(brief).await
     }
 
-    /// Submits a command, and returns the event that it is about: joining as a participant comes before it.
+    /// Submits a command, and returns its last event: the first may be that the caller becomes a participant.
     async fn record(&self, caller: &Caller, command: Command) -> Result<Recorded, Problem> {
         let events = self.store.execute(caller, command).await?;
         events.into_iter().next_back().ok_or_else(|| Problem::bug("a command without an event"))

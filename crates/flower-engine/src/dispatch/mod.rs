@@ -161,7 +161,7 @@ impl Dispatcher {
         });
         let around = around.await?;
         let waits = match dispatch.is_open() {
-            true => waits(&dispatch, around.main.as_ref(), self.profiles.why_unserved(&dispatch).await?),
+            true => waits(&dispatch, around.main.as_ref(), self.profiles.why_waiting(&dispatch).await?),
             false => Vec::new(),
         };
         let claim = dispatch.claim.as_ref().map(|claim| {

@@ -1,4 +1,4 @@
-//! The log as a whole: verifying, rebuilding, going on after a loss.
+//! The event log: verification, rebuilding of the tables, continuing after a loss.
 
 pub mod trace;
 
@@ -34,7 +34,7 @@ impl EventLog {
         self.store.live()
     }
 
-    /// Checks the chain, and with `tables` also whether the tables are what the log says.
+    /// Checks the hash chain, and with `tables` also whether the tables agree with the log.
     pub async fn verify(&self, caller: &Caller, tables: bool) -> Result<VerifyView, Problem> {
         self.access.reader(caller).await?.require(Read::Log)?;
         let verdict = self.store.verify().await?;
@@ -58,7 +58,7 @@ impl EventLog {
         Ok(RebuildView { events: rebuilt.events, rows: rebuilt.rows, mended: rebuilt.mended })
     }
 
-    /// Records what was lost and lets writing go on.
+    /// Records which events were lost, and makes the store writable again.
     pub async fn accept_loss(&self, caller: &Caller) -> Result<Vec<EventView>, Problem> {
         policy::require_action(caller, Action::AcceptLoss)?;
         let events = self.store.accept_loss(caller.clone()).await?;

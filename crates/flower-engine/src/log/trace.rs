@@ -1,4 +1,4 @@
-//! Reading the trace, of one brief or of everything.
+//! Reads the events of a brief, a project or the whole log.
 
 use crate::{EventLog, PAGE};
 use flower_contract::error::Problem;
@@ -9,7 +9,7 @@ pub use flower_store::log::Of;
 use flower_store::log::{self, Edge};
 use std::collections::BTreeSet;
 
-/// Which part of the trace.
+/// Which events to read.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     pub of: Of,
@@ -39,7 +39,8 @@ impl EventLog {
         };
         Ok(self.store.read(move |conn| log::trace(conn, &window.of, edge, limit)).await?)
     }
-    /// Which of the events from `first` to `last` happened in a project.
+
+    /// The events from `first` to `last` that happened in a project.
     pub async fn events_of(&self, project: &str, first: u64, last: u64) -> Result<BTreeSet<u64>, Problem> {
         let project = project.to_owned();
         Ok(self.store.read(move |conn| log::of_project(conn, &project, first, last)).await?)

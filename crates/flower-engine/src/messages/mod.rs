@@ -1,4 +1,4 @@
-//! Messages, and whatever else an agent should hear of: answers, a plan that moved, what became of its landing.
+//! The inbox of agents: messages, and events that they have to know, such as answers, a changed plan or the end of a landing.
 
 mod text;
 
@@ -13,10 +13,10 @@ use flower_store::Store;
 use flower_store::log::{self, Edge, Of};
 use flower_store::{dispatches, ephemeral, tables};
 
-/// Given at once; the rest comes with the next call.
-const MOST: u64 = 50;
-/// Events of a brief that are looked through at once.
-const PAGE: u64 = 500;
+/// Messages in one answer; the rest comes with the next call.
+const MAX_MESSAGES: u64 = 50;
+/// Events of a brief that are examined at once.
+const MAX_EVENTS: u64 = 500;
 
 pub struct Messages {
     store: Store,
@@ -39,8 +39,8 @@ impl Messages {
         sent.ok_or_else(|| Problem::bug("a message was sent and no event says so"))
     }
 
-    /// What the caller has not heard yet, oldest first; with `take` it is heard from now on.
-    pub async fn hear(&self, caller: &Caller, take: bool) -> Result<HeardView, Problem> {
+    /// Unread messages and events of the caller, oldest first. With `mark_read` they count as read afterwards.
+    pub async fn unread(&self, caller: &Caller, mark_read: bool) -> Result<HeardView, Problem> {
         let Some(id) = caller.token.clone() else { return Ok(HeardView::default()) };
         let (name, worktree, brief) = (caller.actor.name.clone(), caller.worktree.clone(), caller.brief);
         let key = format!("read/{id}");
@@ -51,29 +51,29 @@ impl Messages {
                 Some(after) => after,
                 None => tables::token(conn, &id)?.map_or(0, |token| token.seq),
             };
-            let messages = dispatches::messages(conn, &name, worktree.as_deref(), after, MOST)?;
+            let messages = dispatches::messages(conn, &name, worktree.as_deref(), after, MAX_MESSAGES)?;
             let events = match brief {
-                Some(brief) => log::trace(conn, &Of::Brief(brief), Edge::After(after), PAGE)?,
+                Some(brief) => log::trace(conn, &Of::Brief(brief), Edge::After(after), MAX_EVENTS)?,
                 None => Vec::new(),
             };
             Ok((after, messages, events))
         });
         let (after, messages, mut events) = read.await?;
-        let looked_through = events.last().map_or(after, |event| event.seq);
-        let whole = (events.len() as u64) < PAGE;
+        let last_event = events.last().map_or(after, |event| event.seq);
+        let is_last_page = (events.len() as u64) < MAX_EVENTS;
         events.retain(|event| event.description().news > News::No && event.actor_name != caller.actor.name);
-        let more = !whole || messages.len() as u64 == MOST;
-        if take {
+        let more = !is_last_page || messages.len() as u64 == MAX_MESSAGES;
+        if mark_read {
             let last_message = messages.last().map_or(after, |message| message.seq);
-            // Of two lists that may both go on, only what both have reached is behind us.
-            let heard = match (whole, messages.len() as u64 == MOST) {
-                (true, false) => looked_through.max(last_message),
+            // One position covers both lists. If a list continues, entries after its last one are still unread.
+            let read_up_to = match (is_last_page, messages.len() as u64 == MAX_MESSAGES) {
+                (true, false) => last_event.max(last_message),
                 (true, true) => last_message,
-                (false, false) => looked_through,
-                (false, true) => looked_through.min(last_message),
+                (false, false) => last_event,
+                (false, true) => last_event.min(last_message),
             };
-            if heard > after {
-                self.store.remember(key, Some(heard.to_string())).await?;
+            if read_up_to > after {
+                self.store.remember(key, Some(read_up_to.to_string())).await?;
             }
         }
         Ok(HeardView {
@@ -88,17 +88,17 @@ impl Messages {
 
     /// The inbox of an agent as text. Its messages and news count as read afterwards.
     pub async fn take_inbox(&self, caller: &Caller) -> Result<String, Problem> {
-        Ok(text::inbox(&self.hear(caller, true).await?))
+        Ok(text::inbox(&self.unread(caller, true).await?))
     }
 
-    /// Everything so far is known to the caller, as after a recall.
-    pub(crate) async fn heard_all(&self, caller: &Caller) -> Result<(), Problem> {
+    /// Marks everything as read, because a recall contains it.
+    pub(crate) async fn mark_all_read(&self, caller: &Caller) -> Result<(), Problem> {
         let Some(id) = &caller.token else { return Ok(()) };
         let head = self.store.live().head();
         Ok(self.store.remember(format!("read/{id}"), Some(head.to_string())).await?)
     }
 
-    /// The operator has seen the messages that wait, or those up to an event.
+    /// Marks the operator's messages as seen, all or up to an event.
     pub async fn mark_seen(&self, caller: &Caller, up_to: Option<u64>) -> Result<(), Problem> {
         policy::require_action(caller, Action::MarkMessagesSeen)?;
         let head = self.store.live().head();

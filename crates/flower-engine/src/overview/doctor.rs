@@ -1,4 +1,4 @@
-//! `flower doctor`: looks for what is wrong, with evidence, and mends what can be mended without losing anything.
+//! `flower doctor`: reports problems with evidence, and repairs what can be repaired without loss.
 
 use crate::Overview;
 use flower_contract::error::Problem;
@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The first git with `merge-tree --write-tree`.
-const OLDEST_GIT: (u64, u64) = (2, 38);
-/// Below this a build or a database soon fails in the middle.
-const LITTLE_SPACE: u64 = 1024 * 1024 * 1024;
-/// git holds its locks for moments; one that is older was left by a git that was killed.
-const STALE: Duration = Duration::from_secs(600);
-/// Of one kind, in one answer.
-const MOST: usize = 100;
+const MIN_GIT: (u64, u64) = (2, 38);
+/// With less free space a build or a database soon fails.
+const MIN_FREE_BYTES: u64 = 1024 * 1024 * 1024;
+/// git holds its locks for moments; an older one is left from a killed git.
+const STALE_AFTER: Duration = Duration::from_secs(600);
+/// Stale locks in one finding.
+const MAX_FOUND: usize = 100;
 
 impl Overview {
-    /// Looks at everything; with `fix` also mends. What was mended is `ok`, and says what was done.
+    /// Runs all checks; with `fix` also repairs. A repaired finding is `ok`, and says what was done.
     pub async fn doctor(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
-        let mut findings = vec![check_git().await, self.check_jail().await, self.check_ledger()];
+        let mut findings = vec![check_git().await, self.check_jail().await, self.check_log()];
         findings.push(check_disk("disk", self.home.dir()));
         for project in self.projects.list().await? {
             let root = PathBuf::from(&project.root);
@@ -48,7 +48,7 @@ impl Overview {
         }
     }
 
-    fn check_ledger(&self) -> Finding {
+    fn check_log(&self) -> Finding {
         match self.store.cut() {
             None => ok("ledger", format!("it ends with event {}", self.store.live().head())),
             Some(evidence) => bad("ledger", evidence, "`flower log verify` shows what is missing"),
@@ -64,23 +64,23 @@ pub(crate) fn bad(check: &str, evidence: impl Into<String>, fix: impl Into<Strin
     Finding { check: check.into(), state: "bad".into(), evidence: evidence.into(), fix: Some(fix.into()) }
 }
 
-/// Something was wrong; whether it still is depends on how its mending went.
+/// A finding after a repair: `ok` with what was done, or `bad` if the repair failed.
 pub(crate) fn mended(check: &str, evidence: String, done: Result<String, String>) -> Finding {
     match done {
         Ok(fix) => Finding { fix: Some(fix), ..ok(check, evidence) },
-        Err(error) => bad(check, evidence, format!("mending it failed: {error}")),
+        Err(error) => bad(check, evidence, format!("the repair failed: {error}")),
     }
 }
 
 async fn check_git() -> Finding {
-    let needed = format!("install git {}.{} or newer", OLDEST_GIT.0, OLDEST_GIT.1);
+    let needed = format!("install git {}.{} or newer", MIN_GIT.0, MIN_GIT.1);
     match flower_git::version().await {
         Err(error) => bad("git", error.to_string(), needed),
         Ok(version) => {
             let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
             let found = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
             let said = format!("git {version}");
-            if found >= OLDEST_GIT { ok("git", said) } else { bad("git", said, needed) }
+            if found >= MIN_GIT { ok("git", said) } else { bad("git", said, needed) }
         }
     }
 }
@@ -96,7 +96,7 @@ fn check_disk(check: &str, dir: &Path) -> Finding {
         Ok(disk) => {
             let free = disk.f_bavail * disk.f_frsize;
             let said = format!("{} MB free at {}", free / 1_000_000, dir.display());
-            if free < LITTLE_SPACE {
+            if free < MIN_FREE_BYTES {
                 bad(check, said, "free some space; `flower worktree archive` shows what flower keeps")
             } else {
                 ok(check, said)
@@ -105,7 +105,7 @@ fn check_disk(check: &str, dir: &Path) -> Finding {
     }
 }
 
-/// Locks that a git left behind when it was killed: old, and open in no process.
+/// Looks for locks of killed git processes: old, and open in no process.
 fn check_locks(repository: &Repository, fix: bool) -> Finding {
     let stale = stale_locks(&repository.git_dir);
     if stale.is_empty() {
@@ -126,28 +126,28 @@ fn stale_locks(git_dir: &Path) -> Vec<PathBuf> {
         let open = open_files();
         found.retain(|path| !open.contains(path));
     }
-    found.truncate(MOST);
+    found.truncate(MAX_FOUND);
     found
 }
 
-/// Objects are not searched: there are many, and git leaves no locks among them.
+/// `objects` is not searched: it has many files, and git leaves no locks there.
 fn find_locks(dir: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    const DEEPEST: usize = 12;
+    const MAX_DEPTH: usize = 12;
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
         let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-        if kind.is_dir() && depth < DEEPEST && !path.ends_with("objects") && !path.ends_with("modules") {
+        if kind.is_dir() && depth < MAX_DEPTH && !path.ends_with("objects") && !path.ends_with("modules") {
             find_locks(&path, depth + 1, found);
         }
-        // Ours says itself whether it is held.
+        // flower's own lock is an flock; its file may be old.
         let is_lock = path.extension().is_some_and(|kind| kind == "lock") && !path.ends_with("flower.lock");
         let age = entry.metadata().and_then(|file| file.modified()).ok().and_then(|at| at.elapsed().ok());
-        if kind.is_file() && is_lock && age.is_some_and(|age| age > STALE) {
+        if kind.is_file() && is_lock && age.is_some_and(|age| age > STALE_AFTER) {
             found.push(path);
         }
     }
 }
 
-/// Every file that some process has open, as far as we may see it.
+/// All files that processes have open, as far as this process may see them.
 fn open_files() -> std::collections::HashSet<PathBuf> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let descriptors = processes.flat_map(|process| fs::read_dir(process.path().join("fd")).into_iter().flatten());

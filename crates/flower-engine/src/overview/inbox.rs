@@ -1,4 +1,4 @@
-//! What waits for the operator, and for an agent. The rules decide what does (`flower_core::attention`).
+//! The inbox of the operator and of agents. `flower_core::attention` decides what is in it.
 
 use crate::Overview;
 use flower_contract::error::Problem;
@@ -10,17 +10,17 @@ use flower_core::policy::Read;
 use flower_core::{Actor, Caller};
 use flower_store::{agents, dispatches, ephemeral, landings, tables};
 
-/// More than a person can look through; the oldest come first, so that each is reached.
+/// More than a person can read; the oldest come first, so that none is hidden forever.
 const MAX_ITEMS: u64 = 500;
 
 impl Overview {
-    /// What waits for the operator; for a worker, the messages that it has not taken yet.
+    /// The operator's inbox; for a worker, its unread messages.
     pub async fn inbox(&self, caller: &Caller) -> Result<Vec<InboxItem>, Problem> {
         if self.access.reader(caller).await?.may(Read::Inbox) {
             return Ok(attention(&self.situation().await?).into_iter().map(view).collect());
         }
         let mut items = Vec::new();
-        for message in self.messages.hear(caller, false).await?.messages {
+        for message in self.messages.unread(caller, false).await?.messages {
             let by = Actor { sort: message.by_type.parse()?, name: message.by };
             let unseen = Unseen { number: message.id, by, text: message.text, at: message.at, seq: 0 };
             items.push(view(message_to_agent(&unseen)));
@@ -28,7 +28,7 @@ impl Overview {
         Ok(items)
     }
 
-    /// Everything that can need the operator.
+    /// Loads everything that can need the operator.
     async fn situation(&self) -> Result<Situation, Problem> {
         let read = self.store.read(|conn| {
             let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -73,7 +73,7 @@ fn view(item: Item) -> InboxItem {
     InboxItem::new(item, until)
 }
 
-/// The time that is so many seconds after a stored one.
+/// A stored time plus some seconds.
 fn later(at: &str, seconds: u64) -> Option<String> {
     let at: jiff::Timestamp = at.parse().ok()?;
     at.checked_add(jiff::SignedDuration::from_secs(seconds.try_into().ok()?)).ok().map(crate::stamp)

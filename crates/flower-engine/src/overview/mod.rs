@@ -1,4 +1,4 @@
-//! Views over everything: what waits for the operator, the status, the doctor.
+//! Views across all services: the inbox, the status, the doctor.
 
 pub(crate) mod doctor;
 mod inbox;

@@ -1,4 +1,4 @@
-//! Everything at a glance.
+//! The status of a project and the daemon.
 
 use crate::projects::ProjectChoice;
 use crate::{Overview, PAGE};
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 
 impl Overview {
     pub async fn status(&self, caller: &Caller, choice: ProjectChoice) -> Result<StatusView, Problem> {
-        // A heartbeat of an agent that has no work yet is a question for the status of nothing.
+        // An agent without work asks for the status as its heartbeat, and gets the daemon's only.
         if choice.name.is_none() && policy::reads_own_only(caller) && self.access.project_of(caller).await?.is_none() {
-            return Ok(self.no_status());
+            return Ok(self.daemon_status());
         }
         let choice = &self.access.choice(caller, choice).await?;
         let project = self.projects.find(choice).await?;
@@ -61,12 +61,12 @@ impl Overview {
             unclaimed: (dispatches.len() - at_work) as u64,
             agents,
             inbox: self.inbox(caller).await?.len() as u64,
-            ..self.no_status()
+            ..self.daemon_status()
         })
     }
 
-    /// The daemon itself, and nothing of any project.
-    fn no_status(&self) -> StatusView {
+    /// The status of the daemon, without a project.
+    fn daemon_status(&self) -> StatusView {
         StatusView {
             version: flower_contract::VERSION.to_owned(),
             pid: std::process::id(),
@@ -88,14 +88,14 @@ impl Overview {
         }
     }
 
-    /// The landing that is at it, or whose turn it is; otherwise the first of those that wait for something.
+    /// The running or next landing; otherwise the first one that waits.
     async fn next_landing(&self, project: &str, open: &[Landing]) -> Result<Option<NextLanding>, Problem> {
         let order = self.merge_queue.plan(project).await?.order;
-        let goes = |standing: &QueueStatus| matches!(standing, QueueStatus::Running | QueueStatus::Next);
-        let next = order.iter().find(|(_, standing)| goes(standing)).or_else(|| order.first());
-        Ok(next.and_then(|(number, standing)| {
+        let is_current = |status: &QueueStatus| matches!(status, QueueStatus::Running | QueueStatus::Next);
+        let next = order.iter().find(|(_, status)| is_current(status)).or_else(|| order.first());
+        Ok(next.and_then(|(number, status)| {
             let landing = open.iter().find(|landing| landing.number == *number)?;
-            let (title, reason) = (landing.title.clone(), standing.in_words());
+            let (title, reason) = (landing.title.clone(), status.in_words());
             Some(NextLanding { id: *number, title, state: landing.state, reason })
         }))
     }

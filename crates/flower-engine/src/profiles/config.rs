@@ -1,6 +1,6 @@
-//! Which agents flower can start, and how: data, of flower's own and of `config.toml` in FLOWER_HOME.
+//! Agent profiles: which agents flower can start, and how. They come from a built-in file and `config.toml` in FLOWER_HOME.
 
-use super::file::{Raw, RawConfig};
+use super::file::{ConfigFile, ProfileConfig};
 use crate::home::Home;
 use flower_contract::error::{Problem, ProblemKind};
 pub use flower_contract::view::Protocol;
@@ -13,14 +13,14 @@ use std::time::Duration;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
-/// Far more than anybody writes by hand.
-const MOST_BYTES: u64 = 1 << 20;
+/// Far more than a configuration file needs.
+const MAX_BYTES: u64 = 1 << 20;
 
-/// What an agent is told that asks whether it may.
+/// How permission requests of agents are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permissions {
-    /// Whatever stays within the worktree is allowed; for the rest the operator is asked.
+    /// What stays in the worktree is allowed; for the rest the operator is asked.
     #[default]
     Worktree,
     Ask,
@@ -33,42 +33,42 @@ pub struct Profile {
     pub name: String,
     pub protocol: Protocol,
     pub command: Vec<String>,
-    /// Names of variables that are passed through; their values come from [`super::keys::Keys`].
+    /// Names of variables that the agent gets; their values come from [`super::keys::Keys`].
     pub env: Vec<String>,
     /// Fixed values, none of them secret.
     pub set: BTreeMap<String, String>,
-    /// Such as `~/.claude/.credentials.json`; the first that is there is lent.
+    /// Such as `~/.claude/.credentials.json`; the first that exists is lent.
     pub credentials: Vec<String>,
-    /// The worktree's own, if not given.
+    /// Default: the network of the worktree.
     pub network: Option<Network>,
     pub connect: Vec<u16>,
-    /// Whole paths, or such as `~/models`: see [`Profile::readable`].
+    /// Absolute paths, or paths such as `~/models`: see [`Profile::readable`].
     pub read: Vec<PathBuf>,
     /// The ACP session mode to choose.
     pub mode: Option<String>,
     pub model: Option<String>,
-    /// Without a `model` the agent would use one that its vendor hosts.
+    /// The profile must not run without a `model`: the agent would use one that its vendor hosts.
     pub model_required: bool,
     pub permissions: Permissions,
     pub ask_timeout: Duration,
     pub turn_timeout: Duration,
-    /// How long a turn may go on without any update.
+    /// How long a turn may continue without an update.
     pub quiet_timeout: Duration,
     pub package: Option<String>,
     pub version: Option<String>,
-    /// One line how to get it.
+    /// How to install the program, in one line.
     pub install: Option<String>,
-    /// The command with which a person logs in once.
+    /// The command with which a person logs in.
     pub login: Option<String>,
-    /// The ACP `authenticate` method without which lent credentials are not used.
+    /// The ACP authentication method that makes the agent use lent credentials.
     pub authenticate: Option<String>,
-    /// Of these names of variables and credentials at least one must be there; nothing is needed if there are none.
+    /// Variables and credentials of which at least one must exist. Empty: none is needed.
     pub any_of: Vec<String>,
     pub built_in: bool,
 }
 
 impl Profile {
-    /// What is wrong, and what to do, if a model must be named and is not.
+    /// The problem and its solution, if the profile requires a model and has none.
     pub fn missing_model(&self) -> Option<(String, String)> {
         (self.model_required && self.model.is_none()).then(|| {
             let name = &self.name;
@@ -79,18 +79,18 @@ impl Profile {
         })
     }
 
-    /// `read`, with the home in place of `~`.
+    /// The paths of `read`, with `~` resolved.
     pub fn readable(&self, user_home: &Path) -> Vec<PathBuf> {
         self.read.iter().map(|path| below_home(path, user_home)).collect()
     }
 }
 
-/// What stands behind `~/` is below the home.
+/// Resolves `~` at the beginning of a path.
 pub(super) fn below_home(path: &Path, user_home: &Path) -> PathBuf {
     path.strip_prefix("~").map_or_else(|_| path.to_owned(), |below| user_home.join(below))
 }
 
-/// What may be spent; without a number there is no limit.
+/// Spending limits. Absent: no limit.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spend {
@@ -115,7 +115,7 @@ impl Config {
             Err(error) => Err(Problem::new(
                 ProblemKind::Invalid,
                 format!("{} cannot be read: {error}", path.display()),
-                "mend that file, or move it away to use the built-in profiles",
+                "correct that file, or move it away to use the built-in profiles",
             )),
         }
     }
@@ -125,9 +125,9 @@ impl Config {
     }
 
     fn parse_file(text: &str, file: &str) -> Result<Config, Problem> {
-        let built_in = RawConfig::parse(BUILT_IN, "profiles.toml")?;
-        let own = RawConfig::parse(text, file)?;
-        let mut layers: BTreeMap<String, (Option<Raw>, Option<Raw>)> = BTreeMap::new();
+        let built_in = ConfigFile::parse(BUILT_IN, "profiles.toml")?;
+        let own = ConfigFile::parse(text, file)?;
+        let mut layers: BTreeMap<String, (Option<ProfileConfig>, Option<ProfileConfig>)> = BTreeMap::new();
         for (name, raw) in built_in.profiles {
             layers.entry(name).or_default().0 = Some(raw);
         }
@@ -136,7 +136,7 @@ impl Config {
         }
         let mut profiles = BTreeMap::new();
         for (name, (built_in, own)) in layers {
-            profiles.insert(name.clone(), Raw::resolve(&name, built_in, own, file)?);
+            profiles.insert(name.clone(), ProfileConfig::resolve(&name, built_in, own, file)?);
         }
         Ok(Config { profiles, spend: own.spend })
     }
@@ -157,13 +157,13 @@ impl Config {
 }
 
 fn read(path: &Path) -> io::Result<String> {
-    // Before it is opened: a pipe would never answer.
+    // Checked before opening, because opening a pipe would block.
     let found = std::fs::metadata(path)?;
-    if !found.is_file() || found.len() > MOST_BYTES {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no file of at most 1 MB"));
+    if !found.is_file() || found.len() > MAX_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file of at most 1 MB"));
     }
     let mut text = String::new();
-    std::fs::File::open(path)?.take(MOST_BYTES).read_to_string(&mut text)?;
+    std::fs::File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_ones_are_whole() {
+    fn the_built_in_profiles_are_complete() {
         let config = Config::parse("").unwrap();
         let names: Vec<&str> = config.profiles.keys().map(String::as_str).collect();
         assert_eq!(names, ["claude", "codex", "gemini", "opencode"]);
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(with.missing_model(), None);
         let told: serde_json::Value = serde_json::from_str(&with.set["OPENCODE_CONFIG_CONTENT"]).unwrap();
         assert_eq!((&told["model"], &told["small_model"]), (&"a/\"b".into(), &"a/\"b".into()));
-        // A configuration of the user's own stays as it is; the session's model is chosen all the same.
+        // The user's own configuration is not changed; the model is then chosen in the session only.
         let own = opencode("[agents.opencode]\nmodel = \"a/b\"\nset = { OPENCODE_CONFIG_CONTENT = \"{}\" }\n");
         assert_eq!(own.set["OPENCODE_CONFIG_CONTENT"], "{}");
         assert_eq!(Config::parse("").unwrap().profile("claude").unwrap().missing_model(), None);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_names_other_keys_needs_those() {
+    fn own_keys_replace_the_built_in_needs() {
         let config = Config::parse("[agents.claude]\nenv = [\"MY_KEY\"]\ncredentials = []\n").unwrap();
         assert_eq!(config.profile("claude").unwrap().any_of, ["MY_KEY"]);
         let config = Config::parse("[agents.claude]\nany_of = []\n").unwrap();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_names_the_profile_and_the_field() {
+    fn an_invalid_value_names_the_profile_and_the_field() {
         let own = "[agents.x]\nprotocol = \"acp\"\ncommand = [\"x\"]\n";
         for (text, words) in [
             ("[agents.x]\nprotocol = \"acp\"\n", &["`x`", "`command`"][..]),

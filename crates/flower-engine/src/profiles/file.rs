@@ -1,4 +1,4 @@
-//! Profiles as they are written in a file, and what must hold for them.
+//! Profiles as written in a configuration file, and their validation.
 
 use super::config::{Permissions, Profile, Protocol, Spend};
 use flower_contract::error::{Problem, ProblemKind};
@@ -10,15 +10,15 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Debug, Default)]
-pub(super) struct RawConfig {
-    pub(super) profiles: BTreeMap<String, Raw>,
+pub(super) struct ConfigFile {
+    pub(super) profiles: BTreeMap<String, ProfileConfig>,
     pub(super) spend: Spend,
 }
 
-/// What a file leaves out is taken from the layer below, or is as usual.
+/// A profile in one file. Missing fields come from the built-in profile, or get their default.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Raw {
+pub(super) struct ProfileConfig {
     protocol: Option<Protocol>,
     command: Option<Vec<String>>,
     env: Option<Vec<String>>,
@@ -30,7 +30,7 @@ pub(super) struct Raw {
     mode: Option<String>,
     model: Option<String>,
     model_required: Option<bool>,
-    /// Like `set`, if there is a model: `{model}` stands for it, as in a JSON string.
+    /// Like `set`, but only with a model; `{model}` is replaced by its name, escaped for a JSON string.
     model_set: BTreeMap<String, String>,
     permissions: Option<Permissions>,
     ask_timeout: Option<String>,
@@ -44,11 +44,11 @@ pub(super) struct Raw {
     any_of: Option<Vec<String>>,
 }
 
-impl RawConfig {
-    pub(super) fn parse(text: &str, file: &str) -> Result<RawConfig, Problem> {
+impl ConfigFile {
+    pub(super) fn parse(text: &str, file: &str) -> Result<ConfigFile, Problem> {
         let table: toml::Table = toml::from_str(text)
             .map_err(|error| wrong(format!("{file}: {}", error.to_string().trim_end().replace('\n', "; "))))?;
-        let mut config = RawConfig::default();
+        let mut config = ConfigFile::default();
         for (section, value) in table {
             match section.as_str() {
                 "agents" => {
@@ -91,27 +91,33 @@ fn typed<T: DeserializeOwned>(value: toml::Value, place: &str) -> Result<T, Prob
     })
 }
 
-impl Raw {
-    /// One of the layers is there.
-    pub(super) fn resolve(name: &str, built_in: Option<Raw>, own: Option<Raw>, file: &str) -> Result<Profile, Problem> {
+impl ProfileConfig {
+    /// Merges the user's profile over the built-in one, field by field. At least one of them exists.
+    pub(super) fn resolve(
+        name: &str,
+        built_in: Option<ProfileConfig>,
+        own: Option<ProfileConfig>,
+        file: &str,
+    ) -> Result<Profile, Problem> {
         let is_built_in = built_in.is_some();
         let low = built_in.unwrap_or_default();
         let high = own.unwrap_or_default();
-        let at = WorktreePaths { file, profile: name };
-        // Other keys than the built-in ones: what was needed of those says nothing.
+        let at = ProfileLocation { file, profile: name };
+        // With the user's own keys, the built-in list of needed keys does not apply.
         let other_keys = high.env.is_some() || high.credentials.is_some();
         let needed = high.any_of.or(if other_keys { None } else { low.any_of });
         let env = high.env.or(low.env).unwrap_or_default();
         let credentials = high.credentials.or(low.credentials).unwrap_or_default();
         let model = high.model.or(low.model);
         let mut set = low.set;
+        // The user's `set` is applied last, so that it can override the model.
         for (name, template) in low.model_set.into_iter().chain(high.model_set) {
             let quoted = model.as_ref().map(|model| serde_json::Value::from(model.as_str()).to_string());
             set.extend(quoted.map(|quoted| (name, template.replace("{model}", &quoted[1..quoted.len() - 1]))));
         }
         set.extend(high.set);
         let any_of = needed.unwrap_or_else(|| env.iter().chain(&credentials).cloned().collect());
-        let time = |field, text: Option<String>, usual| at.time(field, text, usual);
+        let time = |field, text: Option<String>, default| at.time(field, text, default);
         let profile = Profile {
             name: name.to_owned(),
             protocol: high.protocol.or(low.protocol).ok_or_else(|| at.wrong("protocol", "say \"acp\" or \"pty\""))?,
@@ -142,18 +148,19 @@ impl Raw {
     }
 }
 
-struct WorktreePaths<'a> {
+/// Where a profile is defined, for error messages.
+struct ProfileLocation<'a> {
     file: &'a str,
     profile: &'a str,
 }
 
-impl WorktreePaths<'_> {
+impl ProfileLocation<'_> {
     fn wrong(&self, field: &str, why: &str) -> Problem {
         wrong(format!("{}: profile `{}`: `{field}`: {why}", self.file, self.profile))
     }
 
-    fn time(&self, field: &str, text: Option<String>, usual: u64) -> Result<Duration, Problem> {
-        let Some(text) = text else { return Ok(Duration::from_secs(usual)) };
+    fn time(&self, field: &str, text: Option<String>, default: u64) -> Result<Duration, Problem> {
+        let Some(text) = text else { return Ok(Duration::from_secs(default)) };
         flower_core::boot_time::seconds(&text).map(Duration::from_secs).ok_or_else(|| {
             let text = flower_core::text::visible(&text, 32);
             self.wrong(field, &format!("`{text}` is no time such as `90s`, `10m` or `1h`, up to a day"))
@@ -161,7 +168,7 @@ impl WorktreePaths<'_> {
     }
 
     fn check(&self, profile: &Profile) -> Result<(), Problem> {
-        let program = profile.command.first().ok_or_else(|| self.wrong("command", "it has nothing to run"))?;
+        let program = profile.command.first().ok_or_else(|| self.wrong("command", "the command is empty"))?;
         let whole = Path::new(program).is_absolute() || program.starts_with("~/") || !program.contains('/');
         if program.is_empty() || program.starts_with('-') || !whole {
             return Err(self.wrong("command", "the program is a name on the PATH or a whole path"));
@@ -179,13 +186,13 @@ impl WorktreePaths<'_> {
             }
         }
         for path in &profile.credentials {
-            if !path.starts_with("~/") || !plain(Path::new(path)) {
+            if !path.starts_with("~/") || !is_plain(Path::new(path)) {
                 return Err(self.wrong("credentials", "name one file below the home, such as `~/.tool/auth.json`"));
             }
         }
         for path in &profile.read {
             let whole = path.is_absolute() || path.starts_with("~");
-            if !whole || !plain(path) {
+            if !whole || !is_plain(path) {
                 return Err(self.wrong("read", "name whole paths, or such as `~/models`; neither `/` nor the home"));
             }
         }
@@ -210,14 +217,14 @@ impl WorktreePaths<'_> {
             return Err(self.wrong(field, &format!("`{shown}` is no name of a variable")));
         }
         if is_reserved(name) {
-            return Err(self.wrong(field, &format!("`{shown}` is flower's to set")));
+            return Err(self.wrong(field, &format!("`{shown}` is set by flower")));
         }
         Ok(())
     }
 }
 
-/// More than the root or `~`, and nowhere up.
-fn plain(path: &Path) -> bool {
+/// Whether a path is more than `/` or `~`, and has no `..`.
+fn is_plain(path: &Path) -> bool {
     path.components().count() > 1
         && !path.components().any(|part| part == Component::ParentDir)
         && path.to_str().is_some_and(|path| !path.contains('\0') && !path.ends_with('/'))
@@ -230,7 +237,7 @@ pub(super) fn is_variable(name: &str) -> bool {
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// These say what runs and who it is.
+/// Variables that decide which program runs and which token it has; only flower sets them.
 pub(super) fn is_reserved(name: &str) -> bool {
     matches!(name, "PATH" | "HOME") || name.starts_with("LD_") || name.starts_with("FLOWER_")
 }
@@ -239,6 +246,6 @@ fn wrong(message: String) -> Problem {
     Problem::new(
         ProblemKind::Invalid,
         message,
-        "mend that file and try again; `flower agent profiles` shows what counts",
+        "correct that file and try again; `flower agent profiles` shows the result",
     )
 }

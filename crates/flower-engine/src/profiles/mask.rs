@@ -1,6 +1,6 @@
-//! Takes secrets out of what agents write, before anybody sees or keeps it.
+//! Masks secrets in the output of agents, before it is shown or stored.
 
-use super::secret_patterns::{self, Class, KNOWN};
+use super::secret_patterns::{self, Class, PATTERNS};
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -10,17 +10,17 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-const MARK: &str = "[masked]";
+const REPLACEMENT: &str = "[masked]";
 
-/// Shorter ones occur by chance.
+/// Shorter values occur by chance.
 pub(crate) const MIN_SECRET: usize = 8;
 
-/// Finds secrets by their values, and some by their form.
+/// Finds secrets by their values, and others by patterns.
 #[derive(Clone)]
 pub struct Mask {
-    /// The first patterns are [`KNOWN`], the others are values.
+    /// Its first patterns are the prefixes of [`PATTERNS`], the others are values.
     finder: Option<Arc<AhoCorasick>>,
-    /// How many bytes decide whether something is a secret.
+    /// The number of bytes that suffice to recognize a secret.
     reach: usize,
 }
 
@@ -30,18 +30,18 @@ impl Mask {
         for value in values {
             add_forms(value.trim(), &mut forms);
         }
-        let mut reach = KNOWN.iter().map(|known| known.prefix.len() + known.least).max().unwrap_or(1);
-        let mut patterns: Vec<Vec<u8>> = KNOWN.iter().map(|known| known.prefix.as_bytes().to_vec()).collect();
+        let mut reach = PATTERNS.iter().map(|known| known.prefix.len() + known.min_length).max().unwrap_or(1);
+        let mut patterns: Vec<Vec<u8>> = PATTERNS.iter().map(|known| known.prefix.as_bytes().to_vec()).collect();
         for form in forms {
             reach = reach.max(form.len());
             patterns.push(form);
         }
-        // It fails only on more patterns than a memory holds; then everything is masked.
+        // Fails only with too many patterns for the memory; then all text is masked.
         let finder = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&patterns).ok().map(Arc::new);
         Mask { finder, reach }
     }
 
-    /// These values, and whatever looks like a secret in this file of credentials.
+    /// Masks these values, and all possible secrets in the text of a credentials file.
     pub fn of_credentials(values: impl IntoIterator<Item = String>, text: &str) -> Mask {
         Mask::new(values.into_iter().chain(secret_patterns::in_credentials(text)))
     }
@@ -64,29 +64,30 @@ impl Mask {
         let mut at = 0;
         for hit in found {
             out.extend_from_slice(&bytes[at..hit.range.start]);
-            out.extend_from_slice(MARK.as_bytes());
+            out.extend_from_slice(REPLACEMENT.as_bytes());
             at = hit.range.end;
         }
         out.extend_from_slice(&bytes[at..]);
         Cow::Owned(out)
     }
 
-    /// For bytes that come in pieces.
-    pub fn stream(&self) -> Stream {
-        Stream { mask: self.clone(), held: Vec::new(), done: 0, before: None, marked: false, run: Vec::new() }
+    /// Masks bytes that arrive in pieces.
+    pub fn stream(&self) -> MaskStream {
+        MaskStream { mask: self.clone(), buffer: Vec::new(), done: 0, before: None, marked: false, run: Vec::new() }
     }
 
-    /// Where secrets are: in order, and none touches another.
-    fn find(&self, bytes: &[u8], before: Option<u8>) -> Vec<Hit> {
+    /// The secrets in `bytes`, in order and without overlaps.
+    fn find(&self, bytes: &[u8], before: Option<u8>) -> Vec<Match> {
         let Some(finder) = &self.finder else {
-            return if bytes.is_empty() { Vec::new() } else { vec![Hit { range: 0..bytes.len(), run: Vec::new() }] };
+            return if bytes.is_empty() { Vec::new() } else { vec![Match { range: 0..bytes.len(), run: Vec::new() }] };
         };
-        let mut hits: Vec<Hit> = Vec::new();
-        // Up to where each class was looked at: a run is looked at once, however many prefixes are in it.
+        let mut hits: Vec<Match> = Vec::new();
+        // The end of the last run per class: a run is scanned once, also with many prefixes in it. Otherwise the time would grow
+        // with the square of the length.
         let mut looked = [0; Class::COUNT];
         for found in finder.find_overlapping_iter(bytes) {
-            let Some(known) = KNOWN.get(found.pattern().as_usize()) else {
-                hits.push(Hit { range: found.range(), run: Vec::new() });
+            let Some(known) = PATTERNS.get(found.pattern().as_usize()) else {
+                hits.push(Match { range: found.range(), run: Vec::new() });
                 continue;
             };
             let previous = found.start().checked_sub(1).map_or(before, |at| bytes.get(at).copied());
@@ -95,10 +96,13 @@ impl Mask {
                 continue;
             }
             let end = found.end() + known.class.length(&bytes[found.end()..]);
-            if end - found.end() >= known.least {
+            if end - found.end() >= known.min_length {
                 *looked = end;
                 let start = if known.keep { found.end() } else { found.start() };
-                hits.push(Hit { range: start..end, run: Vec::from_iter((end == bytes.len()).then_some(known.class)) });
+                hits.push(Match {
+                    range: start..end,
+                    run: Vec::from_iter((end == bytes.len()).then_some(known.class)),
+                });
             }
         }
         merged(hits)
@@ -111,15 +115,15 @@ impl fmt::Debug for Mask {
     }
 }
 
-struct Hit {
+struct Match {
     range: Range<usize>,
-    /// It goes on as long as bytes of one of these come.
+    /// Classes of which further bytes still belong to the secret.
     run: Vec<Class>,
 }
 
-fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
+fn merged(mut hits: Vec<Match>) -> Vec<Match> {
     hits.sort_by_key(|hit| (hit.range.start, hit.range.end));
-    let mut all: Vec<Hit> = Vec::new();
+    let mut all: Vec<Match> = Vec::new();
     for hit in hits {
         match all.last_mut().filter(|last| hit.range.start <= last.range.end) {
             Some(last) => {
@@ -132,38 +136,42 @@ fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
     all
 }
 
-/// Holds back as many bytes as could still become a secret.
+/// Keeps back the bytes that could still become part of a secret.
 #[derive(Debug)]
-pub struct Stream {
+pub struct MaskStream {
     mask: Mask,
-    held: Vec<u8>,
-    /// So many of `held` have been given out, or masked; they are kept because a secret may begin in them.
+    buffer: Vec<u8>,
+    /// How many bytes of `buffer` were emitted or masked. They are kept because a secret may begin in them.
     done: usize,
-    /// The byte that stood before `held`.
+    /// The byte before `buffer`.
     before: Option<u8>,
-    /// What was given out last is the mark.
+    /// The last output was the replacement.
     marked: bool,
     run: Vec<Class>,
 }
 
-impl Stream {
+impl MaskStream {
     pub fn push(&mut self, chunk: &[u8]) -> Vec<u8> {
-        self.held.extend_from_slice(chunk);
-        self.give(self.held.len().saturating_sub(self.mask.reach - 1))
+        self.buffer.extend_from_slice(chunk);
+        self.emit(self.buffer.len().saturating_sub(self.mask.reach - 1))
     }
 
-    /// The rest; afterwards it begins anew.
+    /// Emits the rest, and resets the stream.
     pub fn flush(&mut self) -> Vec<u8> {
-        let out = self.give(self.held.len());
+        let out = self.emit(self.buffer.len());
         *self = self.mask.stream();
         out
     }
 
-    fn give(&mut self, limit: usize) -> Vec<u8> {
-        let mut hits = self.mask.find(&self.held, self.before);
+    /// Emits the bytes before `limit`, with secrets replaced.
+    fn emit(&mut self, limit: usize) -> Vec<u8> {
+        let mut hits = self.mask.find(&self.buffer, self.before);
         for class in std::mem::take(&mut self.run) {
-            let end = self.done + class.length(&self.held[self.done..]);
-            hits.push(Hit { range: self.done..end, run: Vec::from_iter((end == self.held.len()).then_some(class)) });
+            let end = self.done + class.length(&self.buffer[self.done..]);
+            hits.push(Match {
+                range: self.done..end,
+                run: Vec::from_iter((end == self.buffer.len()).then_some(class)),
+            });
         }
         let hits = merged(hits);
         let mut out = Vec::new();
@@ -176,35 +184,35 @@ impl Stream {
                 continue;
             }
             if hit.range.start > self.done {
-                out.extend_from_slice(&self.held[self.done..hit.range.start]);
+                out.extend_from_slice(&self.buffer[self.done..hit.range.start]);
                 self.marked = false;
             }
             if !self.marked {
-                out.extend_from_slice(MARK.as_bytes());
+                out.extend_from_slice(REPLACEMENT.as_bytes());
             }
             (self.marked, self.done, self.run) = (true, hit.range.end, hit.run);
         }
         if limit > self.done {
-            out.extend_from_slice(&self.held[self.done..limit]);
+            out.extend_from_slice(&self.buffer[self.done..limit]);
             (self.marked, self.done) = (false, limit);
             self.run.clear();
         }
         self.run.sort_unstable();
         self.run.dedup();
-        // What is done stays as long as something that begins in it decides about what is not.
+        // Emitted bytes are kept while a secret that begins in them could extend into the rest.
         let old = self.done.saturating_sub(self.mask.reach);
         if old > 0 {
-            self.before = self.held.get(old - 1).copied();
-            self.held.drain(..old);
+            self.before = self.buffer.get(old - 1).copied();
+            self.buffer.drain(..old);
             self.done -= old;
         }
         out
     }
 }
 
-/// The ways in which a value is written down.
+/// Adds the encodings in which a value can occur.
 fn add_forms(value: &str, forms: &mut BTreeSet<Vec<u8>>) {
-    if value.len() < MIN_SECRET || value == MARK {
+    if value.len() < MIN_SECRET || value == REPLACEMENT {
         return;
     }
     let json = |text: &str| {
@@ -224,7 +232,8 @@ fn add_forms(value: &str, forms: &mut BTreeSet<Vec<u8>>) {
     forms.insert(value.as_bytes().to_vec());
     forms.extend([json(&once), once, slashes, upper, plus, lower, hex.to_uppercase(), hex].map(String::into_bytes));
     for shift in 0..3 {
-        // Within something longer it begins at any of three places; its first and last bits then share a letter.
+        // Inside of a longer base64 text the value can begin at three offsets. Its first and last bits then share a character
+        // with other bytes, so only the characters between are searched.
         let shifted = [&[0; 3][..shift], value.as_bytes()].concat();
         let whole = (shift * 8).div_ceil(6)..shifted.len() * 8 / 6;
         for encoded in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
@@ -272,7 +281,7 @@ mod tests {
             (format!("Authorization: Basic {basic}"), basic[6..basic.len() - 6].to_owned()),
         ] {
             let masked = mask.text(&text);
-            assert!(!masked.contains(&gone) && masked.contains(MARK), "{text} → {masked}");
+            assert!(!masked.contains(&gone) && masked.contains(REPLACEMENT), "{text} → {masked}");
         }
         assert_eq!(mask.text(&format!("a {secret} b")), "a [masked] b");
         assert!(matches!(mask.text("nothing of it"), Cow::Borrowed(_)));
@@ -291,12 +300,12 @@ mod tests {
         let mask = mask(&[]);
         let hex = "0123456789abcdef".repeat(4);
         for (text, shown) in [
-            (format!("sk-ant-api03-{}", "aB3_-".repeat(10)), MARK.to_owned()),
-            (format!("x ghp_{}.", "a1B2".repeat(9)), format!("x {MARK}.")),
-            (format!("AKIA{} ", "ABCD2345".repeat(2)), format!("{MARK} ")),
-            (format!("Authorization: Bearer {hex}\n"), format!("Authorization: Bearer {MARK}\n")),
-            (format!("FLOWER_TOKEN={hex}"), format!("FLOWER_TOKEN={MARK}")),
-            (format!("\"FLOWER_TOKEN\":\"{hex}\""), format!("\"FLOWER_TOKEN\":\"{MARK}\"")),
+            (format!("sk-ant-api03-{}", "aB3_-".repeat(10)), REPLACEMENT.to_owned()),
+            (format!("x ghp_{}.", "a1B2".repeat(9)), format!("x {REPLACEMENT}.")),
+            (format!("AKIA{} ", "ABCD2345".repeat(2)), format!("{REPLACEMENT} ")),
+            (format!("Authorization: Bearer {hex}\n"), format!("Authorization: Bearer {REPLACEMENT}\n")),
+            (format!("FLOWER_TOKEN={hex}"), format!("FLOWER_TOKEN={REPLACEMENT}")),
+            (format!("\"FLOWER_TOKEN\":\"{hex}\""), format!("\"FLOWER_TOKEN\":\"{REPLACEMENT}\"")),
             (format!("sha256 {hex}"), format!("sha256 {hex}")),
             (
                 "a task-list-of-many-many-many-words-here".to_owned(),
@@ -304,7 +313,7 @@ mod tests {
             ),
             (
                 format!("-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----", "MIIE".repeat(30)),
-                format!("-----BEGIN RSA PRIVATE KEY-----{MARK}-----END RSA PRIVATE KEY-----"),
+                format!("-----BEGIN RSA PRIVATE KEY-----{REPLACEMENT}-----END RSA PRIVATE KEY-----"),
             ),
         ] {
             assert_eq!(mask.text(&text), shown);
@@ -322,14 +331,14 @@ mod tests {
         assert!(out.len() + mask.reach >= 10_000);
         for _ in 0..1_000 {
             stream.push(b"sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");
-            assert!(stream.held.len() - stream.done < mask.reach && stream.held.len() <= 2 * mask.reach);
+            assert!(stream.buffer.len() - stream.done < mask.reach && stream.buffer.len() <= 2 * mask.reach);
         }
         let rest = String::from_utf8(stream.flush()).unwrap();
         assert!(!rest.contains("aaa"), "{rest}");
     }
 
     #[test]
-    fn it_is_quick_on_what_repeats() {
+    fn repeated_prefixes_take_linear_time() {
         let mask = mask(&["aaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaa"]);
         let text = "sk-ant-".repeat(40_000) + &"a".repeat(300_000);
         let start = std::time::Instant::now();

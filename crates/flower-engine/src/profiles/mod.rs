@@ -1,4 +1,4 @@
-//! Agent profiles: which agents are configured, whether their programs and keys are there, and why none starts.
+//! Agent profiles: which agents are configured, whether their programs and keys exist, and why an agent does not start.
 
 pub mod config;
 mod eligibility;
@@ -15,7 +15,7 @@ use crate::Worktrees;
 use crate::home::Home;
 use crate::settings::AgentSettings;
 use config::{Config, Profile};
-pub(crate) use eligibility::{Standing, idle_in, wanted};
+pub(crate) use eligibility::{ProjectCapacity, idle_in, missing_members};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ProfileView;
 use flower_jail::Network;
@@ -28,11 +28,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long a found program counts as found.
-const PROGRAM_AGE: Duration = Duration::from_secs(20);
+/// How long the result of a search is used.
+const PROGRAM_CACHE_TIME: Duration = Duration::from_secs(20);
 
 /// When a program was looked for, for which profile, and the result.
-type Found = (Instant, Profile, Result<Program, Missing>);
+type CachedProgram = (Instant, Profile, Result<Program, Missing>);
 
 pub struct Profiles {
     store: Store,
@@ -40,8 +40,8 @@ pub struct Profiles {
     worktrees: Arc<Worktrees>,
     /// Keys of agents, in memory only.
     pub(crate) keys: Keys,
-    /// By profile: its program. The search may start another program.
-    found: Mutex<HashMap<String, Found>>,
+    /// Cache of found programs by profile, because a search may start Node.
+    programs: Mutex<HashMap<String, CachedProgram>>,
 }
 
 impl Profiles {
@@ -51,7 +51,7 @@ impl Profiles {
             home: setup.home.clone(),
             worktrees: worktrees.clone(),
             keys: Keys::default(),
-            found: Mutex::default(),
+            programs: Mutex::default(),
         }
     }
 
@@ -66,12 +66,12 @@ impl Profiles {
         looking.await.map_err(|error| Problem::bug(error.to_string()))
     }
 
-    /// The program of a profile, looked for again after a while.
+    /// The program of a profile, cached for a while.
     pub(crate) async fn find_program(&self, profile: &Profile) -> Result<Program, Missing> {
         {
-            let found = self.found.lock().expect("no panic while held");
+            let found = self.programs.lock().expect("no panic while held");
             if let Some((at, of, program)) = found.get(&profile.name)
-                && at.elapsed() < PROGRAM_AGE
+                && at.elapsed() < PROGRAM_CACHE_TIME
                 && of == profile
             {
                 return program.clone();
@@ -81,16 +81,16 @@ impl Profiles {
         let found = tokio::task::spawn_blocking(move || program::find(&wanted)).await;
         let found = found.unwrap_or_else(|error| Err(Missing { what: error.to_string(), how: "try again".to_owned() }));
         let new = (Instant::now(), profile.clone(), found.clone());
-        self.found.lock().expect("no panic while held").insert(profile.name.clone(), new);
+        self.programs.lock().expect("no panic while held").insert(profile.name.clone(), new);
         found
     }
 
-    /// Which variables profiles name.
+    /// The variables that profiles name.
     pub fn wanted_keys(&self) -> Result<Vec<String>, Problem> {
-        Ok(keys::wanted(&Config::load(&self.home)?))
+        Ok(keys::named_variables(&Config::load(&self.home)?))
     }
 
-    /// Whatever agents may be lent: none of it lands.
+    /// All secrets that agents may be lent. The gate rejects landings with one of them.
     pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
         let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
         let home = user_home();
@@ -105,21 +105,21 @@ impl Profiles {
         secrets.into_iter().map(String::into_bytes).collect()
     }
 
-    /// A profile that must name its model does.
+    /// Fails if the profile requires a model and has none.
     pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        // A dispatch waits for a profile that is not there, and for a file that cannot be read.
+        // An unknown profile or an invalid file is no error here: the dispatch waits and shows the reason.
         let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
         let missing = config.profile(name).ok().and_then(Profile::missing_model);
         missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
     }
 
-    /// `[agents]` of a project; what cannot be read is as if it said nothing.
+    /// `[agents]` of a project; the defaults if it cannot be read.
     pub(crate) async fn agent_settings(&self, project: &str) -> AgentSettings {
         self.worktrees.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
     }
 
-    /// The narrower of what the project and the profile say, if either says anything. A profile that names a wider network than the
-    /// project allows cannot do its work there, which is said before anything starts.
+    /// The narrower of the networks of project and profile. Fails if the profile needs a network and the project allows none, so
+    /// that this is known before the agent starts.
     pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<Option<Network>, Problem> {
         let allowed = self.worktrees.facts_of(project).await?.settings.worktree.network;
         match (allowed, profile.network) {
@@ -143,7 +143,7 @@ impl Profiles {
     }
 }
 
-/// The operator's own home.
+/// The operator's home directory.
 pub(crate) fn user_home() -> PathBuf {
     std::env::var_os("HOME").map_or_else(|| PathBuf::from("/nonexistent"), PathBuf::from)
 }

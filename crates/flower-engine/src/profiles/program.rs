@@ -1,4 +1,4 @@
-//! Whether the program of a profile is here, and what of the disk it needs to start in a jail.
+//! Finds the program of a profile, and the paths that it must be able to read to start in a jail.
 
 use super::config::{Profile, below_home};
 use super::keys::{self, Keys};
@@ -11,22 +11,22 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Below the home, behind those of the PATH: where programs are put by hand and by npm.
-const FURTHER: &[&str] = &[".local/bin", ".npm-global/bin"];
+/// Directories below the home that are searched after the PATH: users and npm install programs there.
+const HOME_BIN_DIRS: &[&str] = &[".local/bin", ".npm-global/bin"];
 
-/// Longer first lines are no interpreter.
-const MOST_SHEBANG: u64 = 256;
+/// A longer first line names no interpreter.
+const MAX_SHEBANG_BYTES: u64 = 256;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub path: PathBuf,
-    /// Where links lead.
+    /// The path with links resolved.
     pub real: PathBuf,
-    /// Everything that must be readable for it to start.
+    /// The paths that must be readable for the program to start.
     pub read: Vec<PathBuf>,
-    /// Folders for the PATH inside.
+    /// Directories for the PATH in the jail.
     pub folders: Vec<PathBuf>,
-    /// What its package says of itself.
+    /// The version of its npm package.
     pub version: Option<String>,
 }
 
@@ -45,15 +45,15 @@ impl fmt::Display for Missing {
 
 /// Where programs are looked for.
 #[derive(Clone, Debug)]
-pub struct Places {
+pub struct SearchPath {
     pub path: OsString,
     pub home: Option<PathBuf>,
 }
 
-impl Places {
-    pub fn of_this_process() -> Places {
+impl SearchPath {
+    pub fn of_this_process() -> SearchPath {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        Places { path: std::env::var_os("PATH").unwrap_or_default(), home }
+        SearchPath { path: std::env::var_os("PATH").unwrap_or_default(), home }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<PathBuf> {
@@ -61,13 +61,13 @@ impl Places {
             let home = self.home.as_deref().unwrap_or(Path::new("/"));
             return Some(below_home(Path::new(name), home)).filter(|path| is_program(path));
         }
-        let further = self.home.iter().flat_map(|home| FURTHER.iter().map(|below| home.join(below)));
+        let further = self.home.iter().flat_map(|home| HOME_BIN_DIRS.iter().map(|below| home.join(below)));
         let folders = std::env::split_paths(&self.path).filter(|folder| folder.is_absolute());
         folders.chain(further).map(|folder| folder.join(name)).find(|path| is_program(path))
     }
 
-    /// What a jail may show: never a home, nothing that holds credentials.
-    pub(super) fn may_show(&self, path: &Path) -> bool {
+    /// Whether a jail may expose a path: not the home itself, and nothing with credentials.
+    pub(super) fn may_expose(&self, path: &Path) -> bool {
         may_be_listed(path, self.home.as_deref())
     }
 }
@@ -77,20 +77,21 @@ fn is_program(path: &Path) -> bool {
 }
 
 pub fn find(profile: &Profile) -> Result<Program, Missing> {
-    find_in(profile, &Places::of_this_process())
+    find_in(profile, &SearchPath::of_this_process())
 }
 
-pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
+pub fn find_in(profile: &Profile, search: &SearchPath) -> Result<Program, Missing> {
     if let Some((what, how)) = profile.missing_model() {
         return Err(Missing { what, how });
     }
     let name = profile.command.first().map_or("", String::as_str);
     let absent = || Missing {
         what: format!("`{name}` is {}", if name.contains('/') { "no program" } else { "not on the PATH" }),
-        how: how_to_get(profile),
+        how: install_hint(profile),
     };
-    let path = places.find(name).ok_or_else(absent)?;
+    let path = search.find(name).ok_or_else(absent)?;
     let real = path.canonicalize().map_err(|_| absent())?;
+    // A launcher script can be outside of its package.
     let above = node::package_of(&real, profile.package.as_deref());
     let package = above.or_else(|| node::package_beside(&real, profile.package.as_deref()?));
     let mut program = Program {
@@ -100,34 +101,34 @@ pub fn find_in(profile: &Profile, places: &Places) -> Result<Program, Missing> {
         folders: Vec::new(),
         version: package.as_ref().and_then(|package| package.version.clone()),
     };
-    program.show_with_folder(&path, places);
+    program.add_with_folder(&path, search);
     let folder = package.as_ref().map_or(&*real, |package| &package.folder);
-    match node::outermost_modules(folder, places).or(package.as_ref().map(|package| package.folder.clone())) {
-        Some(folder) if places.may_show(&folder) => program.show(folder),
-        _ => program.show_with_folder(&real, places),
+    match node::outermost_modules(folder, search).or(package.as_ref().map(|package| package.folder.clone())) {
+        Some(folder) if search.may_expose(&folder) => program.add_readable(folder),
+        _ => program.add_with_folder(&real, search),
     }
     if package.as_ref().is_some_and(|package| !real.starts_with(&package.folder)) {
-        program.show_with_folder(&real, places);
+        program.add_with_folder(&real, search);
     }
     program.folders.extend(path.parent().map(Path::to_owned));
     for interpreter in interpreters(&real) {
         let by_name = !interpreter.contains('/');
-        let at = places.find(&interpreter).ok_or_else(|| Missing {
-            what: format!("`{name}` runs with `{interpreter}`, which is not there"),
+        let at = search.find(&interpreter).ok_or_else(|| Missing {
+            what: format!("`{name}` runs with `{interpreter}`, which is not installed"),
             how: match interpreter.as_str() {
-                "node" => format!("install Node {} or newer", node::LEAST),
+                "node" => format!("install Node {} or newer", node::MIN_MAJOR),
                 other => format!("install `{other}`"),
             },
         })?;
         if interpreter.ends_with("node") {
             node::require_version(&at, package.as_ref())?;
         }
-        program.show_interpreter(&at, by_name, places);
+        program.add_interpreter(&at, by_name, search);
     }
     Ok(program)
 }
 
-fn how_to_get(profile: &Profile) -> String {
+fn install_hint(profile: &Profile) -> String {
     match (&profile.install, &profile.package, &profile.version) {
         (Some(install), _, _) => format!("`{install}`"),
         (None, Some(package), Some(version)) => format!("`npm install -g {package}@{version}`"),
@@ -139,42 +140,43 @@ fn how_to_get(profile: &Profile) -> String {
 }
 
 impl Program {
-    fn show(&mut self, path: PathBuf) {
-        // The system is in every jail.
+    fn add_readable(&mut self, path: PathBuf) {
+        // Every jail has the system directories.
         let system = ["/usr", "/bin", "/sbin"].iter().any(|top| path.starts_with(top));
         if !system && !self.read.iter().any(|shown| path.starts_with(shown)) {
             self.read.push(path);
         }
     }
 
-    /// A program often needs what lies beside it; where the folder must not be seen, it has to do alone.
-    fn show_with_folder(&mut self, file: &Path, places: &Places) {
-        match file.parent().filter(|folder| places.may_show(folder)) {
-            Some(folder) => self.show(folder.to_owned()),
-            None => self.show(file.to_owned()),
+    /// Adds the directory of a file, because programs often need files beside them; only the file if a jail may not expose the
+    /// directory.
+    fn add_with_folder(&mut self, file: &Path, search: &SearchPath) {
+        match file.parent().filter(|folder| search.may_expose(folder)) {
+            Some(folder) => self.add_readable(folder.to_owned()),
+            None => self.add_readable(file.to_owned()),
         }
     }
 
-    fn show_interpreter(&mut self, at: &Path, by_name: bool, places: &Places) {
+    fn add_interpreter(&mut self, at: &Path, by_name: bool, search: &SearchPath) {
         let real = at.canonicalize().unwrap_or_else(|_| at.to_owned());
         if by_name {
             let folder = at.parent().map(Path::to_owned);
             self.folders.extend(folder.filter(|folder| !self.folders.contains(folder)));
         }
-        self.show_with_folder(at, places);
-        // `…/v22/bin/node` has its libraries in `…/v22`.
+        self.add_with_folder(at, search);
+        // An interpreter `…/v22/bin/node` has its libraries below `…/v22`.
         let installation = real.parent().filter(|bin| bin.ends_with("bin")).and_then(Path::parent);
-        match installation.filter(|folder| places.may_show(folder) && folder.join("lib").is_dir()) {
-            Some(folder) => self.show(folder.to_owned()),
-            None => self.show_with_folder(&real, places),
+        match installation.filter(|folder| search.may_expose(folder) && folder.join("lib").is_dir()) {
+            Some(folder) => self.add_readable(folder.to_owned()),
+            None => self.add_with_folder(&real, search),
         }
     }
 }
 
-/// What the first line asks for: `#!/usr/bin/env -S node --x` needs `env` and `node`.
+/// The interpreters in the first line of a script: `#!/usr/bin/env -S node --x` needs `env` and `node`.
 fn interpreters(real: &Path) -> Vec<String> {
     let mut start = Vec::new();
-    let read = File::open(real).and_then(|file| file.take(MOST_SHEBANG).read_to_end(&mut start));
+    let read = File::open(real).and_then(|file| file.take(MAX_SHEBANG_BYTES).read_to_end(&mut start));
     let Some(line) = read.ok().and_then(|_| start.strip_prefix(b"#!")) else { return Vec::new() };
     let line = String::from_utf8_lossy(line.split(|&byte| byte == b'\n').next().unwrap_or_default()).into_owned();
     let mut words = line.split_whitespace();
@@ -184,19 +186,20 @@ fn interpreters(real: &Path) -> Vec<String> {
 }
 
 pub fn readiness(profile: &Profile, keys: &Keys, user_home: &Path) -> ProfileView {
-    readiness_in(profile, keys, user_home, &Places::of_this_process())
+    readiness_in(profile, keys, user_home, &SearchPath::of_this_process())
 }
 
-fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, places: &Places) -> ProfileView {
-    let found = find_in(profile, places);
-    let missing: Vec<String> = [found.as_ref().err().map(Missing::to_string), keys::missing(profile, keys, user_home)]
-        .into_iter()
-        .flatten()
-        .collect();
+fn readiness_in(profile: &Profile, keys: &Keys, user_home: &Path, search: &SearchPath) -> ProfileView {
+    let found = find_in(profile, search);
+    let missing: Vec<String> =
+        [found.as_ref().err().map(Missing::to_string), keys::missing_key(profile, keys, user_home)]
+            .into_iter()
+            .flatten()
+            .collect();
     let need = |name: &String, kind| ProfileNeed {
         name: name.clone(),
         kind,
-        there: keys::is_there(profile, name, keys, user_home),
+        there: keys::exists(profile, name, keys, user_home),
     };
     let env = profile.env.iter().map(|name| need(name, NeedKind::Env));
     let files = profile.credentials.iter().map(|name| need(name, NeedKind::File));
@@ -221,7 +224,7 @@ mod tests {
     struct Machine {
         _dir: tempfile::TempDir,
         home: PathBuf,
-        places: Places,
+        search: SearchPath,
     }
 
     impl Machine {
@@ -229,8 +232,8 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let home = dir.path().canonicalize().unwrap().join("home/me");
             fs::create_dir_all(home.join(".local/bin")).unwrap();
-            let places = Places { path: home.join("tools/bin").into(), home: Some(home.clone()) };
-            Machine { _dir: dir, home, places }
+            let search = SearchPath { path: home.join("tools/bin").into(), home: Some(home.clone()) };
+            Machine { _dir: dir, home, search }
         }
 
         fn program(&self, below: &str, text: &str) -> PathBuf {
@@ -241,7 +244,7 @@ mod tests {
             path
         }
 
-        /// As `npm install -g` leaves it.
+        /// Installs the agent as `npm install -g` does.
         fn claude(&self, node: &str) {
             let package = "tools/lib/node_modules/@agentclientprotocol/claude-agent-acp";
             let script = self.program(&format!("{package}/dist/index.js"), "#!/usr/bin/env node\n");
@@ -263,7 +266,7 @@ mod tests {
         let machine = Machine::new();
         machine.claude("v22.4.0");
         let config = Config::parse("").unwrap();
-        let program = find_in(config.profile("claude").unwrap(), &machine.places).unwrap();
+        let program = find_in(config.profile("claude").unwrap(), &machine.search).unwrap();
         assert_eq!(program.path, machine.home.join("tools/bin/claude-agent-acp"));
         assert!(program.real.ends_with("dist/index.js"));
         assert_eq!(program.version.as_deref(), Some("0.99.1"));
@@ -280,18 +283,18 @@ mod tests {
         fs::remove_file(machine.home.join("tools/bin/claude-agent-acp")).unwrap();
         machine.program("tools/bin/claude-agent-acp", "#!/bin/sh\nexec node \"$0\"/../x \"$@\"\n");
         let config = Config::parse("").unwrap();
-        let program = find_in(config.profile("claude").unwrap(), &machine.places).unwrap();
+        let program = find_in(config.profile("claude").unwrap(), &machine.search).unwrap();
         assert_eq!(program.version.as_deref(), Some("0.99.1"));
         let below: Vec<&Path> = program.read.iter().filter_map(|path| path.strip_prefix(&machine.home).ok()).collect();
         assert_eq!(below, ["tools/bin", "tools/lib/node_modules"].map(Path::new));
     }
 
     #[test]
-    fn what_is_missing_is_said_with_how_to_get_it() {
+    fn a_missing_program_is_reported_with_how_to_install_it() {
         let machine = Machine::new();
         let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own-tool\"]\n").unwrap();
         let (claude, own) = (config.profile("claude").unwrap(), config.profile("own").unwrap());
-        let said = |profile| find_in(profile, &machine.places).unwrap_err().to_string();
+        let said = |profile| find_in(profile, &machine.search).unwrap_err().to_string();
         let install = "npm install -g @agentclientprotocol/claude-agent-acp@0.99.1";
         assert_eq!(said(claude), format!("`claude-agent-acp` is not on the PATH: `{install}`"));
         assert!(said(own).contains("[agents.own]"), "{}", said(own));
@@ -307,18 +310,18 @@ mod tests {
         machine.program("agent", "#!/bin/sh\n");
         let text = "[agents.own]\nprotocol = \"pty\"\ncommand = [\"~/agent\"]\n";
         let config = Config::parse(text).unwrap();
-        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.search).unwrap();
         assert_eq!(program.read[0], machine.home.join("agent"));
         assert!(program.read.iter().all(|path| !machine.home.starts_with(path)), "{:?}", program.read);
     }
 
     #[test]
-    fn what_is_no_program_is_passed_over() {
+    fn a_directory_is_not_taken_for_a_program() {
         let machine = Machine::new();
         fs::create_dir_all(machine.home.join("tools/bin/own")).unwrap();
         let own = machine.program(".local/bin/own", "");
         let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own\"]\n").unwrap();
-        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.search).unwrap();
         assert_eq!(program.path, own);
         assert_eq!(program.read, [machine.home.join(".local/bin")]);
     }
@@ -330,12 +333,12 @@ mod tests {
         fs::create_dir_all(machine.home.join("tools/bin")).unwrap();
         symlink(hidden, machine.home.join("tools/bin/own")).unwrap();
         let config = Config::parse("[agents.own]\nprotocol = \"pty\"\ncommand = [\"own\"]\n").unwrap();
-        let program = find_in(config.profile("own").unwrap(), &machine.places).unwrap();
+        let program = find_in(config.profile("own").unwrap(), &machine.search).unwrap();
         assert_eq!(program.read, [machine.home.join("tools/bin"), machine.home.join(".config/tool/run")]);
     }
 
     #[test]
-    fn first_lines_are_understood() {
+    fn interpreters_are_read_from_the_first_line() {
         let machine = Machine::new();
         for (text, wanted) in [
             ("#!/usr/bin/env node\n", vec!["/usr/bin/env", "node"]),
@@ -349,17 +352,17 @@ mod tests {
     }
 
     #[test]
-    fn readiness_says_what_is_there_and_no_value() {
+    fn readiness_names_what_exists_and_no_value() {
         let machine = Machine::new();
         machine.claude("v24.0.0");
         let config = Config::parse("").unwrap();
         let claude = config.profile("claude").unwrap();
         let keys = Keys::default();
-        let ready = readiness_in(claude, &keys, &machine.home, &machine.places);
+        let ready = readiness_in(claude, &keys, &machine.home, &machine.search);
         assert!(!ready.runs && ready.missing.len() == 1 && ready.missing[0].starts_with("no key"), "{ready:?}");
         let value = [("ANTHROPIC_API_KEY".to_owned(), "sk-canary".to_owned())];
-        keys.give(&config, value.into()).unwrap();
-        let ready = readiness_in(claude, &keys, &machine.home, &machine.places);
+        keys.add(&config, value.into()).unwrap();
+        let ready = readiness_in(claude, &keys, &machine.home, &machine.search);
         assert!(ready.runs, "{ready:?}");
         assert!(ready.needs.iter().any(|need| need.name == "ANTHROPIC_API_KEY" && need.there));
         assert!(ready.needs.iter().any(|need| need.kind == NeedKind::File && !need.there));

@@ -1,22 +1,22 @@
-//! What secrets look like, where their values are not known.
+//! Patterns of secrets whose values are not known.
 
 /// The bytes that the rest of a secret is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// Letters, digits and `_ -`.
     Word,
-    /// And `. ~ + / =`: tokens of every kind.
+    /// Also `. ~ + / =`: tokens of all kinds.
     Token,
     /// Letters and digits.
     Plain,
-    /// The lines of a key, also where they are written as `\n`.
+    /// The lines of a private key, also with escaped line ends (`\n`).
     Lines,
 }
 
 impl Class {
     pub(crate) const COUNT: usize = 4;
 
-    /// How many of the first bytes belong to it.
+    /// How many bytes at the beginning belong to the class.
     pub(crate) fn length(self, bytes: &[u8]) -> usize {
         bytes.iter().position(|&byte| !self.has(byte)).unwrap_or(bytes.len())
     }
@@ -32,27 +32,27 @@ impl Class {
     }
 }
 
-pub(crate) struct Known {
+pub(crate) struct SecretPattern {
     pub(crate) prefix: &'static str,
     pub(crate) class: Class,
-    /// Bytes of the class behind the prefix; fewer are something else.
-    pub(crate) least: usize,
-    /// The prefix itself is shown.
+    /// Fewer bytes of the class after the prefix are no secret.
+    pub(crate) min_length: usize,
+    /// The prefix is not masked.
     pub(crate) keep: bool,
-    /// No letter or digit stands before it.
+    /// Only matches if no letter or digit precedes the prefix.
     pub(crate) word: bool,
 }
 
-const fn secret(prefix: &'static str, class: Class, least: usize) -> Known {
-    Known { prefix, class, least, keep: false, word: true }
+const fn secret(prefix: &'static str, class: Class, min_length: usize) -> SecretPattern {
+    SecretPattern { prefix, class, min_length, keep: false, word: true }
 }
 
-const fn after(prefix: &'static str, class: Class, least: usize) -> Known {
-    Known { prefix, class, least, keep: true, word: false }
+const fn after(prefix: &'static str, class: Class, min_length: usize) -> SecretPattern {
+    SecretPattern { prefix, class, min_length, keep: true, word: false }
 }
 
-/// flower's own tokens are plain hashes in form; so they are known only by what stands before them.
-pub(crate) const KNOWN: &[Known] = &[
+/// flower's own tokens look like plain hashes, so they are recognized by the text before them only.
+pub(crate) const PATTERNS: &[SecretPattern] = &[
     secret("sk-ant-", Class::Word, 20),
     secret("sk-proj-", Class::Word, 20),
     secret("sk-or-", Class::Word, 20),
@@ -73,7 +73,7 @@ pub(crate) const KNOWN: &[Known] = &[
     secret("ASIA", Class::Plain, 16),
     secret("AIza", Class::Word, 35),
     secret("ya29.", Class::Word, 20),
-    // `{"alg":`, `{"typ":` and `{"kid":`: the beginning of a signed token.
+    // `{"alg":`, `{"typ":` and `{"kid":` in base64: the beginning of a JSON Web Token.
     secret("eyJhbGciOi", Class::Token, 20),
     secret("eyJ0eXAiOi", Class::Token, 20),
     secret("eyJraWQiOi", Class::Token, 20),
@@ -85,7 +85,7 @@ pub(crate) const KNOWN: &[Known] = &[
     after("FLOWER_TOKEN\": \"", Class::Plain, 32),
 ];
 
-/// Every string in a file of credentials that may be a secret.
+/// Every string in a credentials file that may be a secret.
 pub(crate) fn in_credentials(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     match serde_json::from_str(text) {
@@ -108,7 +108,7 @@ fn collect(value: &serde_json::Value, found: &mut Vec<String>) {
     }
 }
 
-/// Neither an address, nor a date, nor words such as `user:inference`.
+/// Whether a string is long and neither an address, nor a date, nor words such as `user:inference`.
 fn may_be_secret(value: &str) -> bool {
     let address = (value.starts_with("http://") || value.starts_with("https://")) && !value.contains('@');
     let date = value.len() <= 40 && value.bytes().all(|byte| byte.is_ascii_digit() || b"-:.+TZ ".contains(&byte));

@@ -6,8 +6,8 @@ use flower_contract::error::Problem;
 use flower_contract::view::{SpendView, SpentView};
 use flower_store::agents::{self, Spent, SpentOn};
 
-/// Days and briefs that are listed.
-const LISTED: u64 = 31;
+/// Maximum days and briefs in the list.
+const MAX_LISTED: u64 = 31;
 
 /// Millionths as an amount.
 pub(crate) fn amount(millionths: u64) -> f64 {
@@ -15,7 +15,7 @@ pub(crate) fn amount(millionths: u64) -> f64 {
 }
 
 impl Profiles {
-    /// Why no further run begins, if a limit is reached.
+    /// The spending limit that is reached, in words. None if agents may start.
     pub(super) async fn spend_limit(&self, spend: &Spend, brief: u64) -> Result<Option<String>, Problem> {
         if *spend == Spend::default() {
             return Ok(None);
@@ -25,34 +25,35 @@ impl Profiles {
             Ok((agents::spent(conn, SpentOn::Day(&today))?, agents::spent(conn, SpentOn::Brief(brief))?))
         });
         let (day, of_brief) = read.await?;
-        let over =
-            |spent: &Spent, most: Option<f64>| most.filter(|most| spent.cost.is_some_and(|cost| amount(cost) >= *most));
+        let over = |spent: &Spent, limit: Option<f64>| {
+            limit.filter(|limit| spent.cost.is_some_and(|cost| amount(cost) >= *limit))
+        };
         let currency = |spent: &Spent| spent.currency.clone().unwrap_or_default();
         let raise = "raise it below `[spend]` in config.toml";
-        if let Some(most) = over(&day, spend.per_day) {
-            return Ok(Some(format!("today's limit of {most} {} is reached; {raise}", currency(&day))));
+        if let Some(limit) = over(&day, spend.per_day) {
+            return Ok(Some(format!("today's limit of {limit} {} is reached; {raise}", currency(&day))));
         }
-        if let Some(most) = over(&of_brief, spend.per_brief) {
+        if let Some(limit) = over(&of_brief, spend.per_brief) {
             return Ok(Some(format!(
-                "the limit of {most} {} for brief {brief} is reached; {raise}",
+                "the limit of {limit} {} for brief {brief} is reached; {raise}",
                 currency(&of_brief)
             )));
         }
-        if let Some(most) = spend.tokens_per_day.filter(|most| day.tokens.is_some_and(|tokens| tokens >= *most)) {
-            return Ok(Some(format!("today's limit of {most} tokens is reached; {raise}")));
+        if let Some(limit) = spend.tokens_per_day.filter(|limit| day.tokens.is_some_and(|tokens| tokens >= *limit)) {
+            return Ok(Some(format!("today's limit of {limit} tokens is reached; {raise}")));
         }
         Ok(None)
     }
 
-    /// By day, and by brief: the dearest, or only the one that is asked for.
+    /// Spending by day, and of the most expensive briefs or the given one.
     pub async fn spending(&self, brief: Option<u64>) -> Result<SpendView, Problem> {
         let limits = Config::load(&self.home)?.spend;
         let read = self.store.read(move |conn| {
             let briefs = match brief {
                 Some(brief) => vec![(brief, agents::spent(conn, SpentOn::Brief(brief))?)],
-                None => agents::spent_by_brief(conn, LISTED)?,
+                None => agents::spent_by_brief(conn, MAX_LISTED)?,
             };
-            Ok((agents::spent_by_day(conn, LISTED)?, briefs))
+            Ok((agents::spent_by_day(conn, MAX_LISTED)?, briefs))
         });
         let (days, briefs) = read.await?;
         let view = |of: String, spent: Spent| SpentView {

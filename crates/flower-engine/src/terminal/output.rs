@@ -1,56 +1,55 @@
-//! What a terminal shows, as one reader gets it.
+//! One reader of a terminal's output.
 
-use super::scrollback::Place;
+use super::scrollback::Snapshot;
 use tokio::sync::watch;
 
-/// What a reader is given at once, and all that is in memory for it.
-const CHUNK: u64 = 64 * 1024;
+/// Bytes per chunk, which is all that is in memory for one reader.
+const CHUNK_BYTES: u64 = 64 * 1024;
 
-/// As far as the output is written down.
+/// The output that is in the scrollback.
 #[derive(Clone)]
-pub(super) struct Shown {
-    pub(super) place: Place,
-    /// Nothing follows.
+pub(super) struct Written {
+    pub(super) snapshot: Snapshot,
+    /// No more output follows.
     pub(super) finished: bool,
 }
 
-/// Everything is read from the file, also what is new: nobody's slowness costs memory.
+/// New output is read from the file too, so a slow reader needs no memory.
 pub struct Output {
-    shown: watch::Receiver<Shown>,
+    written: watch::Receiver<Written>,
     at: u64,
 }
 
 impl Output {
-    pub(super) fn new(shown: watch::Receiver<Shown>, after: u64) -> Output {
+    pub(super) fn new(written: watch::Receiver<Written>, after: u64) -> Output {
         let at = {
-            let shown = shown.borrow();
-            after.clamp(shown.place.first, shown.place.end)
+            let written = written.borrow();
+            after.clamp(written.snapshot.first, written.snapshot.end)
         };
-        Output { shown, at }
+        Output { written, at }
     }
 
-    /// The position of the byte that comes next.
+    /// The position of the next byte.
     pub fn position(&self) -> u64 {
         self.at
     }
 
-    /// The next bytes and the position of the first of them, which is larger than expected if this reader was so slow that
-    /// those between are gone. Nothing at the end. May be given up while it waits.
+    /// The next bytes and the position of the first of them; none at the end. The position has a gap if this reader was so slow
+    /// that bytes were dropped. Safe to cancel.
     pub async fn next(&mut self) -> Option<(u64, Vec<u8>)> {
         loop {
-            let Shown { place, finished } = self.shown.borrow_and_update().clone();
-            if self.at < place.end {
+            let Written { snapshot, finished } = self.written.borrow_and_update().clone();
+            if self.at < snapshot.end {
                 let from = self.at;
-                let read = tokio::task::spawn_blocking(move || place.read(from, CHUNK)).await.ok()?;
-                let (at, bytes) =
-                    read.inspect_err(|error| tracing::warn!("a scrollback cannot be read: {error}")).ok()?;
+                let read = tokio::task::spawn_blocking(move || snapshot.read(from, CHUNK_BYTES)).await.ok()?;
+                let (at, bytes) = read.inspect_err(|error| tracing::warn!("scrollback not readable: {error}")).ok()?;
                 self.at = at + bytes.len() as u64;
                 return Some((at, bytes));
             }
             if finished {
                 return None;
             }
-            self.shown.changed().await.ok()?;
+            self.written.changed().await.ok()?;
         }
     }
 }

@@ -1,8 +1,8 @@
-//! From the command to the disk, until the command has ended and nothing is left of what it wrote.
+//! Copies the output of a command to the scrollback, until the command has ended and all of its output is read.
 
-use super::held::Held;
+use super::line_buffer::LineBuffer;
 use super::scrollback::Scrollback;
-use super::{Mask, Shown, Terminal};
+use super::{Mask, Terminal, Written};
 use rustix::io::Errno;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use tokio::process::Child;
 use tokio::time::sleep_until;
 
-const AT_ONCE: usize = 64 * 1024;
-/// Without a jail something may live on and keep the terminal open. What was written before the end is here long before.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const READ_BYTES: usize = 64 * 1024;
+/// How long output is read after the command has ended. Without a jail a process of it may live on and keep the terminal
+/// open.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(
     terminal: Arc<Terminal>,
@@ -23,33 +24,33 @@ pub(super) async fn run(
     scrollback: Scrollback,
     mask: Mask,
 ) {
-    let mut record = Record { terminal: &terminal, scrollback: Some(scrollback), mask, failing: false };
-    let mut held = Held::default();
-    let mut buffer = vec![0; AT_ONCE];
+    let mut recorder = Recorder { terminal: &terminal, scrollback: Some(scrollback), mask, failing: false };
+    let mut lines = LineBuffer::default();
+    let mut buffer = vec![0; READ_BYTES];
     let mut code = None;
-    let mut last_words = Instant::now();
+    let mut drained_at = Instant::now();
     loop {
-        let due = held.due();
+        let due = lines.due();
         tokio::select! {
             read = read(&terminal, &mut buffer) => match read {
                 Ok(length @ 1..) => {
                     let now = Instant::now();
                     terminal.state().last_output = now;
-                    held.push(&buffer[..length], now);
-                    record.write(held.ready()).await;
+                    lines.push(&buffer[..length], now);
+                    recorder.write(lines.take_ready()).await;
                 }
-                // Nobody has the other end any more.
+                // No process has the other end open.
                 Ok(0) | Err(_) => break,
             },
             status = child.wait(), if code.is_none() => {
                 code = Some(reaped(&terminal, status));
-                last_words = Instant::now() + LAST_WORDS;
+                drained_at = Instant::now() + DRAIN_TIMEOUT;
             }
-            () = sleep_until(due.unwrap_or(last_words).into()), if due.is_some() => record.write(held.rest()).await,
-            () = sleep_until(last_words.into()), if code.is_some() => break,
+            () = sleep_until(due.unwrap_or(drained_at).into()), if due.is_some() => recorder.write(lines.take_all()).await,
+            () = sleep_until(drained_at.into()), if code.is_some() => break,
         }
     }
-    record.write(held.rest()).await;
+    recorder.write(lines.take_all()).await;
     let code = match code {
         Some(code) => code,
         None => {
@@ -57,9 +58,9 @@ pub(super) async fn run(
             reaped(&terminal, status)
         }
     };
-    // Until here: what runs inside ends when it goes.
+    // Dropping the lifeline ends the processes in the jail, so it is kept until here.
     drop(lifeline);
-    terminal.shown.send_modify(|shown| shown.finished = true);
+    terminal.written.send_modify(|written| written.finished = true);
     terminal.ended.send_replace(Some(code));
 }
 
@@ -69,7 +70,7 @@ fn reaped(terminal: &Terminal, status: io::Result<std::process::ExitStatus>) -> 
     status.ok().and_then(code).unwrap_or_else(|| flower_jail::EXIT_JAIL_FAILED.into())
 }
 
-/// As much as there is, up to the size of the buffer.
+/// Reads all available output, up to the size of the buffer.
 async fn read(terminal: &Terminal, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         let mut ready = terminal.master.readable().await?;
@@ -93,17 +94,18 @@ async fn read(terminal: &Terminal, buffer: &mut [u8]) -> io::Result<usize> {
     }
 }
 
-struct Record<'a> {
+/// Masks output and appends it to the scrollback.
+struct Recorder<'a> {
     terminal: &'a Terminal,
-    /// Away while another thread writes.
+    /// None while a thread writes to it.
     scrollback: Option<Scrollback>,
     mask: Mask,
-    /// Said once, not with every line.
+    /// The last write failed; only the first failure is logged.
     failing: bool,
 }
 
-impl Record<'_> {
-    /// What cannot be written is not shown either: positions would be wrong from there on.
+impl Recorder<'_> {
+    /// Output that cannot be written is not shown either, because later positions would be wrong.
     async fn write(&mut self, bytes: Vec<u8>) {
         if bytes.is_empty() {
             return;
@@ -118,12 +120,12 @@ impl Record<'_> {
         match written {
             Ok(()) => {
                 self.failing = false;
-                let place = scrollback.place();
-                self.terminal.shown.send_replace(Shown { place, finished: false });
+                let snapshot = scrollback.snapshot();
+                self.terminal.written.send_replace(Written { snapshot, finished: false });
             }
             Err(error) if !self.failing => {
                 self.failing = true;
-                tracing::warn!("output of a terminal is lost: {error}");
+                tracing::warn!("terminal output lost: {error}");
             }
             Err(_) => {}
         }

@@ -1,4 +1,4 @@
-//! What each tool takes. `mcp/tools.rs` says the same to agents.
+//! The arguments of each tool. `mcp/tools.rs` describes them to agents.
 
 use flower_core::{BriefKind, Status};
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct StartWork {
     pub(super) dispatch: Option<u64>,
-    /// The one that came with the packet.
+    /// The token of the packet.
     pub(super) token: Option<String>,
     #[serde(default)]
     pub(super) paths: Vec<String>,
@@ -60,7 +60,7 @@ pub(super) struct ProposePlan {
 pub(super) struct RefineSpec {
     pub(super) brief: u64,
     pub(super) markdown: String,
-    /// The version it was made from.
+    /// The version that the text was made from.
     pub(super) base: Option<u64>,
     pub(super) why: Option<String>,
 }
@@ -81,21 +81,21 @@ pub(super) struct AddNote {
     pub(super) text: String,
     #[serde(default)]
     pub(super) kind: NoteKind,
-    /// Base64, with or without the beginning of a data address.
+    /// Base64, or a data URL.
     pub(super) image: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WriteScratchpad {
-    /// Absent for a new one.
+    /// Absent for a new scratchpad.
     pub(super) number: Option<u64>,
     pub(super) title: Option<String>,
     pub(super) brief: Option<u64>,
     pub(super) text: String,
     #[serde(default)]
     pub(super) append: bool,
-    /// The version it was made from.
+    /// The version that the text was made from.
     pub(super) base: Option<u64>,
 }
 

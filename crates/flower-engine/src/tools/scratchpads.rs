@@ -1,4 +1,4 @@
-//! Scratchpads, as agents write them.
+//! The tool with which agents write scratchpads.
 
 use super::arguments::WriteScratchpad;
 use super::text;
@@ -7,15 +7,15 @@ use flower_contract::error::Problem;
 use flower_contract::view::ToolAnswer;
 use flower_core::Caller;
 
-pub(super) async fn write(app: &Tools, caller: &Caller, given: WriteScratchpad) -> Result<ToolAnswer, Problem> {
-    let pad = match (given.number, given.title) {
+pub(super) async fn write(tools: &Tools, caller: &Caller, arguments: WriteScratchpad) -> Result<ToolAnswer, Problem> {
+    let pad = match (arguments.number, arguments.title) {
         (Some(number), None) => {
-            app.briefs.write_scratchpad(caller, number, given.text, given.append, given.base).await?
+            tools.briefs.write_scratchpad(caller, number, arguments.text, arguments.append, arguments.base).await?
         }
-        // A worker's own brief is the one that it means.
+        // Without a brief, a worker's scratchpad belongs to its own brief.
         (None, Some(title)) => {
-            let brief = given.brief.or(caller.brief);
-            app.briefs.create_scratchpad(caller, title, brief, Some(given.text)).await?
+            let brief = arguments.brief.or(caller.brief);
+            tools.briefs.create_scratchpad(caller, title, brief, Some(arguments.text)).await?
         }
         _ => {
             return Err(Problem::usage(

@@ -96,7 +96,7 @@ impl Worktrees {
     pub(super) fn require_sealed(&self, place: &WorktreePaths, gitlinks: &Gitlinks) -> Result<(), Problem> {
         let sealed = load_sealed(place);
         let Some(open) = gitlinks.iter().find(|path| !sealed.contains(*path)) else { return Ok(()) };
-        if lock::alone(&place.lock()).is_some() {
+        if lock::try_exclusive(&place.lock()).is_some() {
             return Ok(());
         }
         Err(Problem::new(
@@ -260,7 +260,7 @@ fn load_sealed(place: &WorktreePaths) -> Gitlinks {
 
 /// While something runs inside, only what is sealed there too counts.
 fn note_sealed(place: &WorktreePaths, sealed: &Gitlinks) -> io::Result<()> {
-    let alone = lock::alone(&place.lock());
+    let alone = lock::try_exclusive(&place.lock());
     let before = load_sealed(place);
     let all = sealed.iter().filter(|path| alone.is_some() || before.contains(*path));
     let text: Vec<u8> = all.flat_map(|path| [path.as_os_str().as_bytes(), b"\0"].concat()).collect();

@@ -21,7 +21,7 @@ impl Worktrees {
         }
         let lock = self.lock_of(&place.folder);
         let Ok(_lock) = tokio::time::timeout(PATIENCE, lock.lock()).await else { return };
-        let Some(_alone) = lock::alone(&place.lock()) else { return };
+        let Some(_alone) = lock::try_exclusive(&place.lock()) else { return };
         for file in left_in(&place.private()) {
             match fs::remove_file(&file) {
                 Ok(()) => tracing::info!("worktree {}: a git that was killed had left {}", place.name, file.display()),

@@ -298,7 +298,7 @@ fn require_nothing_else(place: &WorktreePaths) -> Result<(), Problem> {
 /// Somebody who works in it right now: in its jail, or with the working directory below it.
 pub(crate) fn at_work(place: &WorktreePaths) -> Option<String> {
     // A free lock says more than a list of processes: it also covers those that other users may not see.
-    if lock::is_shared_held(&place.lock()) {
+    if lock::is_held(&place.lock()) {
         return Some(process_in(&place.tree, is_child).unwrap_or_else(|| "something in its jail".to_owned()));
     }
     // A git of our own that looks at it is not at work there.

@@ -41,7 +41,7 @@ impl Watch {
             Seal::Linked => place.admin().into_iter().collect(),
         };
         for dir in dirs {
-            ear.listen(&dir, WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE, number);
+            ear.watch(&dir, WatchFlags::MOVED_TO | WatchFlags::CLOSE_WRITE, number);
         }
     }
 }
@@ -49,7 +49,7 @@ impl Watch {
 impl Worktrees {
     /// Looks at every worktree whenever it moves. Without the kernel's help they are mirrored when somebody looks.
     pub async fn run_watch(self: Arc<Self>) {
-        let (ear, mut told) = match DirWatcher::open("worktree-watch", QUEUE) {
+        let (ear, mut told) = match DirWatcher::start("worktree-watch", QUEUE) {
             Ok(open) => open,
             Err(error) => return tracing::warn!("worktrees are not watched: {error}"),
         };

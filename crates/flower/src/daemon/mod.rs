@@ -51,7 +51,7 @@ pub fn run(config: &Config, report: &mut dyn FnMut(Report)) -> Result<(), Proble
     require_loopback(config.host)?;
     config.home.create()?;
     let holder = Holder::this_process(config.home.dir(), None);
-    let lock = Lock::take(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
+    let lock = Lock::acquire(&config.home.lock(), &holder).map_err(|error| already_running(&config.home, error))?;
     raise_file_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -94,7 +94,7 @@ fn start(
         listen_unix(home)?
     };
     let url = format!("http://{address}");
-    let noted = lock.note(&Holder::this_process(home.dir(), Some(address.port())));
+    let noted = lock.write_holder(&Holder::this_process(home.dir(), Some(address.port())));
     noted.map_err(|error| home.problem(&home.lock(), &error))?;
     let clock = runtime.block_on(BootClock::new(&store))?;
     let app = Arc::new(App::new(&Setup {
@@ -146,7 +146,7 @@ async fn serve_until_stopped(
     tracing::info!("shutting down");
     shutdown.begin();
     // Agents resume their work at the next start.
-    let stopping = tokio::spawn(async move { app.agents.leave_all().await });
+    let stopping = tokio::spawn(async move { app.agents.stop_all().await });
     if tokio::time::timeout(DRAIN_TIMEOUT, &mut serving).await.is_err() {
         tracing::warn!("some requests did not end in time");
         serving.abort();
@@ -188,7 +188,7 @@ async fn reconcile(app: Arc<App>, children: Children) {
     /// A checkout of the last daemon may still run.
     const CHILDREN_TIMEOUT: Duration = Duration::from_secs(120);
     const CLEANUP_INTERVAL: Duration = Duration::from_secs(3_600);
-    if !children.are_alone(CHILDREN_TIMEOUT).await {
+    if !children.wait_for_earlier(CHILDREN_TIMEOUT).await {
         tracing::warn!("a process of an earlier daemon is still running");
     }
     app.worktrees.reconcile_all().await;
@@ -198,12 +198,12 @@ async fn reconcile(app: Arc<App>, children: Children) {
             tokio::time::sleep(CLEANUP_INTERVAL).await;
             app.worktrees.drop_expired().await;
             app.worktrees.tidy_repositories().await;
-            app.leases.tidy_beside().await;
-            app.agents.tidy().await;
+            app.leases.delete_old_state().await;
+            app.agents.delete_old_files().await;
         }
     };
     // Joined instead of spawned: when this task has ended, none of them holds the store any more.
-    app.agents.adopt().await;
+    app.agents.renew_claims().await;
     tokio::join!(
         app.merge_queue.clone().run(),
         app.merge_queue.clone().run_watch(),

@@ -102,7 +102,7 @@ fn spawn(config: &Config, progress: &mut (dyn FnMut(&str) + Send)) -> Result<(),
 /// Waits until the daemon that holds the lock answers or ends.
 async fn wait_for_change(home: &Home, start: Instant) -> Result<(), Problem> {
     while start.elapsed() < START_TIMEOUT {
-        if connect(&home.socket()).await.is_ok() || lock::state(&home.lock()) == lock::State::Free {
+        if connect(&home.socket()).await.is_ok() || lock::lock_state(&home.lock()) == lock::LockState::Free {
             return Ok(());
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -115,10 +115,10 @@ async fn wait_for_change(home: &Home, start: Instant) -> Result<(), Problem> {
 
 /// Stops the daemon of this home, and waits until it has ended. Returns its process, if one ran.
 pub async fn stop(home: &Home) -> Result<Option<Holder>, Problem> {
-    let holder = match lock::state(&home.lock()) {
-        lock::State::Free => return Ok(None),
-        lock::State::Held(Some(holder)) => holder,
-        lock::State::Held(None) => ask_holder(home).await?,
+    let holder = match lock::lock_state(&home.lock()) {
+        lock::LockState::Free => return Ok(None),
+        lock::LockState::Held(Some(holder)) => holder,
+        lock::LockState::Held(None) => ask_holder(home).await?,
     };
     let client = Client::new(Address::Socket(home.clone()), home.require_token()?).lenient();
     let asked = tokio::time::timeout(Duration::from_secs(2), client.call(Method::POST, "/api/shutdown")).await;
@@ -160,10 +160,10 @@ async fn ask_holder(home: &Home) -> Result<Holder, Problem> {
 async fn has_released(home: &Home, holder: &Holder, within: Duration) -> bool {
     let start = Instant::now();
     while start.elapsed() < within {
-        match lock::state(&home.lock()) {
-            lock::State::Free => return true,
-            lock::State::Held(Some(now)) if now.pid != holder.pid => return true,
-            lock::State::Held(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        match lock::lock_state(&home.lock()) {
+            lock::LockState::Free => return true,
+            lock::LockState::Held(Some(now)) if now.pid != holder.pid => return true,
+            lock::LockState::Held(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
     }
     false

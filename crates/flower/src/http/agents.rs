@@ -10,7 +10,7 @@ use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
 use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, TranscriptView};
 use flower_core::Role;
 use flower_engine::App;
-use flower_engine::agents::Spawn;
+use flower_engine::agents::SpawnRequest;
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
@@ -38,7 +38,7 @@ pub(super) async fn spawn_agent(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<SpawnAgent>,
 ) -> Answer<AgentView> {
-    let spawn = Spawn {
+    let spawn = SpawnRequest {
         profile: b.profile,
         name: b.name,
         worktree: b.worktree,

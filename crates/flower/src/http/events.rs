@@ -66,7 +66,7 @@ pub(super) async fn live(
         (None, None) => Of::All,
     };
     let token = bearer(&headers).unwrap_or_default().to_owned();
-    let (hints, topics) = (app.hints.listen(), BTreeSet::new());
+    let (hints, topics) = (app.hints.subscribe(), BTreeSet::new());
     let reader = Reader {
         app,
         rights,
@@ -182,12 +182,12 @@ impl Reader {
     /// Of the events between these two, those of the project that the reader has asked for or is bound to.
     async fn ours(&mut self, span: Option<(u64, u64)>) -> Option<BTreeSet<u64>> {
         let Some((first, last)) = span else { return Some(BTreeSet::new()) };
-        if self.rights.bounds().is_some() {
+        if self.rights.limited_to_project().is_some() {
             // A claim changes what a worker's token is bound to.
             self.look_up_rights().await?;
         }
         let asked = if let Of::Project(name) = &self.of { Some(name.as_str()) } else { None };
-        let project = match self.rights.bounds() {
+        let project = match self.rights.limited_to_project() {
             Some(own) => own.filter(|own| asked.is_none_or(|asked| asked == *own)),
             None => asked,
         };
@@ -207,7 +207,7 @@ impl Reader {
     /// A worker gets hints about itself, and hints that name no agent.
     fn may_see_hint(&self, topic: &str) -> bool {
         let own = format!("agent:{}", self.rights.caller.actor.name);
-        self.rights.bounds().is_none()
+        self.rights.limited_to_project().is_none()
             || topic == own
             || [ChangeHints::LANDINGS, ChangeHints::WORKTREES, ChangeHints::ALL].contains(&topic)
     }

@@ -48,7 +48,7 @@ pub(super) async fn check(State(gate): State<Arc<Gate>>, mut request: Request, n
             // Tools record refusals themselves, over HTTP and over MCP.
             let refused = response.status() == StatusCode::FORBIDDEN && !called.contains(" /api/tools/");
             if let Some(caller) = caller.filter(|_| refused) {
-                gate.app.access.note_refused(&caller, &called, "its token does not reach that far").await;
+                gate.app.access.record_refused(&caller, &called, "its token does not reach that far").await;
             }
             response
         }
@@ -104,7 +104,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
             Ok(())
         }
         Err(problem) if problem.kind == ProblemKind::Unauthorized => {
-            let Some(wait) = gate.app.access.failures.note(Instant::now()) else { return refuse(problem) };
+            let Some(wait) = gate.app.access.invalid_tokens.record(Instant::now()) else { return refuse(problem) };
             tokio::time::sleep(wait).await;
             let mut response = Rejection::from(problem).into_response();
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

@@ -10,13 +10,13 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::schema;
 use flower_core::event::Image;
 use flower_engine::App;
-use flower_engine::briefs::images::MOST_BYTES;
+use flower_engine::briefs::images::MAX_BYTES;
 use std::sync::Arc;
 
 /// Stores a picture: PNG, JPEG, WebP or GIF, up to 10 MB. A note refers to it by its hash.
 #[utoipa::path(post, path = "/api/images", tag = "images", request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses((status = 200, body = schema::Image), (status = "4XX", body = ProblemEnvelope)))]
-pub(super) async fn put_image(State(app): State<Arc<App>>, Bytes(bytes): Bytes<MOST_BYTES>) -> Answer<Image> {
+pub(super) async fn put_image(State(app): State<Arc<App>>, Bytes(bytes): Bytes<MAX_BYTES>) -> Answer<Image> {
     Ok(Json(app.briefs.put_image(bytes).await?))
 }
 

@@ -12,7 +12,7 @@ use flower_contract::error::Problem;
 use flower_core::Caller;
 use flower_core::policy::{self, Read, Right};
 use flower_engine::App;
-use flower_engine::access::rights::Thing;
+use flower_engine::access::rights::ReadTarget;
 use std::sync::Arc;
 
 #[derive(Clone, Copy, Debug)]
@@ -252,19 +252,19 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
         }
         Need::Run => {
             policy::require_role(caller, Right::Run(number))?;
-            app.access.require_read(caller, Thing::Dispatch(number)).await
+            app.access.require_read(caller, ReadTarget::Dispatch(number)).await
         }
         Need::Reads(read) => Ok(app.access.reader(caller).await?.require(read)?),
         Need::Brief => Ok(app.access.reader(caller).await?.require(Read::Brief { number: Some(number) })?),
         Need::Worktree => {
             let name = call.name();
-            app.access.require_read(caller, Thing::Worktree(call.project.into(), name)).await
+            app.access.require_read(caller, ReadTarget::Worktree(call.project.into(), name)).await
         }
-        Need::Landing => app.access.require_read(caller, Thing::Landing(number)).await,
-        Need::Dispatch => app.access.require_read(caller, Thing::Dispatch(number)).await,
+        Need::Landing => app.access.require_read(caller, ReadTarget::Landing(number)).await,
+        Need::Dispatch => app.access.require_read(caller, ReadTarget::Dispatch(number)).await,
         Need::Lease => {
             policy::require_role(caller, Right::Reserve)?;
-            app.access.require_read(caller, Thing::Lease(number)).await
+            app.access.require_read(caller, ReadTarget::Lease(number)).await
         }
         Need::Leases => require_worktree_in_query(app, caller, call).await,
         Need::Reserve => {
@@ -281,17 +281,17 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
             }
             Ok(())
         }
-        Need::Scratchpad => app.access.require_read(caller, Thing::Scratchpad(number)).await,
+        Need::Scratchpad => app.access.require_read(caller, ReadTarget::Scratchpad(number)).await,
         Need::WriteScratchpad => {
             policy::require_role(caller, Right::Contribute)?;
-            app.access.require_read(caller, Thing::Scratchpad(number)).await
+            app.access.require_read(caller, ReadTarget::Scratchpad(number)).await
         }
-        Need::Agent => app.access.require_read(caller, Thing::Agent(call.name())).await,
+        Need::Agent => app.access.require_read(caller, ReadTarget::Agent(call.name())).await,
         Need::Image => {
             let sha256 = (call.named)("sha256").unwrap_or_default();
-            app.access.require_read(caller, Thing::Image(sha256)).await
+            app.access.require_read(caller, ReadTarget::Image(sha256)).await
         }
-        Need::Project => app.access.require_read(caller, Thing::Project(call.name())).await,
+        Need::Project => app.access.require_read(caller, ReadTarget::Project(call.name())).await,
         Need::Chosen => app.access.choice(caller, call.project.into()).await.map(drop),
     }
 }
@@ -299,7 +299,7 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
 async fn require_worktree_in_query(app: &App, caller: &Caller, call: Call<'_>) -> Result<(), Problem> {
     let choice = app.access.choice(caller, call.project.into()).await?;
     match call.worktree {
-        Some(name) => app.access.require_read(caller, Thing::Worktree(choice, name)).await,
+        Some(name) => app.access.require_read(caller, ReadTarget::Worktree(choice, name)).await,
         None => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::TerminalSize;
 use flower_core::Door;
 use flower_engine::App;
-use flower_engine::agents::terminals::Watching;
+use flower_engine::agents::terminals::TerminalReader;
 use futures_util::stream;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
@@ -99,7 +99,7 @@ pub(super) async fn resize_terminal(
 
 struct Reader {
     app: Arc<App>,
-    watching: Watching,
+    watching: TerminalReader,
     shutdown: Shutdown,
     token: String,
     token_check: tokio::time::Interval,

@@ -7,7 +7,7 @@ use flower_contract::request::IssueToken;
 use flower_contract::view::{EventView, NewToken, ResourceView, StatusView, ToolAnswer};
 use flower_core::Role;
 use flower_engine::home::{Home, random_hex};
-use flower_engine::tools::touched;
+use flower_engine::tools::changed_resources;
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl Backend for Remote {
         let reader = Reader { client, events: None, after: status.last_event };
         Ok(Box::pin(stream::unfold(reader, |mut reader| async move {
             let event = reader.next().await?;
-            Some((touched(&event.stream, event.brief).collect(), reader))
+            Some((changed_resources(&event.stream, event.brief).collect(), reader))
         })))
     }
 }

@@ -37,7 +37,7 @@ impl Watch {
         let branch = repository.git_dir.join("refs/heads").join(branch);
         let folders = [Some(repository.git_dir.as_path()), branch.parent(), Some(&repository.root)];
         for dir in folders.into_iter().flatten() {
-            ear.listen(dir, changes, project.to_owned());
+            ear.watch(dir, changes, project.to_owned());
         }
     }
 }
@@ -45,7 +45,7 @@ impl Watch {
 impl MergeQueue {
     /// Until the daemon ends.
     pub async fn run_watch(self: Arc<Self>) {
-        let mut told = match DirWatcher::open("main-watch", QUEUE) {
+        let mut told = match DirWatcher::start("main-watch", QUEUE) {
             Ok((ear, told)) => {
                 let _ = self.watch.ear.set(ear);
                 told

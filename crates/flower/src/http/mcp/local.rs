@@ -11,7 +11,7 @@ use flower_core::{Caller, Door, Recorded};
 use flower_engine::App;
 use flower_engine::access::identity::unauthorized;
 use flower_engine::log::trace::Window;
-use flower_engine::tools::touched;
+use flower_engine::tools::changed_resources;
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::collections::BTreeSet;
@@ -73,8 +73,8 @@ impl Reader {
     async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
         let caller = self.app.access.identify(&self.token, Door::Mcp).await.ok()?;
         let rights = self.app.access.reader(&caller).await.ok()?;
-        let Some(project) = rights.bounds() else {
-            return Some(seen.iter().flat_map(|(_, stream, brief)| touched(stream, *brief)).collect());
+        let Some(project) = rights.limited_to_project() else {
+            return Some(seen.iter().flat_map(|(_, stream, brief)| changed_resources(stream, *brief)).collect());
         };
         let mut changed = BTreeSet::new();
         let ours = match (project, seen.first(), seen.last()) {
@@ -84,7 +84,7 @@ impl Reader {
         for (seq, stream, brief) in seen {
             let brief = brief.filter(|number| rights.may(Read::Brief { number: Some(*number) }));
             let stream = if ours.contains(seq) { stream.as_str() } else { "" };
-            changed.extend(touched(stream, brief));
+            changed.extend(changed_resources(stream, brief));
         }
         Some(changed)
     }

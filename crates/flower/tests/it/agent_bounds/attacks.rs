@@ -202,7 +202,7 @@ fn links_planted_in_an_agents_home_do_not_divert_its_next_start() {
     stage.ok(&["agent", "stop", &second]);
     let after = fs::read_to_string(stage.dir().join("user/.play/credentials.json")).expect("its owner's");
     assert_eq!(after, secret);
-    assert!(stage.said(&second).contains("its login has changed and yours has not"), "{}", stage.said(&second));
+    assert!(stage.said(&second).contains("your credentials file stays as it is"), "{}", stage.said(&second));
 }
 
 /// Some of each, and all at once, as in the tests of worktrees.

@@ -32,20 +32,20 @@ fn a_program_that_is_no_agent_fails_with_a_reason() {
     for (profile, work, name) in works {
         let ended = stage.becomes(&name, "failed");
         let why = &ended["ended"]["why"];
-        says(why, "it ended 4 times, the last time because ");
+        says(why, "the process ended 4 times; the last reason: ");
         assert_eq!(ended["restarts"], 3);
         says(
             why,
             match profile {
-                "exits" => "its process ended with exit code 7",
+                "exits" => "the process ended with exit code 7",
                 "silent" | "wordy" => "`initialize` was not answered within 2 s",
-                "refuses" => "it refused `initialize`",
-                "lines" => "it says too much that is no ACP",
+                "refuses" => "the agent refused `initialize`",
+                "lines" => "the agent wrote 10000 lines that are no ACP",
                 _ => "exit code 3",
             },
         );
         let log = stage.said(&name);
-        assert!(log.contains("it is given up"), "{log}");
+        assert!(log.contains("given up: "), "{log}");
         match profile {
             "lines" => assert!(log.matches("ten million lines").count() <= 100, "bounded"),
             "wordy" => assert!(log.contains("\"noise\": 1\n"), "{log}"),
@@ -226,7 +226,7 @@ fn an_agent_that_requires_a_login_waits_for_it() {
     let work = stage.plays("play", "Login", "write a a\n commit a\n hand-back done");
     let name = stage.agent_of(work);
     let waiting = stage.becomes(&name, "waiting");
-    says(&waiting["evidence"], "it wants to be logged in");
+    says(&waiting["evidence"], "the agent requires a login");
     assert_eq!(waiting["pid"], json!(null), "nothing runs meanwhile");
     assert_eq!(waiting["restarts"], 0);
     stage.configure(&play("play", &[], ""));

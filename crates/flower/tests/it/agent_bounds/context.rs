@@ -99,7 +99,7 @@ fn flower_writes_the_note_that_an_agent_did_not_leave() {
     stage.lands(work);
     let events = refreshed(&stage, work);
     assert_eq!((events.len(), &events[0]["body"]["author"]), (1, &json!("flower")), "{events:?}");
-    for words in ["It left no note in time", "Do two", "Write one.txt (completed)", "I did the first half"] {
+    for words in ["The agent left no note in time", "Do two", "Write one.txt (completed)", "I did the first half"] {
         says(&events[0]["body"]["note"], words);
     }
     let prompts = stage.texts(&name, "prompt");
@@ -116,5 +116,5 @@ fn an_agent_that_is_full_at_once_is_not_refreshed_for_ever() {
     let name = stage.agent_of(work);
     stage.lands(work);
     assert_eq!(refreshed(&stage, work).len(), 1, "{}", stage.said(&name));
-    assert!(stage.said(&name).contains("it is full from the beginning"));
+    assert!(stage.said(&name).contains("the context is full from the start"));
 }

@@ -48,7 +48,7 @@ fn every_kind_of_entry_is_there_to_be_read() {
     let diff = writing.iter().find_map(|entry| entry["diffs"].get(0)).expect("what it changed");
     assert_eq!((&diff["old"], &diff["new"]), (&Value::Null, &"one\ntwo\n".into()));
     assert_eq!(writing.last().expect("the tool")["status"], "completed");
-    assert_eq!(find("an update of the kind `from_the_future`")["kind"], "noise");
+    assert_eq!(find("unknown update `from_the_future`")["kind"], "noise");
     assert_eq!(find("this is not JSON, line 1")["kind"], "noise");
     assert_eq!(find("scripted: line 1")["kind"], "noise");
 
@@ -101,7 +101,7 @@ fn a_follower_reads_the_whole_transcript() {
     sees("between");
     // Another daemon, another process of the agent, and the same reader.
     stage.restart();
-    sees("it is back in its session");
+    sees("session resumed");
     // The resumed session continues behind the interrupted command. A file that the test wrote now would be left
     // uncommitted if the agent had already committed.
     sees("behind");
@@ -162,7 +162,7 @@ fn lines_on_its_standard_error_are_bounded_too() {
     stage.lands(work);
     let noise = eventually("its end is written down", || {
         let noise = stage.texts(&name, "noise");
-        stage.said(&name).contains("further lines on its standard error").then_some(noise)
+        stage.said(&name).contains("further lines on standard error").then_some(noise)
     });
     assert!(noise.iter().filter(|line| line.starts_with("scripted: line")).count() <= 200);
 }

@@ -38,7 +38,7 @@ fn within_the_worktree_it_may_and_for_the_rest_a_person_is_asked() {
     let name = stage.agent_of(work);
     let waiting = stage.becomes(&name, "waiting");
     let number = item["permission"].as_u64().expect("a number").to_string();
-    says(&waiting["evidence"], &format!("permission {number} waits for somebody"));
+    says(&waiting["evidence"], &format!("permission {number} waits for a decision"));
     says(&item["text"], "Change-the-passwords (/etc/passwd)");
     says(&item["title"], &format!("{name} wants to edit"));
     assert_eq!(item["next"], format!("flower agent allow {number}; flower agent deny {number}"));
@@ -90,8 +90,8 @@ fn an_undecided_permission_is_denied_after_its_deadline() {
     assert!(begun.elapsed() >= Duration::from_secs(2));
     let name = stage.agent_of(work);
     let log = stage.said(&name);
-    assert!(log.contains("permission: denied") && log.contains("because nobody decided in time"), "{log}");
-    says(&stage.events_of("permission_decided")[0], "nobody decided in time");
+    assert!(log.contains("permission: denied") && log.contains("because of no decision in time"), "{log}");
+    says(&stage.events_of("permission_decided")[0], "no decision in time");
     let number = item["permission"].to_string();
     says(&stage.fails(&["agent", "allow", &number], 4), "was denied already");
 }
@@ -111,7 +111,7 @@ fn endless_permission_requests_are_denied_and_do_not_block_others() {
     assert_answers_until(&stage, |answered| begun.elapsed() > Duration::from_secs(2) && answered > 150);
     for name in both {
         stage.becomes(&name, "failed");
-        assert!(stage.said(&name).contains("its turn takes longer than 4 s"), "{}", stage.said(&name));
+        assert!(stage.said(&name).contains("the turn takes longer than 4 s"), "{}", stage.said(&name));
     }
     assert_eq!(stage.get("/api/permissions"), json!([]), "no question outlives its agent");
     let asked = stage.events_of("permission_asked").len();

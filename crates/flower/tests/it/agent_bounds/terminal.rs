@@ -201,7 +201,7 @@ fn a_command_that_fails_is_started_again_and_then_given_up() {
     let name = stage.agent_of(work);
     let ended = stage.becomes(&name, "failed");
     assert_eq!((&ended["restarts"], &ended["terminal"]), (&json!(3), &json!(false)));
-    says(&ended["ended"]["why"], "it ended 4 times, the last time because its process ended with exit code 1");
+    says(&ended["ended"]["why"], "the process ended 4 times; the last reason: the process ended with exit code 1");
     says(&ended["ended"]["why"], "this is attempt 4");
     assert_eq!(screen(&stage, &name).matches("this is attempt").count(), 4, "all of it is kept");
     says(&stage.get("/api/inbox"), "was given up");

@@ -158,6 +158,6 @@ fn agents_go_on_after_the_daemon_was_sent_home() {
         assert_eq!((&agent["restarts"], &agent["ended"]["how"]), (&json!(0), &json!("retired")), "{agent}");
     }
     assert_eq!((claims.later, stage.all_agents().len()), (0, AT_ONCE));
-    let resumed = |dispatch: &u64| stage.log(&stage.agent_of(*dispatch)).contains("it is back in its session");
+    let resumed = |dispatch: &u64| stage.log(&stage.agent_of(*dispatch)).contains("session resumed");
     assert_eq!(all.iter().map(resumed).collect::<Vec<_>>(), [false, true, false, true]);
 }

@@ -97,7 +97,7 @@ fn a_dispatch_says_what_it_is_and_why_it_waits() {
         assert_eq!(&asked[key], value, "{key}: {asked}");
     }
     assert_eq!(asked["waits"][0]["code"], "no_agent", "{asked}");
-    says(&asked["waits"][0]["message"], "no agent is configured; it waits for whoever claims it");
+    says(&asked["waits"][0]["message"], "no agent is configured; the dispatch waits for a claim");
     // The spec it was asked for with stays its own, wherever the brief goes.
     let spec = flower.file("spec.md", "# Another\n");
     flower.ok(&["brief", "refine", "1", "--spec", &spec, "--base", "1"]);

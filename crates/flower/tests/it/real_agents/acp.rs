@@ -222,7 +222,7 @@ fn works_by_itself(agent: &'static Acp) {
     assert!(!entries.iter().any(|entry| entry.to_string().contains(KEY)), "{}", told());
     if agent.asks {
         assert!(has("permission", "allowed by the policy: mcp__flower__hand_back"), "{}", told());
-        assert!(has("permission", "because nobody decided in time"), "{}", told());
+        assert!(has("permission", "because of no decision in time"), "{}", told());
     }
     let view = field.agent();
     assert_eq!((&view["state"], &view["restarts"]), (&json!("stopped"), &json!(0)), "{view:#}");
@@ -307,7 +307,7 @@ fn is_resumed(agent: &'static Acp) {
     field.model.hold(None);
     field.assert_landed();
     let entries = field.entries();
-    assert!(entries.iter().any(|entry| says(entry, "flower", "it is back in its session")), "{entries:#?}");
+    assert!(entries.iter().any(|entry| says(entry, "flower", "session resumed")), "{entries:#?}");
 }
 
 impl Field {

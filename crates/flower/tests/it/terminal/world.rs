@@ -2,7 +2,7 @@
 
 use crate::common::PATIENCE;
 use crate::common::skip::is_skipped_by;
-use flower_engine::terminal::{Size, Start, Terminal};
+use flower_engine::terminal::{Size, Terminal, TerminalSpec};
 use flower_jail::Spec;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl World {
         mask: impl Fn(&[u8]) -> Vec<u8> + Send + Sync + 'static,
     ) -> Arc<Terminal> {
         let command: Vec<OsString> = command.iter().map(OsString::from).collect();
-        let start = Start {
+        let spec = TerminalSpec {
             launcher: &self.launcher(),
             command: &command,
             dir: &self.path("worktree"),
@@ -66,7 +66,7 @@ impl World {
             scrollback: &self.scrollback(),
             mask: Arc::new(mask),
         };
-        Terminal::start(start).expect("it starts")
+        Terminal::start(spec).expect("it starts")
     }
 
     /// An interactive shell that is ready.

@@ -51,7 +51,7 @@ fn start_again(flower: &Flower) {
     // The last thread of a killed daemon closes its files, the socket among them.
     let lock = flower.home.join("lock");
     eventually("its lock is free", || {
-        (flower_engine::lock::state(&lock) == flower_engine::lock::State::Free).then_some(())
+        (flower_engine::lock::lock_state(&lock) == flower_engine::lock::LockState::Free).then_some(())
     });
     flower.start();
 }

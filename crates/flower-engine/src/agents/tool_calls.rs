@@ -1,7 +1,7 @@
-//! The tools that an agent uses, put together from what it tells of them in pieces.
+//! Combines the updates about tool calls of an agent into transcript entries.
 //!
-//! Claude Code names the tool first, then what it is for with the diff, then asks, then tells how it ended. Codex tells what
-//! a command prints beside the protocol's own fields. A transcript has both alike.
+//! Claude Code first sends the name of the tool, then its purpose with the diff, then a permission request, then the result.
+//! Codex sends the output of a command in `_meta`. The transcript shows both in the same form.
 
 use super::transcript::new_entry;
 use crate::acp::schema::{
@@ -12,81 +12,83 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Far more than are at work at once.
-const MOST_CALLS: usize = 256;
-/// Of what one of them prints; a transcript is no place for more.
-const MOST_OUTPUT: usize = 16 << 10;
-/// That are known again; one call changes a handful of files.
-const MOST_DIFFS: usize = 64;
+/// Far more than are open at once.
+const MAX_CALLS: usize = 256;
+/// Output of one call in the transcript.
+const MAX_OUTPUT_BYTES: usize = 16 << 10;
+/// Diffs per call that are recognized when they are sent again.
+const MAX_DIFFS: usize = 64;
 
 #[derive(Default)]
-pub(super) struct Calls(HashMap<String, Call>);
+pub(super) struct ToolCalls(HashMap<String, TrackedCall>);
 
 #[derive(Default)]
-struct Call {
+struct TrackedCall {
     title: String,
     status: ToolCallStatus,
     paths: Vec<String>,
-    /// Of which diffs it has told, as hashes: the texts may be long.
+    /// Hashes of the diffs that are in the transcript.
     diffs: Vec<u64>,
     output: String,
-    /// Its name is all that is known, and more is to come.
+    /// Only the name is known, and an update will follow.
     bare: bool,
-    /// Of an earlier turn.
+    /// The call belongs to an earlier turn.
     past: bool,
 }
 
-impl Calls {
-    /// What there is to write down of a new one; nothing while the model is still writing what it is to do.
-    pub(super) fn begin(&mut self, call: ToolCall) -> Option<Entry> {
-        if self.0.len() >= MOST_CALLS {
+impl ToolCalls {
+    /// Adds a call, and returns its entry; none while the model still writes the input of the call.
+    pub(super) fn start(&mut self, call: ToolCall) -> Option<Entry> {
+        if self.0.len() >= MAX_CALLS {
             self.0.retain(|_, call| call.is_open());
         }
-        if self.0.len() >= MOST_CALLS {
+        if self.0.len() >= MAX_CALLS {
             self.0.clear();
         }
-        let unwritten =
+        let has_empty_input =
             call.raw_input.as_ref().is_some_and(|input| input.as_object().is_some_and(serde_json::Map::is_empty));
-        let bare =
-            unwritten && call.status == ToolCallStatus::Pending && call.content.is_empty() && call.locations.is_empty();
+        let bare = has_empty_input
+            && call.status == ToolCallStatus::Pending
+            && call.content.is_empty()
+            && call.locations.is_empty();
         let id = call.tool_call_id.0.to_string();
-        let new = Call { title: call.title, status: call.status, bare, ..Call::default() };
+        let new = TrackedCall { title: call.title, status: call.status, bare, ..TrackedCall::default() };
         self.0.insert(id.clone(), new);
         let known = self.0.get_mut(&id)?;
         let mut fields = ToolCallUpdateFields::default().content(call.content).locations(call.locations);
         fields.raw_output = call.raw_output;
-        let (_, entry) = known.learn(id, &fields, call.meta.as_ref());
+        let (_, entry) = known.apply(id, &fields, call.meta.as_ref());
         (!bare).then_some(entry)
     }
 
-    /// What there is to write down of a change, if it says anything new.
-    pub(super) fn change(&mut self, update: &ToolCallUpdate) -> Option<Entry> {
+    /// Applies an update, and returns an entry if it has new information.
+    pub(super) fn update(&mut self, update: &ToolCallUpdate) -> Option<Entry> {
         let id = update.tool_call_id.0.to_string();
-        let unknown = || Call { title: "a tool".to_owned(), ..Call::default() };
+        let unknown = || TrackedCall { title: "a tool".to_owned(), ..TrackedCall::default() };
         let known = self.0.entry(id.clone()).or_insert_with(unknown);
         let bare = std::mem::take(&mut known.bare);
-        let (new, entry) = known.learn(id, &update.fields, update.meta.as_ref());
+        let (new, entry) = known.apply(id, &update.fields, update.meta.as_ref());
         (new || bare).then_some(entry)
     }
 
-    /// How many are at work.
-    pub(super) fn open(&self) -> usize {
+    /// Calls of the current turn that have not ended.
+    pub(super) fn open_count(&self) -> usize {
         self.0.values().filter(|call| call.is_open()).count()
     }
 
-    /// Whatever was never said to have ended did so with its turn.
+    /// Counts all calls as ended, also those for which the agent sent no end.
     pub(super) fn end_turn(&mut self) {
         self.0.values_mut().for_each(|call| call.past = true);
     }
 }
 
-impl Call {
+impl TrackedCall {
     fn is_open(&self) -> bool {
         !self.past && !has_ended(self.status)
     }
 
-    /// Takes over what is told, and says whether anything of it is new.
-    fn learn(&mut self, id: String, fields: &ToolCallUpdateFields, meta: Option<&Meta>) -> (bool, Entry) {
+    /// Applies the fields of an update. Returns whether they had new information, and the entry.
+    fn apply(&mut self, id: String, fields: &ToolCallUpdateFields, meta: Option<&Meta>) -> (bool, Entry) {
         let mut new = false;
         if let Some(title) = fields.title.as_ref().filter(|title| **title != self.title && !title.is_empty()) {
             (self.title, new) = (title.clone(), true);
@@ -103,7 +105,7 @@ impl Call {
             match content {
                 ToolCallContent::Content(content) => {
                     text.push('\n');
-                    text.push_str(&words(&content.content));
+                    text.push_str(&content_text(&content.content));
                 }
                 ToolCallContent::Diff(diff) => {
                     let path = diff.path.to_string_lossy().into_owned();
@@ -112,16 +114,16 @@ impl Call {
                 _ => {}
             }
         }
-        // What was shown before is not shown again.
+        // Agents repeat diffs in later updates; each is shown once.
         diffs.retain(|diff| !self.diffs.contains(&hash(diff)));
-        self.diffs.extend(diffs.iter().map(hash).take(MOST_DIFFS.saturating_sub(self.diffs.len())));
+        self.diffs.extend(diffs.iter().map(hash).take(MAX_DIFFS.saturating_sub(self.diffs.len())));
         new |= !diffs.is_empty();
-        self.hear(meta);
+        self.add_printed_output(meta);
         if has_ended(self.status) && text.is_empty() {
-            let raw = fields.raw_output.as_ref().map(answer).unwrap_or_default();
+            let raw = fields.raw_output.as_ref().map(raw_output_text).unwrap_or_default();
             let printed = if self.output.is_empty() { raw } else { std::mem::take(&mut self.output) };
             if !printed.trim().is_empty() {
-                text = format!("\n{}", flower_core::text::head(printed.trim_end(), MOST_OUTPUT));
+                text = format!("\n{}", flower_core::text::head(printed.trim_end(), MAX_OUTPUT_BYTES));
             }
             if let Some(code) = exit_code(meta).filter(|code| *code != 0) {
                 text.push_str(&format!("\nexit code {code}"));
@@ -134,11 +136,11 @@ impl Call {
         (new, entry)
     }
 
-    /// Codex tells what a command prints beside the content.
-    fn hear(&mut self, meta: Option<&Meta>) {
+    /// Collects output that Codex sends in `_meta`.
+    fn add_printed_output(&mut self, meta: Option<&Meta>) {
         let printed = meta.and_then(|meta| meta.get("terminal_output_delta"));
         let Some(printed) = printed.and_then(|printed| printed["data"].as_str()) else { return };
-        let room = MOST_OUTPUT.saturating_sub(self.output.len());
+        let room = MAX_OUTPUT_BYTES.saturating_sub(self.output.len());
         let end = (0..=room.min(printed.len())).rev().find(|at| printed.is_char_boundary(*at)).unwrap_or(0);
         self.output.push_str(&printed[..end]);
     }
@@ -158,8 +160,8 @@ fn exit_code(meta: Option<&Meta>) -> Option<i64> {
     meta?.get("terminal_exit")?["exit_code"].as_i64()
 }
 
-/// The text in what a tool has answered, where it is in none of the fields for it.
-fn answer(raw: &Value) -> String {
+/// The text of a tool's raw output, for agents that send no content.
+fn raw_output_text(raw: &Value) -> String {
     match raw {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -169,15 +171,15 @@ fn answer(raw: &Value) -> String {
         Value::Object(fields) => ["error", "result", "content", "message"]
             .iter()
             .filter_map(|name| fields.get(*name))
-            .map(answer)
+            .map(raw_output_text)
             .find(|text| !text.is_empty())
             .unwrap_or_default(),
         _ => String::new(),
     }
 }
 
-/// What a block of content says to a person.
-pub(super) fn words(content: &ContentBlock) -> String {
+/// A block of content as text.
+pub(super) fn content_text(content: &ContentBlock) -> String {
     match content {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(_) => "[a picture]".to_owned(),
@@ -194,18 +196,18 @@ mod tests {
 
     /// Each entry as its status, text and number of diffs.
     fn told(updates: &[Value]) -> Vec<(String, String, usize)> {
-        let mut calls = Calls::default();
+        let mut calls = ToolCalls::default();
         let mut all = Vec::new();
         for update in updates {
             let mut update = update.clone();
             update["toolCallId"] = json!("1");
             let entry = match update.get("begin") {
-                Some(_) => calls.begin(serde_json::from_value(update).unwrap()),
-                None => calls.change(&serde_json::from_value(update).unwrap()),
+                Some(_) => calls.start(serde_json::from_value(update).unwrap()),
+                None => calls.update(&serde_json::from_value(update).unwrap()),
             };
             all.extend(entry.map(|entry| (entry.status.unwrap(), entry.text, entry.diffs.len())));
         }
-        assert_eq!(calls.open(), 0);
+        assert_eq!(calls.open_count(), 0);
         all
     }
 
@@ -213,9 +215,9 @@ mod tests {
         (status.to_owned(), text.to_owned(), diffs)
     }
 
-    /// As claude-agent-acp 0.99.1 tells of an edit.
+    /// The updates that claude-agent-acp 0.99.1 sends for an edit.
     #[test]
-    fn what_comes_in_pieces_is_one_story() {
+    fn updates_of_one_call_become_two_entries() {
         let diff = json!([{ "type": "diff", "path": "/w/README.md", "oldText": "a", "newText": "b" }]);
         let all = told(&[
             json!({ "begin": 1, "title": "Edit", "status": "pending", "rawInput": {}, "content": [], "locations": [] }),
@@ -227,9 +229,9 @@ mod tests {
         assert_eq!(all, [entry("pending", "Edit README.md", 1), end]);
     }
 
-    /// As codex-acp 2.6.0 tells of a command and of a tool of a server.
+    /// The updates that codex-acp 2.6.0 sends for a command and for an MCP tool.
     #[test]
-    fn what_a_command_prints_is_found_beside_the_content() {
+    fn output_in_the_metadata_is_shown() {
         let printed = |text: &str| json!({ "terminal_output_delta": { "data": text, "terminal_id": "1" } });
         let all = told(&[
             json!({ "begin": 1, "title": "make", "status": "in_progress", "rawInput": { "command": "make" },
@@ -248,18 +250,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
-        let mut calls = Calls::default();
-        for number in 0..2 * MOST_CALLS {
+    fn calls_and_output_are_bounded() {
+        let mut calls = ToolCalls::default();
+        for number in 0..2 * MAX_CALLS {
             let id = number.to_string();
-            calls.begin(serde_json::from_value(json!({ "toolCallId": id, "title": "x" })).unwrap());
+            calls.start(serde_json::from_value(json!({ "toolCallId": id, "title": "x" })).unwrap());
         }
-        assert!(calls.0.len() <= MOST_CALLS);
-        let flood =
-            json!({ "toolCallId": "600", "_meta": { "terminal_output_delta": { "data": "é".repeat(MOST_OUTPUT) } } });
-        assert!(calls.change(&serde_json::from_value(flood).unwrap()).is_none());
-        assert!(calls.0["600"].output.len() <= MOST_OUTPUT);
+        assert!(calls.0.len() <= MAX_CALLS);
+        let flood = json!({ "toolCallId": "600", "_meta": { "terminal_output_delta": { "data": "é".repeat(MAX_OUTPUT_BYTES) } } });
+        assert!(calls.update(&serde_json::from_value(flood).unwrap()).is_none());
+        assert!(calls.0["600"].output.len() <= MAX_OUTPUT_BYTES);
         calls.end_turn();
-        assert_eq!(calls.open(), 0);
+        assert_eq!(calls.open_count(), 0);
     }
 }

@@ -1,4 +1,5 @@
-//! One file in a home that others may write to while we do: every step is relative to an open folder and follows no link.
+//! One file in a home that an agent can change at the same time: every path component is opened relative to the one before,
+//! and no symbolic link is followed.
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
@@ -8,23 +9,23 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
-/// Credentials have some kilobytes.
-pub(super) const MOST_BYTES: usize = 1 << 20;
+/// Credentials have a few kilobytes.
+pub(super) const MAX_BYTES: usize = 1 << 20;
 
-pub(super) struct Folder {
+pub(super) struct GuardedFile {
     dir: OwnedFd,
     file: OsString,
 }
 
-impl Folder {
-    /// The folder of `home/below`, if it is there and none of the way is a link.
-    pub(super) fn open(home: &Path, below: &Path) -> io::Result<Folder> {
-        Folder::walk(home, below, |dir, name| open_dir(dir, name).map_err(io::Error::from))
+impl GuardedFile {
+    /// The file `home/below`. Fails if its directory does not exist or a link leads to it.
+    pub(super) fn open(home: &Path, below: &Path) -> io::Result<GuardedFile> {
+        GuardedFile::walk(home, below, |dir, name| open_dir(dir, name).map_err(io::Error::from))
     }
 
-    /// The same, made for the owner alone where it is not there; whatever stands in its way goes.
-    pub(super) fn make(home: &Path, below: &Path) -> io::Result<Folder> {
-        Folder::walk(home, below, |dir, name| {
+    /// Like `open`, but creates missing directories, for their owner only. A link or a file in place of a directory is deleted.
+    pub(super) fn create(home: &Path, below: &Path) -> io::Result<GuardedFile> {
+        GuardedFile::walk(home, below, |dir, name| {
             let opened = match open_dir(dir, name) {
                 Err(Errno::NOENT) => make_dir(dir, name)?,
                 Err(Errno::LOOP | Errno::NOTDIR) => {
@@ -38,46 +39,50 @@ impl Folder {
         })
     }
 
-    fn walk(home: &Path, below: &Path, step: impl Fn(&OwnedFd, &OsStr) -> io::Result<OwnedFd>) -> io::Result<Folder> {
-        let odd = || io::Error::new(io::ErrorKind::InvalidInput, "it is no plain path below a home");
+    fn walk(
+        home: &Path,
+        below: &Path,
+        step: impl Fn(&OwnedFd, &OsStr) -> io::Result<OwnedFd>,
+    ) -> io::Result<GuardedFile> {
+        let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not a plain path below a home");
         let mut dir =
             rustix::fs::openat(CWD, home, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let mut parts = below.components().peekable();
         while let Some(part) = parts.next() {
-            let Component::Normal(name) = part else { return Err(odd()) };
+            let Component::Normal(name) = part else { return Err(invalid()) };
             if parts.peek().is_none() {
-                return Ok(Folder { dir, file: name.to_owned() });
+                return Ok(GuardedFile { dir, file: name.to_owned() });
             }
             dir = step(&dir, name)?;
         }
-        Err(odd())
+        Err(invalid())
     }
 
-    /// Whole or not at all, for the owner alone.
+    /// Replaces the file atomically, readable by its owner only.
     pub(super) fn write(&self, content: &[u8]) -> io::Result<()> {
         let draft = format!(".flower-{}", random_name());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut file = File::from(rustix::fs::openat(&self.dir, &draft, flags, Mode::RUSR | Mode::WUSR)?);
-        let written = file.write_all(content).and_then(|()| self.put(&draft));
+        let written = file.write_all(content).and_then(|()| self.replace_with(&draft));
         written.inspect_err(|_| {
             let _ = rustix::fs::unlinkat(&self.dir, &draft, AtFlags::empty());
         })
     }
 
-    fn put(&self, draft: &str) -> io::Result<()> {
+    fn replace_with(&self, draft: &str) -> io::Result<()> {
         match rustix::fs::renameat(&self.dir, draft, &self.dir, &self.file) {
-            // A folder stands there: it is moved aside, for it may be deep.
+            // A directory is in its place. It is renamed, because deleting a deep one takes long.
             Err(Errno::ISDIR | Errno::EXIST | Errno::NOTEMPTY) => {
                 let aside = format!(".flower-aside-{}", random_name());
                 rustix::fs::renameat(&self.dir, &self.file, &self.dir, &aside)?;
                 Ok(rustix::fs::renameat(&self.dir, draft, &self.dir, &self.file)?)
             }
-            put => Ok(put?),
+            renamed => Ok(renamed?),
         }
     }
 
     pub(super) fn read(&self) -> io::Result<Vec<u8>> {
-        // A pipe answers at once, and is then seen to be one.
+        // Non-blocking, so that a pipe in its place is opened at once and then rejected.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         read_file(File::from(rustix::fs::openat(&self.dir, &self.file, flags, Mode::empty())?))
     }
@@ -87,7 +92,7 @@ impl Folder {
     }
 }
 
-/// A file of the operator's own, behind whatever links lead to it.
+/// Reads a file of the operator. Links are followed.
 pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     read_file(File::from(rustix::fs::openat(CWD, path, flags, Mode::empty())?))
@@ -100,11 +105,11 @@ pub(super) fn random_name() -> String {
 fn read_file(file: File) -> io::Result<Vec<u8>> {
     let invalid = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why);
     if !file.metadata()?.is_file() {
-        return Err(invalid("it is no file"));
+        return Err(invalid("not a regular file"));
     }
     let mut content = Vec::new();
-    file.take(MOST_BYTES as u64 + 1).read_to_end(&mut content)?;
-    if content.len() > MOST_BYTES { Err(invalid("it is larger than 1 MB")) } else { Ok(content) }
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut content)?;
+    if content.len() > MAX_BYTES { Err(invalid("larger than 1 MB")) } else { Ok(content) }
 }
 
 fn open_dir(dir: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
