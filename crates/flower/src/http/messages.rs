@@ -52,5 +52,5 @@ pub(super) async fn send_message(
 /// The unread messages of the calling agent. They count as read from now on.
 #[utoipa::path(post, path = "/api/messages/take", tag = "dispatches", responses((status = 200, body = HeardView)))]
 pub(super) async fn take_messages(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<HeardView> {
-    Ok(Json(app.messages.hear(&caller, true).await?))
+    Ok(Json(app.messages.unread(&caller, true).await?))
 }
