@@ -186,7 +186,7 @@ impl Registration {
         self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
         if let Some(repository) = &repository {
             self.worktrees.leave_repository(name, repository).await?;
-            hook::take_down(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+            hook::uninstall(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.objects().join(name));
         self.repositories.release(&root);
