@@ -99,7 +99,7 @@ impl Dispatcher {
         let conflicts = conflicts_with(&place.repository, &main_tip, &tip).await?;
         if !conflicts.is_empty() {
             if place.seal == Seal::Sealed {
-                self.worktrees.hand_in(&place, &main.branch, &main_tip).await?;
+                self.worktrees.provide_main_tip(&place, &main.branch, &main_tip).await?;
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,

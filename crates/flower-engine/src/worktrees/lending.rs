@@ -112,7 +112,7 @@ impl Worktrees {
         let mut places = Vec::new();
         for worktree in self.live(project).await.unwrap_or_default() {
             if worktree.seal == Seal::Sealed && worktree.stage == Stage::Ready {
-                places.extend(self.place(&worktree).await);
+                places.extend(self.paths(&worktree).await);
             }
         }
         if facts.settings.worktree.objects == Objects::All {
@@ -131,7 +131,7 @@ impl Worktrees {
                 continue;
             }
             // What runs in an older jail still reads all of MAIN's objects, and may come to need any of them.
-            if super::remove::at_work(&place).is_some() {
+            if super::remove::busy_process(&place).is_some() {
                 continue;
             }
             if let Err(problem) = self.settle_objects(&place, Objects::Reachable).await {
@@ -282,7 +282,7 @@ impl Worktrees {
         let io = |error: std::io::Error| GitError::Io { command: "pack-objects".into(), error: error.to_string() };
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let (lent, packs) = (lent.tips.iter().cloned().collect::<Vec<_>>(), place.private().join("objects/pack/pack"));
-        Repo::jailed(launcher).with_deadline(super::limits::LONGEST).pack_everything(&lent, &packs).await
+        Repo::jailed(launcher).with_deadline(super::limits::IMPORT_TIMEOUT).pack_everything(&lent, &packs).await
     }
 
     /// If the store was made anew since, gives a private repository what MAIN keeps for it and the store has not.
@@ -333,7 +333,7 @@ impl Worktrees {
         let Some(wanted) = store.beyond(contents, commits).await? else { return Ok(()) };
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        let private = Repo::jailed(launcher).with_deadline(super::limits::LONGEST);
+        let private = Repo::jailed(launcher).with_deadline(super::limits::IMPORT_TIMEOUT);
         let transfer = store.repo().send(&wanted, &private).await;
         match (transfer.packed, transfer.unpacked) {
             (Err(GitError::Failed { stderr, .. }), Err(unpacking)) if stderr.is_empty() => Err(unpacking.into()),
@@ -356,7 +356,7 @@ impl Worktrees {
                 return Err(damaged("is damaged, or made before MAIN's repository was made deeper or shallower"));
             }
             for worktree in self.live(project).await? {
-                if self.place(&worktree).await?.store().is_some() {
+                if self.paths(&worktree).await?.store().is_some() {
                     return Err(damaged("is gone"));
                 }
             }
@@ -374,7 +374,7 @@ impl Worktrees {
         self.lend(project, repository).await?;
         for worktree in self.live(project).await? {
             if worktree.stage == Stage::Ready {
-                self.complete(&self.place(&worktree).await?).await?;
+                self.complete(&self.paths(&worktree).await?).await?;
             }
         }
         Ok(())

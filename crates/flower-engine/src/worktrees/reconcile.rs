@@ -34,13 +34,13 @@ impl Worktrees {
                 let repository = self.repository(&worktree.project).await?;
                 let lock = self.lock_of(&repository.root);
                 let _lock = lock.lock().await;
-                self.take_back(worktree, "flower ended while it was being made").await;
+                self.undo_creation(worktree, "flower ended while it was being made").await;
                 Ok(())
             }
             Stage::Removing => self.finish_removal(worktree.clone()).await,
             Stage::Restoring => self.resume_restoring(worktree).await,
             Stage::Ready => {
-                let place = self.place(worktree).await?;
+                let place = self.paths(worktree).await?;
                 setup::note_cut_off(&place);
                 // Those that an earlier version made have neither configuration nor marks.
                 if worktree.seal == Seal::Sealed { gitlinks::protect_operator(&place).await } else { Ok(()) }

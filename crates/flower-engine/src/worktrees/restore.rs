@@ -3,7 +3,7 @@
 use super::checkout::{check_out, write_admin};
 use super::disk;
 use super::gitlinks;
-use super::paths::{Found, WorktreePaths, gitfile_text};
+use super::paths::{TreeState, WorktreePaths, gitfile_text};
 use super::remove::{archive, archive_refs, load_plan};
 use crate::Worktrees;
 use crate::projects::ProjectChoice;
@@ -41,7 +41,7 @@ impl Worktrees {
                 self.resume_restoring(&live).await?;
                 return self.observe(Worktree { stage: Stage::Ready, archive: None, ..live }).await;
             }
-            let place = self.place(&live).await?;
+            let place = self.paths(&live).await?;
             self.put_back(&place).await?;
             return self.observe(live).await;
         }
@@ -77,7 +77,7 @@ impl Worktrees {
     }
 
     async fn require_restorable(&self, worktree: &Worktree) -> Result<(), Problem> {
-        let place = self.place(worktree).await?;
+        let place = self.paths(worktree).await?;
         let Some(kept) = &worktree.archive else {
             return Err(Refusal::NoArchive { name: worktree.name.clone() }.into());
         };
@@ -108,7 +108,7 @@ impl Worktrees {
 
     /// Everything after the decision; can be repeated from any point.
     async fn finish_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
-        let place = self.place(worktree).await?;
+        let place = self.paths(worktree).await?;
         let number = worktree.number;
         let kept = archive(&self.home, number);
         let io = |error: std::io::Error| self.home.problem(&kept, &error);
@@ -174,7 +174,7 @@ impl Worktrees {
         if repo.tip(&place.full_branch()).await?.is_none() {
             repo.set_ref(&place.full_branch(), commit).await?;
         }
-        if place.look() == Found::There {
+        if place.tree_state() == TreeState::Present {
             return Ok(staged);
         }
         // Half of a checkout, from before a crash.
@@ -190,13 +190,13 @@ impl Worktrees {
     /// Makes a live worktree whole again whose directory, or the way from it to git, is gone.
     async fn put_back(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.tree, &error);
-        match place.look() {
-            Found::There => Err(Problem::new(
+        match place.tree_state() {
+            TreeState::Present => Err(Problem::new(
                 ProblemKind::Conflict,
                 format!("worktree `{}` is there", place.name),
                 format!("use it: `flower worktree shell {}`", place.name),
             )),
-            Found::Missing => {
+            TreeState::Missing => {
                 // What was committed inside is on the branch before that is checked out, unless it is refused: it can only
                 // be mended inside.
                 if place.seal == Seal::Sealed
@@ -213,7 +213,7 @@ impl Worktrees {
                 check_out(place).await?;
                 protect(place).await
             }
-            Found::Unknown(_) if disk::is_dir(&place.tree) => {
+            TreeState::Unknown(_) if disk::is_dir(&place.tree) => {
                 let lock = self.lock_of(&place.repository.root);
                 let _lock = lock.lock().await;
                 if place.leads_elsewhere(&place.tree) {
@@ -231,7 +231,7 @@ impl Worktrees {
                 }
                 protect(place).await
             }
-            Found::Unknown(evidence) => Err(Problem::new(
+            TreeState::Unknown(evidence) => Err(Problem::new(
                 ProblemKind::Refused,
                 evidence,
                 format!("move {} away, then restore again", place.tree.display()),

@@ -101,7 +101,7 @@ impl Worktrees {
     pub async fn setup_log(&self, choice: &ProjectChoice, name: &str, after: u64) -> Result<Vec<u8>, Problem> {
         use std::io::{Read, Seek};
         let worktree = self.find(choice, name).await?;
-        let path = self.place(&worktree).await?.setup_log();
+        let path = self.paths(&worktree).await?.setup_log();
         let mut text = Vec::new();
         if let Ok(mut file) = fs::File::open(path)
             && file.seek(io::SeekFrom::Start(after)).is_ok()
@@ -398,7 +398,7 @@ mod tests {
         let home = Home::at(dir.path().join("home"));
         for round in 0..20 {
             let place = WorktreePaths {
-                number: 1,
+                number: Some(1),
                 repository: Repository { git_dir: root.join(".git"), root: root.clone() },
                 project: format!("p{round}"),
                 name: "one".into(),

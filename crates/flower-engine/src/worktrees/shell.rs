@@ -50,7 +50,7 @@ impl Worktrees {
     pub async fn mirror_named(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
         let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
-        if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
+        if place.seal == Seal::Sealed { self.mirror_or_time_out(&place).await } else { Ok(()) }
     }
 
     /// The jail for what works in a sealed worktree, once the operator knows how far it is open.

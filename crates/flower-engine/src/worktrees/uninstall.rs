@@ -76,7 +76,7 @@ impl Worktrees {
         in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
         repo.update_refs(updates).await?;
         forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
-        super::gitlinks::forget_config(repository).await?;
+        super::gitlinks::disable_worktree_config(repository).await?;
         // git makes it with the first worktree.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
         Ok(())
