@@ -14,7 +14,7 @@ use flower_core::review::Side;
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_engine::App;
 use flower_engine::projects::ProjectChoice;
-use flower_engine::review::Saying;
+use flower_engine::review::LineComment;
 use flower_engine::worktrees::NewWorktree as Wanted;
 use serde::Deserialize;
 use std::path::PathBuf;
@@ -167,7 +167,7 @@ pub(super) async fn comment(
     Body(b): Body<NewComment>,
 ) -> Answer<CommentView> {
     let NewComment { file, line, side, text, quote } = b;
-    let saying = Saying { file, line, side: side.unwrap_or(Side::New), text, quote };
+    let saying = LineComment { file, line, side: side.unwrap_or(Side::New), text, quote };
     Ok(Json(app.review.comment(&caller, &which.into(), &name, saying).await?))
 }
 
