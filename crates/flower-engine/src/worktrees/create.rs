@@ -170,7 +170,7 @@ impl Worktrees {
         if place.seal == Seal::Sealed {
             private::write(place, facts, base, &identity?).map_err(io)?;
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
-            private::take_index(place, &admin).map_err(io)?;
+            private::copy_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;
             if let Some(lent) = lent? {
                 self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;

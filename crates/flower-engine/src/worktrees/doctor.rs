@@ -82,7 +82,7 @@ impl Worktrees {
             let name = path.strip_prefix(self.home.dir()).unwrap_or(&path).to_string_lossy().replace('/', "-");
             let stamp = crate::now().replace([':', '.'], "-");
             let to = self.home.archive().join("leftovers").join(format!("{name}-{stamp}"));
-            let done = disk::make_private(&self.home.archive()).and_then(|()| disk::move_over(&path, &to));
+            let done = disk::make_private(&self.home.archive()).and_then(|()| disk::move_replacing(&path, &to));
             mended(
                 "leftovers",
                 evidence,

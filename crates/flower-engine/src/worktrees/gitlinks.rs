@@ -174,7 +174,7 @@ pub(super) async fn disable_worktree_config(repository: &Repository) -> Result<(
 /// Moves a repository at the path of a gitlink away, before the operator's git can run in it. A `.git` file that leads into MAIN's
 /// `.git` is the operator's and stays.
 pub(super) fn set_aside_repository(place: &WorktreePaths, gitlink: &Path) -> io::Result<()> {
-    let Some(folder) = disk::beneath(&place.tree, gitlink) else { return Ok(()) };
+    let Some(folder) = disk::existing_beneath(&place.tree, gitlink) else { return Ok(()) };
     let found = folder.join(".git");
     match fs::symlink_metadata(&found) {
         Err(_) => return Ok(()),

@@ -236,8 +236,8 @@ impl Worktrees {
         view.agents.dedup();
         view.protection = protection.into();
         view.protection_reason = reason;
-        view.setup = setup::last(place);
-        view.notes.extend(view.setup.as_ref().and_then(|last| setup::cut_off(place, last)));
+        view.setup = setup::load_setup_state(place);
+        view.notes.extend(view.setup.as_ref().and_then(|last| setup::interrupted_note(place, last)));
         view
     }
 }

@@ -177,23 +177,23 @@ impl Worktrees {
             }
         };
         for path in &plan.moved {
-            if let Some(from) = disk::beneath(&tree, Path::new(path)) {
-                disk::move_over(&from, &archive.join("files").join(path)).map_err(io)?;
+            if let Some(from) = disk::existing_beneath(&tree, Path::new(path)) {
+                disk::move_replacing(&from, &archive.join("files").join(path)).map_err(io)?;
             }
         }
         // Caches of agents are copies, or can be made again.
         disk::delete(&place.folder.join("caches")).map_err(io)?;
         disk::delete(&place.tmp()).map_err(io)?;
         if place.leads_elsewhere(&tree) {
-            disk::move_over(&tree.join(".git"), &place.displaced()).map_err(io)?;
+            disk::move_replacing(&tree.join(".git"), &place.displaced()).map_err(io)?;
         }
-        disk::move_over(&place.folder, &archive.join("folder")).map_err(io)?;
+        disk::move_replacing(&place.folder, &archive.join("folder")).map_err(io)?;
         // Refs protect the archived commits before the branch may be deleted.
         let branch = place.repo().tip(&place.full_branch()).await?;
         let tip = branch.clone().map_or_else(|| CommitId::parse(&worktree.base), Ok)?;
         keep_in_archive(&place, number, &tip).await?;
         if let Some(admin) = place.admin() {
-            disk::move_over(&admin, &archive.join("admin")).map_err(io)?;
+            disk::move_replacing(&admin, &archive.join("admin")).map_err(io)?;
         }
         let branch_kept = match branch {
             Some(branch) => !self.delete_if_in_main(&place, &worktree.project, &branch).await?,
@@ -363,7 +363,7 @@ async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<ArchivePlan, Pr
         let path: &Path = Path::new(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)));
         if status.is_ignored {
             ignored.push(path.to_owned());
-        } else if disk::beneath(tree, path).is_some() {
+        } else if disk::existing_beneath(tree, path).is_some() {
             plan.moved.push(path.into());
         } else {
             plan.deleted.push(path.into());

@@ -97,7 +97,7 @@ async fn update_by_git(repository: &Repository, from: &CommitId, to: &CommitId) 
 
 /// Whether a regular file is added, replaced or deleted: no link, no folder that becomes a file.
 fn is_plain(repository: &Repository, change: &Change) -> bool {
-    let Some(place) = disk::place(&repository.root, Path::new(&change.path)) else { return false };
+    let Some(place) = disk::path_beneath(&repository.root, Path::new(&change.path)) else { return false };
     let found = fs::symlink_metadata(&place);
     match change.kind {
         ChangeKind::Added => found.is_err() && change.mode.starts_with("100"),
@@ -348,7 +348,7 @@ async fn differing(repository: &Repository, index: &Path, commit: &CommitId) -> 
 
 /// Deletes a file of the checkout, and its folders if they are empty then.
 fn remove_file(repository: &Repository, path: &Path) -> std::io::Result<()> {
-    let Some(file) = disk::beneath(&repository.root, path) else { return Ok(()) };
+    let Some(file) = disk::existing_beneath(&repository.root, path) else { return Ok(()) };
     match fs::remove_file(&file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
