@@ -1,4 +1,4 @@
-//! Places at which tests make the daemon die: `FLOWER_FAIL_AT=NAME` kills it there, as `kill -9` would.
+//! Points at which tests kill the daemon: `FLOWER_FAIL_AT=NAME` kills it there, like `kill -9`.
 
 use std::sync::OnceLock;
 
@@ -23,7 +23,7 @@ pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();
     debug_assert!(NAMES.contains(&name), "{name} is not listed");
     if AT.get_or_init(|| std::env::var("FLOWER_FAIL_AT").ok()).as_deref() == Some(name) {
-        // Not `abort`, which leaves a core and runs handlers.
+        // Not `abort`, which runs handlers and leaves a core file.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }

@@ -2,17 +2,17 @@
 
 use flower_git::OwnRef;
 
-/// Where everything stays that was found in MAIN and put elsewhere.
+/// Keeps commits that were found in MAIN and are not in its history.
 pub(crate) const SAVED: &str = "refs/flower/saved";
-/// Where the remote's branch is kept.
+/// Keeps the tip of the remote's branch.
 pub(crate) const UPSTREAM: &str = "refs/flower/upstream";
 
-/// The ref that keeps what is to land, whatever becomes of its branch.
+/// The ref that keeps the commit of a landing, also if its branch is deleted.
 pub(crate) fn pin(number: u64) -> OwnRef {
     OwnRef::parse(&format!("refs/flower/landing/{number}")).expect("a number is plain")
 }
 
-/// The same for what MAIN would be.
+/// The ref that keeps the merge of a landing during its checks.
 pub(crate) fn candidate_pin(number: u64) -> OwnRef {
     OwnRef::parse(&format!("{}-candidate", pin(number))).expect("a number is plain")
 }

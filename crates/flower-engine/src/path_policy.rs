@@ -1,12 +1,12 @@
-//! Names of files: those that no landing brings in, and those that need a person's eye.
+//! Paths that are forbidden in a landing, and paths whose change needs the operator's approval.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use unicode_normalization::UnicodeNormalization;
 
-/// Why a path is never let in. `.git` in any spelling that some file system takes for it leads into a repository's own
-/// folder; control characters and bad UTF-8 deceive whoever reads a list.
+/// Why a path is forbidden. Some file systems treat several spellings as `.git`, git's own folder; control characters and invalid
+/// UTF-8 deceive a person who reads a list of paths.
 pub(super) fn forbidden(path: &OsStr) -> Option<String> {
     let Some(text) = path.to_str() else {
         return Some(format!("`{}` is not UTF-8", path.to_string_lossy()));
@@ -28,17 +28,17 @@ pub(super) fn forbidden(path: &OsStr) -> Option<String> {
     })
 }
 
-/// The name that paths share which some file systems take for one: without upper case, and with composed characters.
+/// A form that is equal for paths which some file systems treat as one: in lower case, with composed characters.
 pub(crate) fn fold(path: &str) -> String {
     path.nfc().flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Turns the direction of reading, or is nothing at all.
+/// Whether a character changes the direction of text or is invisible.
 fn is_deceiving(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Why a change of this path needs the operator: it decides what runs, for people or for agents.
+/// Why a change of this path needs the operator's approval: the file decides which programs run, or what agents do.
 pub(super) fn requires_approval(path: &OsStr) -> Option<&'static str> {
     let text = String::from_utf8_lossy(path.as_bytes()).to_lowercase();
     let parts: Vec<&str> = text.split('/').collect();
@@ -142,7 +142,7 @@ pub(super) fn requires_approval(path: &OsStr) -> Option<&'static str> {
     None
 }
 
-/// Files in which build tools and package managers are told which programs to run, before any script of the project.
+/// Files that tell build tools and package managers which programs to run, before any script of the project.
 fn names_programs(name: &str, folders: &[&str]) -> Option<&'static str> {
     let files = [
         "rust-toolchain",

@@ -1,4 +1,4 @@
-//! Projects: the repositories that this flower serves. Each repository has one daemon at a time.
+//! Finds projects: the repositories that this flower serves.
 
 use crate::Setup;
 use flower_contract::error::{Problem, ProblemKind};
@@ -8,11 +8,11 @@ use flower_git::repository::Repository;
 use flower_store::{Store, tables};
 use std::path::{Path, PathBuf};
 
-/// How a caller says which project it means.
+/// How a caller names a project.
 #[derive(Clone, Debug, Default)]
 pub struct ProjectChoice {
     pub name: Option<String>,
-    /// A directory; the repository around it counts.
+    /// A directory inside of the project's repository.
     pub dir: Option<PathBuf>,
 }
 
@@ -34,7 +34,7 @@ impl Projects {
             .collect())
     }
 
-    /// The project a caller means, if it is one: by name, else by directory.
+    /// The project by name, or else by directory. `None` if the directory belongs to no project.
     pub async fn find(&self, choice: &ProjectChoice) -> Result<Option<String>, Problem> {
         if let Some(name) = &choice.name {
             return self.get(name).await.map(|project| Some(project.name));
@@ -45,7 +45,7 @@ impl Projects {
         }
     }
 
-    /// The one project that is meant; outside of any, the only one there is.
+    /// The project by name or directory, or else the only one. Fails if there is none or several.
     pub(super) async fn require(&self, choice: &ProjectChoice) -> Result<String, Problem> {
         if let Some(name) = self.find(choice).await? {
             return Ok(name);

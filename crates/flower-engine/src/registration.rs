@@ -1,4 +1,4 @@
-//! Makes repositories projects of this flower, and gives them back. Each repository has one daemon at a time.
+//! Registers repositories as projects of this flower, and removes them. Each repository has one daemon at a time.
 
 use crate::Setup;
 use crate::home::Home;
@@ -16,12 +16,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The locks that keep other daemons off the repositories of this one.
+/// The locks that exclude other daemons from the repositories of this one.
 #[derive(Debug, Default)]
 pub struct RepositoryLocks {
     /// By the repository's root: the lock and its file.
     held: Mutex<HashMap<PathBuf, (Lock, PathBuf)>>,
-    /// One at a time, so that a name found to be free still is when it is taken.
+    /// Held during a registration, so that a free name stays free until it is recorded.
     registering: tokio::sync::Mutex<()>,
 }
 
@@ -50,7 +50,7 @@ impl RepositoryLocks {
         Ok(())
     }
 
-    /// Lets another flower have the repository, and leaves nothing of ours in it.
+    /// Releases a repository and deletes the lock's file.
     pub fn release(&self, root: &Path) {
         let held = self.held.lock().expect("no panic while held").remove(root);
         if let Some((lock, path)) = held
@@ -90,8 +90,8 @@ impl Registration {
         }
     }
 
-    /// Keeps other daemons off the repositories of all projects. A repository that another daemon serves, or that is gone,
-    /// does not stop the start.
+    /// Locks the repositories of all projects. A repository that another daemon serves, or that does not exist any more, does not
+    /// prevent the start.
     pub async fn take_repositories(&self) {
         let projects = match self.projects.list().await {
             Ok(projects) => projects,
@@ -111,7 +111,7 @@ impl Registration {
         }
     }
 
-    /// Those that the caller may read.
+    /// The projects that the caller may read.
     pub async fn list(&self, caller: &Caller) -> Result<Vec<ProjectView>, Problem> {
         let reader = self.access.reader(caller).await?;
         let mut projects = self.projects.list().await?;
@@ -122,9 +122,9 @@ impl Registration {
         Ok(projects)
     }
 
-    /// Makes the repository around `dir` a project, or finds that it is one.
+    /// Registers the repository around `dir`, unless it is a project already.
     pub async fn register(&self, caller: &Caller, dir: &Path, name: Option<String>) -> Result<ProjectView, Problem> {
-        // The rules would refuse it too, but only after its lock was taken.
+        // The rules would refuse this too, but only after the repository is locked.
         policy::require_action(caller, Action::RegisterProject)?;
         let Some(repository) = Repository::discover(dir) else {
             if Repository::is_bare(dir) {
@@ -141,7 +141,7 @@ impl Registration {
             ));
         };
         let root = utf8(&repository.root)?;
-        let _turn = self.repositories.registering.lock().await;
+        let _one_at_a_time = self.repositories.registering.lock().await;
         let known = self.projects.at_root(&repository.root).await?;
         let is_new = known.is_none();
         let name = match (name, known) {
@@ -162,52 +162,53 @@ impl Registration {
             self.repositories.release(&repository.root);
         }
         registered?;
-        // One without commits gets its fence once it has some.
+        // A repository without commits gets its hooks once it has some.
         if let Err(problem) = self.merge_queue.install_hooks_in(&name).await {
             tracing::debug!("{name}: {}", problem.message);
         }
-        self.worktrees.lend_soon(&name, &repository);
+        self.worktrees.start_lending(&name, &repository);
         let mut project = self.projects.get(&name).await?;
         project.lending = self.worktrees.lending_note(&name);
-        // None of them runs; who else works there should know of them.
+        // flower's git runs none of these programs; the operator should know that others do.
         project.programs = flower_git::programs(&repository).await.unwrap_or_default();
         Ok(project)
     }
 
-    /// Gives the repository back as it was. Branches with work that is not in MAIN stay, and so does what is kept of its
-    /// worktrees.
+    /// Removes a project and everything of flower from its repository. Branches with work that is not in MAIN stay, and so do the
+    /// archives of its worktrees.
     pub async fn remove(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
         policy::require_action(caller, Action::RemoveProject)?;
-        let (root, repository) = self.repository_to_leave(name).await?;
-        let stays = self.worktrees.what_stays(name, repository.as_ref()).await?;
+        let (root, repository) = self.repository_to_clean(name).await?;
+        let remains = self.worktrees.remains_after_removal(name, repository.as_ref()).await?;
         if let Some(repository) = &repository {
             self.worktrees.pack_archives(name, repository).await?;
         }
         self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
         if let Some(repository) = &repository {
-            self.worktrees.leave_repository(name, repository).await?;
-            hook::take_down(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+            self.worktrees.clean_repository(name, repository).await?;
+            hook::uninstall(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.objects().join(name));
         self.repositories.release(&root);
-        Ok(stays)
+        Ok(remains)
     }
 
-    /// What `remove_project` would leave behind now.
+    /// What [`Registration::remove`] would leave behind now.
     pub async fn preview_removal(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
         policy::require_action(caller, Action::RemoveProject)?;
-        let (_, repository) = self.repository_to_leave(name).await?;
-        self.worktrees.what_stays(name, repository.as_ref()).await
+        let (_, repository) = self.repository_to_clean(name).await?;
+        self.worktrees.remains_after_removal(name, repository.as_ref()).await
     }
 
-    /// The project's root, and its repository unless that is gone: then nothing has to be given back.
-    async fn repository_to_leave(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
+    /// The project's root, and its repository if it still exists.
+    async fn repository_to_clean(&self, name: &str) -> Result<(PathBuf, Option<Repository>), Problem> {
         let root = PathBuf::from(self.projects.get(name).await?.root);
         let repository = Repository::discover(&root).filter(|found| found.root == root);
         Ok((root, repository))
     }
 
-    /// The project for something new. A repository that is none yet becomes one; outside of any, the only project there is.
+    /// The project for something new. Registers the repository around the caller if it is no project yet; outside of a repository, the
+    /// only project.
     pub async fn project_for_new(&self, caller: &Caller, choice: &ProjectChoice) -> Result<String, Problem> {
         if let Some(name) = self.projects.find(choice).await? {
             return Ok(name);
@@ -220,12 +221,12 @@ impl Registration {
         self.projects.require(choice).await
     }
 
-    /// The folder's name, with a number behind it where another project has it.
+    /// The folder's name, with a number appended if another project has it.
     async fn free_name(&self, repository: &Repository) -> Result<String, Problem> {
-        let wish = repository.default_name();
+        let base = repository.default_name();
         let taken: Vec<String> = self.projects.list().await?.into_iter().map(|p| p.name).collect();
-        let numbered = (2..).map(|n| format!("{wish}-{n}"));
-        let free = std::iter::once(wish.clone()).chain(numbered).find(|name| !taken.contains(name));
+        let numbered = (2..).map(|n| format!("{base}-{n}"));
+        let free = std::iter::once(base.clone()).chain(numbered).find(|name| !taken.contains(name));
         Ok(free.expect("there are always more numbers"))
     }
 }

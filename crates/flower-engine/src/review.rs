@@ -1,4 +1,4 @@
-//! What the operator reads of a worktree's work, of one commit or of a landing, and what they say to whoever can mend it.
+//! Diffs of worktrees, commits and landings for the operator, and comments on lines, which are sent to the agent that can act on them.
 
 use super::projects::ProjectChoice;
 use super::worktrees::paths::WorktreePaths;
@@ -17,38 +17,39 @@ use flower_store::Store;
 use flower_store::{agents, dispatches, ephemeral, tables};
 use std::sync::Arc;
 
-/// Commits and comments that are shown at once; the newest.
-const MOST: u64 = 500;
-/// A file of which a line is quoted.
-const LARGEST: u64 = 8 << 20;
+/// Commits and comments in one answer; the newest.
+const MAX_ITEMS: u64 = 500;
+/// The largest file that is shown or quoted from.
+const MAX_FILE_BYTES: u64 = 8 << 20;
 
-/// What is said about a line.
-pub struct Saying {
+/// A comment on a line.
+pub struct LineComment {
     pub file: String,
     /// From 1.
     pub line: u64,
     pub side: Side,
     pub text: String,
-    /// The line as it was read.
+    /// The line as the operator has read it.
     pub quote: Option<String>,
 }
 
-/// A worktree's branch beside MAIN.
-struct Work {
+/// A worktree and the tip of MAIN that its branch is compared with.
+struct ReviewedWorktree {
     worktree: Worktree,
     place: WorktreePaths,
     main: CommitId,
 }
 
-/// What is compared: two commits of one repository.
-struct Sides {
+/// Two commits of one repository.
+struct Comparison {
     repo: Repo,
-    /// Nothing for what began with nothing.
+    /// `None` if there is no older commit, as of the first one.
     old: Option<CommitId>,
     new: CommitId,
-    /// Who has the new one, and how its changed files are listed.
-    whose: String,
-    listing: String,
+    /// The worktree or landing, for errors.
+    name: String,
+    /// The hint that says how to list its changed files.
+    listing_hint: String,
 }
 
 pub struct Review {
@@ -68,7 +69,7 @@ impl Review {
         }
     }
 
-    /// Its changes against MAIN, or those of one of its commits.
+    /// The changes of a worktree against MAIN, or those of one of its commits.
     pub async fn diff_worktree(
         &self,
         choice: &ProjectChoice,
@@ -77,30 +78,30 @@ impl Review {
         stat: bool,
     ) -> Result<Vec<u8>, Problem> {
         let work = self.work(choice, name).await?;
-        work.sides(commit).await?.diff(stat).await
+        work.compare(commit).await?.diff(stat).await
     }
 
-    /// What a landing changes in MAIN: as it was merged, or else against where its commit left MAIN.
+    /// What a landing changes in MAIN: its merge, or before that its commit against the merge base.
     pub async fn diff_landing(&self, number: u64, stat: bool) -> Result<Vec<u8>, Problem> {
-        self.sides_of_landing(number).await?.diff(stat).await
+        self.compare_landing(number).await?.diff(stat).await
     }
 
-    /// A file as a landing has it, or as it was before.
+    /// A file after or before a landing.
     pub async fn file_of_landing(&self, number: u64, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
-        self.sides_of_landing(number).await?.file(file, side).await
+        self.compare_landing(number).await?.file(file, side).await
     }
 
-    async fn sides_of_landing(&self, number: u64) -> Result<Sides, Problem> {
+    async fn compare_landing(&self, number: u64) -> Result<Comparison, Problem> {
         let landing = self.merge_queue.get(number).await?;
         let repo = Repo::main(&self.worktrees.repository(&landing.project).await?);
-        let whose = format!("landing {number}");
-        let listing = format!("`flower queue diff {number} --stat` lists the changed files");
+        let name = format!("landing {number}");
+        let listing_hint = format!("`flower queue diff {number} --stat` lists the changed files");
         let parse = |commit: &Option<String>| commit.as_deref().map(CommitId::parse).transpose();
         let onto = parse(&landing.onto)?;
         if let (Some(old), Some(new)) = (&onto, parse(&landing.merge_commit)?)
             && repo.has_commit(&new).await?
         {
-            return Ok(Sides { repo, old: Some(old.clone()), new, whose, listing });
+            return Ok(Comparison { repo, old: Some(old.clone()), new, name, listing_hint });
         }
         let new = CommitId::parse(&landing.commit)?;
         if !repo.has_commit(&new).await? {
@@ -113,13 +114,13 @@ impl Review {
             None => CommitId::parse(&self.worktrees.main_of(&landing.project).await?.tip)?,
         };
         let old = repo.merge_base(&onto, &new).await?;
-        Ok(Sides { repo, old, new, whose, listing })
+        Ok(Comparison { repo, old, new, name, listing_hint })
     }
 
-    /// What it has that MAIN has not, newest first.
+    /// The commits of a worktree that MAIN does not have, newest first.
     pub async fn commits(&self, choice: &ProjectChoice, name: &str) -> Result<Vec<CommitView>, Problem> {
         let work = self.work(choice, name).await?;
-        let commits = work.place.repo().log(&Log::of(&work.place.full_branch(), MOST).without(&work.main)).await?;
+        let commits = work.place.repo().log(&Log::of(&work.place.full_branch(), MAX_ITEMS).without(&work.main)).await?;
         let view = commits.into_iter().map(|commit| CommitView {
             commit: commit.commit.into(),
             at: commit.at,
@@ -129,8 +130,7 @@ impl Review {
         Ok(view.collect())
     }
 
-    /// A file as its branch has it, or as MAIN had it when the branch left: what stands around its changes. With a commit, as
-    /// that one has it, or the one before.
+    /// A file of a worktree's branch, or of the merge base with MAIN. With `commit`, of that commit or its parent.
     pub async fn file_of(
         &self,
         choice: &ProjectChoice,
@@ -140,30 +140,30 @@ impl Review {
         side: Side,
     ) -> Result<Vec<u8>, Problem> {
         let work = self.work(choice, name).await?;
-        work.sides(commit).await?.file(file, side).await
+        work.compare(commit).await?.file(file, side).await
     }
 
-    /// Says something about a line. It reaches the agent that has reserved the file, or else the one that leads the work, or
-    /// else whoever comes into the worktree next.
+    /// Comments on a line. The comment is sent to the agent that has reserved the file, or else to the holder of the claim, or else to
+    /// an agent in the worktree; without any, to the next one that enters it.
     pub async fn comment(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        saying: Saying,
+        comment: LineComment,
     ) -> Result<CommentView, Problem> {
         policy::require_action(caller, Action::ReviewWorktree)?;
         let work = self.work(choice, name).await?;
-        let Saying { file, line, side, text, quote: read } = saying;
+        let LineComment { file, line, side, text, quote: read } = comment;
         let (commit, quote) = self.line(&work, &file, line, side).await?;
-        // Of a file that is too large to be read, nobody knows.
+        // `quote` is `None` for a file that is too large: then the line cannot be compared.
         if read.is_some_and(|read| quote.as_ref().is_some_and(|quote| read != *quote)) {
             let message = format!("line {line} of `{file}` is another one by now");
             let next = format!("read the changes again, `flower diff {name}`, and say it where it belongs");
             return Err(Problem::new(ProblemKind::Conflict, message, next));
         }
         let (project, worktree) = (work.worktree.project.clone(), work.worktree.name.clone());
-        let to = self.who_can_mend(&work.worktree, &file).await?;
+        let to = self.recipient(&work.worktree, &file).await?;
         let quote = quote.unwrap_or_default();
         let remark = Remark { project: project.clone(), worktree, file, line, side, commit, quote, text };
         let events = self.store.execute(caller, Command::Remark(Request { remark, to })).await?;
@@ -175,7 +175,7 @@ impl Review {
         all.find(|comment| Some(comment.id) == made).ok_or_else(|| Problem::bug("a comment was made and is not there"))
     }
 
-    /// What was said about its lines, oldest first.
+    /// The comments on a worktree, oldest first.
     pub async fn comments(&self, choice: &ProjectChoice, name: &str) -> Result<Vec<CommentView>, Problem> {
         let worktree = self.worktrees.find(choice, name).await?;
         self.comments_of(&worktree.project, name).await
@@ -184,7 +184,7 @@ impl Review {
     async fn comments_of(&self, project: &str, name: &str) -> Result<Vec<CommentView>, Problem> {
         let (project, name) = (project.to_owned(), name.to_owned());
         let views = self.store.read(move |conn| {
-            let remarks = dispatches::remarks(conn, &project, &name, MOST)?;
+            let remarks = dispatches::remarks(conn, &project, &name, MAX_ITEMS)?;
             let mut views = Vec::new();
             let tokens = if remarks.is_empty() { Vec::new() } else { tables::tokens(conn)? };
             for (message, remark) in remarks {
@@ -211,19 +211,25 @@ impl Review {
         Ok(views.await?)
     }
 
-    async fn work(&self, choice: &ProjectChoice, name: &str) -> Result<Work, Problem> {
+    async fn work(&self, choice: &ProjectChoice, name: &str) -> Result<ReviewedWorktree, Problem> {
         let worktree = self.worktrees.find(choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
         if place.seal == Seal::Sealed {
             self.worktrees.mirror(&place).await?;
         }
         let main = CommitId::parse(&self.worktrees.main_of(&worktree.project).await?.tip)?;
-        Ok(Work { worktree, place, main })
+        Ok(ReviewedWorktree { worktree, place, main })
     }
 
-    /// The commit that has it, and the line itself unless the file is too large.
-    async fn line(&self, work: &Work, file: &str, line: u64, side: Side) -> Result<(String, Option<String>), Problem> {
-        let (commit, content) = work.sides(None).await?.content(file, side).await?;
+    /// The commit, and the text of the line unless the file is too large.
+    async fn line(
+        &self,
+        work: &ReviewedWorktree,
+        file: &str,
+        line: u64,
+        side: Side,
+    ) -> Result<(String, Option<String>), Problem> {
+        let (commit, content) = work.compare(None).await?.content(file, side).await?;
         let Some(content) = content else { return Ok((commit, None)) };
         let text = String::from_utf8_lossy(&content);
         let found = line.checked_sub(1).and_then(|before| text.lines().nth(usize::try_from(before).ok()?));
@@ -233,7 +239,8 @@ impl Review {
         })
     }
 
-    async fn who_can_mend(&self, worktree: &Worktree, file: &str) -> Result<Option<String>, Problem> {
+    /// The agent that a comment on this file is sent to.
+    async fn recipient(&self, worktree: &Worktree, file: &str) -> Result<Option<String>, Problem> {
         let (project, name) = (worktree.project.clone(), worktree.name.clone());
         let read = self.store.read(move |conn| {
             let leases = dispatches::leases(conn, Some((&project, &name)))?;
@@ -254,17 +261,17 @@ impl Review {
     }
 }
 
-impl Work {
-    /// Its branch and where that left MAIN; with a commit, that one and the one before it.
-    async fn sides(&self, commit: Option<&str>) -> Result<Sides, Problem> {
+impl ReviewedWorktree {
+    /// Compares the branch with its merge base with MAIN, or one of its commits with the parent.
+    async fn compare(&self, commit: Option<&str>) -> Result<Comparison, Problem> {
         let repo = self.place.repo();
         let branch = self.place.full_branch();
         let name = &self.worktree.name;
-        let (whose, listing) = (name.clone(), format!("`flower diff {name} --stat` lists the changed files"));
+        let (name, listing_hint) = (name.clone(), format!("`flower diff {name} --stat` lists the changed files"));
         let Some(commit) = commit else {
             let new = repo.tip(&branch).await?.ok_or_else(|| GitError::Missing(format!("branch `{branch}`")))?;
             let old = repo.merge_base(&self.main, &new).await?;
-            return Ok(Sides { repo, old, new, whose, listing });
+            return Ok(Comparison { repo, old, new, name, listing_hint });
         };
         let known = match CommitId::parse(commit) {
             Ok(commit) if repo.has_commit(&commit).await? && repo.is_ancestor(&commit, &branch).await? => Some(commit),
@@ -276,12 +283,12 @@ impl Work {
             Problem::new(ProblemKind::NotFound, message, next)
         })?;
         let old = repo.first_parent(&new).await?;
-        Ok(Sides { repo, old, new, whose, listing })
+        Ok(Comparison { repo, old, new, name, listing_hint })
     }
 }
 
-impl Sides {
-    /// As a patch, or in figures.
+impl Comparison {
+    /// The diff as a patch, or its statistics.
     async fn diff(&self, stat: bool) -> Result<Vec<u8>, Problem> {
         Ok(match &self.old {
             Some(old) => self.repo.diff_text(old, &self.new, stat).await?,
@@ -293,26 +300,26 @@ impl Sides {
         let (_, content) = self.content(file, side).await?;
         content.ok_or_else(|| {
             let next = "read it in the worktree itself, or in its diff";
-            Problem::new(ProblemKind::TooLarge, format!("`{file}` has more than {} MB", LARGEST >> 20), next)
+            Problem::new(ProblemKind::TooLarge, format!("`{file}` has more than {} MB", MAX_FILE_BYTES >> 20), next)
         })
     }
 
-    /// The commit that has it, and all of it unless it is too large.
+    /// The commit, and the content of the file unless it is too large.
     async fn content(&self, file: &str, side: Side) -> Result<(String, Option<Vec<u8>>), Problem> {
-        let (commit, whose) = match side {
-            Side::New => (Some(&self.new), self.whose.as_str()),
+        let (commit, name) = match side {
+            Side::New => (Some(&self.new), self.name.as_str()),
             Side::Old => (self.old.as_ref(), "MAIN"),
         };
         let missing = || {
-            let message = format!("{whose} has no file `{file}`");
-            Problem::new(ProblemKind::NotFound, message, self.listing.clone())
+            let message = format!("{name} has no file `{file}`");
+            Problem::new(ProblemKind::NotFound, message, self.listing_hint.clone())
         };
         let commit = commit.ok_or_else(missing)?;
         let listed = self.repo.list_path(commit, file).await?;
         let is_it = |entry: &TreeEntry<'_>| entry.kind == "blob" && entry.path == file;
         let found = listed.entries().next().filter(is_it);
         let (blob, size) = found.and_then(|entry| Some((entry.object().ok()?, entry.size?))).ok_or_else(missing)?;
-        if size > LARGEST {
+        if size > MAX_FILE_BYTES {
             return Ok((commit.to_string(), None));
         }
         Ok((commit.to_string(), Some(self.repo.read_blob(&blob).await?)))

@@ -1,4 +1,4 @@
-//! `flower.toml`, as MAIN's branch has it. What lies uncommitted in a directory counts for nothing.
+//! `flower.toml` of MAIN's branch. A file that is not committed has no effect.
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::chain::sha256;
@@ -16,7 +16,7 @@ pub struct Settings {
     pub agents: AgentSettings,
 }
 
-/// In the order in which the file has them, which is the one in which they run.
+/// The checks, in the order of the file, in which they also run.
 #[derive(Clone, Debug, Default)]
 pub struct Checks(pub Vec<(String, CheckSettings)>);
 
@@ -32,14 +32,14 @@ pub struct CheckSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LandSettings {
-    /// Whether every landing waits for the operator, or only those that change something delicate.
+    /// Whether every landing needs the operator's approval, or only those that the gate holds.
     pub approve: Approve,
-    /// How often a red run is tried again before it is a verdict.
+    /// How often failed checks run again before the landing is rejected.
     pub retries: u32,
     pub history: History,
     /// Push to MAIN's remote after every landing.
     pub push: bool,
-    /// What puts finished work into the queue: handing it back, or the operator.
+    /// Whether handing work back queues it, or the operator does.
     pub queue: Queue,
 }
 
@@ -53,12 +53,12 @@ pub enum Queue {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentSettings {
-    /// The profile that serves what names none.
+    /// The profile of dispatches that name none.
     pub default: Option<String>,
-    /// How many may run at once.
+    /// Agents that may run at the same time.
     pub max: u64,
-    /// The part of its context past which an agent hands over to a fresh one.
-    #[serde(deserialize_with = "part")]
+    /// The part of its context after which an agent hands over to a fresh session.
+    #[serde(deserialize_with = "fraction")]
     pub refresh_at: f64,
 }
 
@@ -68,7 +68,7 @@ impl Default for AgentSettings {
     }
 }
 
-fn part<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+fn fraction<'de, D: serde::Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     let part = f64::deserialize(from)?;
     match part > 0.0 && part <= 1.0 {
         true => Ok(part),
@@ -95,7 +95,7 @@ pub enum Approve {
     Auto,
 }
 
-/// What MAIN's history is made of.
+/// How a landing appears in MAIN's history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
@@ -149,7 +149,7 @@ impl<'de> Deserialize<'de> for Checks {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProjectSettings {
-    /// MAIN's branch, where it is neither `main` nor `master`.
+    /// MAIN's branch, if it is neither `main` nor `master`.
     pub main: Option<String>,
 }
 
@@ -162,13 +162,13 @@ pub struct WorktreeSettings {
     pub setup: Vec<String>,
     /// Ignored folders of MAIN that a new worktree gets a copy of.
     pub carry: Vec<String>,
-    /// What runs inside may reach the web unless said otherwise.
+    /// The network of programs inside; the web by default.
     pub network: Option<Network>,
-    /// Further ports that what runs inside may connect to.
+    /// Further ports that programs inside may connect to.
     pub connect: Vec<u16>,
-    /// Further places that what runs inside may read.
+    /// Further paths that programs inside may read.
     pub read: Vec<std::path::PathBuf>,
-    /// Which objects of MAIN's repository what runs inside may read.
+    /// Which objects of MAIN's repository programs inside may read.
     pub objects: Objects,
 }
 
@@ -189,7 +189,7 @@ impl Settings {
             let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
             Problem::new(
                 ProblemKind::Refused,
-                format!("flower.toml cannot be read: {}{at}", in_words(error.message())),
+                format!("flower.toml cannot be read: {}{at}", parse_error(error.message())),
                 "correct it in a worktree and land that; docs/guide.md lists every key",
             )
         })
@@ -197,11 +197,11 @@ impl Settings {
 
     /// Checks of `before` that these settings remove or change, as they were.
     pub fn dropped_checks(&self, before: &Settings) -> Vec<(String, CheckSettings)> {
-        let stays = |(name, check): &&(String, CheckSettings)| self.check(name) != Some(check);
-        before.checks.0.iter().filter(stays).cloned().collect()
+        let differs = |(name, check): &&(String, CheckSettings)| self.check(name) != Some(check);
+        before.checks.0.iter().filter(differs).cloned().collect()
     }
 
-    /// What differs from `before` in the checks and in what needs the operator, in words.
+    /// Describes how checks and approval differ from `before`.
     pub fn differences(&self, before: &Settings) -> Vec<String> {
         let mut words = Vec::new();
         for (name, check) in &before.checks.0 {
@@ -229,13 +229,13 @@ impl Settings {
         self.checks.0.iter().find(|(known, _)| known == name).map(|(_, check)| check)
     }
 
-    /// Every command that the file brings along, and everything by which it opens a jail further than usual.
+    /// Everything that needs approval: commands, and what opens a jail further than by default.
     pub fn commands(&self) -> Vec<String> {
         let checks = self.checks.0.iter().map(|(name, check)| format!("check {name}: {}", check.run));
         self.worktree.setup.iter().cloned().chain(checks).chain(self.openings()).collect()
     }
 
-    /// What a sealed worktree shows and reaches beyond the usual, in words.
+    /// Describes what a jail shows and reaches beyond the default.
     pub fn openings(&self) -> Vec<String> {
         let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
         let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
@@ -245,15 +245,14 @@ impl Settings {
         network.into_iter().chain(ports).chain(places).chain(objects).collect()
     }
 
-    /// What an approval is bound to: it ends when a command changes.
+    /// The digest that an approval refers to: it ends when a command changes.
     pub fn commands_sha256(&self) -> String {
         sha256(serde_json::to_string(&self.commands()).expect("plain data").as_bytes())
     }
 }
 
-/// A parser's message, with the nearest known name where a name is unknown: a misspelt section must not go unnoticed,
-/// because its checks would not run.
-fn in_words(message: &str) -> String {
+/// The message of the parser; for an unknown name, with the nearest known one.
+fn parse_error(message: &str) -> String {
     let Some(names) = message.strip_prefix("unknown field ") else { return message.replace('\n', "; ") };
     let mut names = names.split('`').skip(1).step_by(2);
     let unknown = names.next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Files and the index: what is not committed, and how both are brought to a tree.
+//! Reads and updates the index and the files of a checkout.
 
 use crate::trees::path_of;
 use crate::{CommitId, GitError, Repo, Treeish};
@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// A path that is not as the commit has it.
+/// A path that differs from the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub is_ignored: bool,
@@ -14,23 +14,23 @@ pub struct Status {
     pub path: OsString,
 }
 
-/// How merging a commit into the checkout ended.
+/// The result of a merge in the checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Merge {
     Done,
-    /// The lines in which git names what does not merge, or what else it says.
+    /// git's messages about the conflicts.
     Conflict(String),
 }
 
 impl Repo {
-    /// Paths that are changed, staged or new. A folder of new files is one path. Writes nothing on the way.
+    /// Paths that are changed, staged or untracked. A folder of untracked files is one path. Does not write the index.
     pub async fn uncommitted(&self) -> Result<Vec<OsString>, GitError> {
         let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=normal"];
         let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
         Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
     }
 
-    /// The same, with what is ignored.
+    /// Like [`Repo::uncommitted`], with ignored paths.
     pub async fn uncommitted_and_ignored(&self) -> Result<Vec<Status>, GitError> {
         let args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--ignored=traditional"];
         let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
@@ -41,13 +41,13 @@ impl Repo {
         Ok(output.items().filter_map(status).collect())
     }
 
-    /// Files of the index that are otherwise in the checkout, by content, once [`Repo::refresh_index`] has compared them.
+    /// Files of the index whose content differs in the checkout. Call [`Repo::refresh_index`] before.
     pub async fn differing_files(&self) -> Result<Vec<OsString>, GitError> {
         let args = ["diff-files", "--name-only", "-z", "--ignore-submodules=all"];
         Ok(self.git().args(args).run().await?.items().map(path_of).collect())
     }
 
-    /// Files of the index whose names match a pattern of git's.
+    /// Files of the index that match a pathspec.
     pub async fn tracked(&self, pattern: &str) -> Result<Vec<OsString>, GitError> {
         Ok(self.git().args(["ls-files", "-z", "--", pattern]).run().await?.items().map(path_of).collect())
     }
@@ -58,72 +58,71 @@ impl Repo {
         Ok(output.items().filter_map(gitlink).collect())
     }
 
-    /// Marks paths of the index, so that git does not look at what stands in their places.
+    /// Marks paths of the index `skip-worktree`, so that git does not look at them in the checkout.
     pub async fn skip_worktree(&self, paths: &[PathBuf]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let args = ["update-index", "--skip-worktree", "-z", "--stdin"];
-        self.git().args(args).input(ended(paths.iter().map(|path| path.as_os_str()))).run().await.map(drop)
+        self.git().args(args).input(nul_terminated(paths.iter().map(|path| path.as_os_str()))).run().await.map(drop)
     }
 
-    /// Compares the index with the files, so that later questions need not. That something differs is no failure.
+    /// Updates the index's information about files, so that later commands need not read them. Succeeds if files differ.
     pub async fn refresh_index(&self) -> Result<(), GitError> {
         self.git().args(["update-index", "-q", "--refresh"]).output().await.map(drop)
     }
 
-    /// Makes the index what a tree is. Files stay, and what the index knew of them goes.
+    /// Replaces the index by a tree, and drops its information about files. Files do not change.
     pub async fn read_index(&self, tree: &impl Treeish) -> Result<(), GitError> {
         self.git().args(["read-tree", tree.name()]).run().await.map(drop)
     }
 
-    /// Makes the index what a tree is, also with conflicts in it. Files stay, and what is known of them where they are the same.
+    /// Replaces the index by a tree, also if it has conflicts, and keeps its information about equal files. Files do not change.
     pub async fn reset_index(&self, tree: &impl Treeish) -> Result<(), GitError> {
         self.git().args(["read-tree", "--reset", tree.name()]).run().await.map(drop)
     }
 
-    /// Makes index and files what a tree is.
+    /// Replaces index and files by a tree.
     pub async fn check_out(&self, tree: &impl Treeish) -> Result<(), GitError> {
         self.git().args(["read-tree", "--reset", "-u", tree.name()]).run().await.map(drop)
     }
 
-    /// Brings index and files from one commit to another. A file that changes and is not as `from` has it is an error; then
-    /// nothing happens.
+    /// Updates index and files from one commit to another. Fails, and changes nothing, if a file that would change differs from `from`.
     pub async fn move_checkout(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
         self.git().args(["read-tree", "-m", "-u", from.as_str(), to.as_str()]).run().await.map(drop)
     }
 
-    /// Brings the index from one commit to another. A file that changes and is not as `from` has it is an error.
+    /// Updates the index from one commit to another. Fails if a file that would change differs from `from`.
     pub async fn move_index(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
         self.git().args(["read-tree", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
     }
 
-    /// Brings the index from one commit to another, whatever the files are.
+    /// Updates the index from one commit to another without reading files.
     pub async fn move_index_only(&self, from: &CommitId, to: &CommitId) -> Result<(), GitError> {
         self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
     }
 
-    /// Writes these files of the index into another folder. A path that the index does not have is an error.
+    /// Writes files of the index into another folder. Fails if the index does not have a path.
     pub async fn export_files(&self, paths: &[&OsStr], folder: &Path) -> Result<(), GitError> {
         let mut prefix = OsString::from("--prefix=");
         prefix.push(folder);
         prefix.push("/");
         let git = self.git().args(["checkout-index", "--quiet"]).args([prefix]).args(["-z", "--stdin"]);
-        git.input(ended(paths.iter().copied())).run().await.map(drop)
+        git.input(nul_terminated(paths.iter().copied())).run().await.map(drop)
     }
 
-    /// Writes these files of the index over those in the checkout. A path that the index does not have is an error.
+    /// Overwrites files of the checkout with those of the index. Fails if the index does not have a path.
     pub async fn write_files(&self, paths: &[&OsStr]) -> Result<(), GitError> {
         let git = self.git().args(["checkout-index", "--force", "--quiet", "-z", "--stdin"]);
-        git.input(ended(paths.iter().copied())).run().await.map(drop)
+        git.input(nul_terminated(paths.iter().copied())).run().await.map(drop)
     }
 
-    /// Writes all files of the index over those in the checkout.
+    /// Overwrites all files of the checkout with those of the index.
     pub async fn write_all_files(&self) -> Result<(), GitError> {
         self.git().args(["checkout-index", "--all", "--force", "--quiet"]).run().await.map(drop)
     }
 
-    /// Takes everything that is not ignored into the index.
+    /// Adds everything that is not ignored to the index.
     pub async fn add_all(&self) -> Result<(), GitError> {
         self.git().args(["add", "--all", "--", "."]).run().await.map(drop)
     }
@@ -134,8 +133,7 @@ impl Repo {
         git.args([tree.as_os_str(), branch.as_ref()]).run().await.map(drop)
     }
 
-    /// Merges a commit into the branch that is checked out, and commits that. After a conflict the merge waits to be settled or to
-    /// be aborted.
+    /// Merges a commit into the branch that is checked out, and commits the merge. A merge with conflicts stays open.
     pub async fn merge(&self, commit: &CommitId) -> Result<Merge, GitError> {
         let output = self.git().args(["merge", "--no-edit", "--quiet", commit.as_str()]).output().await?;
         if output.code == 0 {
@@ -146,14 +144,14 @@ impl Repo {
         Ok(Merge::Conflict(if lines.is_empty() { output.stderr } else { lines.join("; ") }))
     }
 
-    /// Ends a merge that waits, with files and index as before. That none waits is no failure.
+    /// Aborts an open merge. Succeeds if there is none.
     pub async fn abort_merge(&self) -> Result<(), GitError> {
         self.git().args(["merge", "--abort"]).output().await.map(drop)
     }
 }
 
-/// Paths as git reads them with `-z --stdin`: each with a NUL behind it.
-fn ended<'a>(paths: impl Iterator<Item = &'a OsStr>) -> Vec<u8> {
+/// Paths in the format of `-z --stdin`: each ends with NUL.
+fn nul_terminated<'a>(paths: impl Iterator<Item = &'a OsStr>) -> Vec<u8> {
     paths.flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect()
 }
 

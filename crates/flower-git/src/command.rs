@@ -1,4 +1,4 @@
-//! A git command in the making: where it runs, what it may see, and what is switched off.
+//! Builds git commands: the repository, the environment, and the settings that are disabled.
 
 use crate::GitError;
 use crate::guard;
@@ -9,35 +9,35 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Long enough for anything that does not grow with the repository.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// Enough for every command whose time does not grow with the repository.
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A git command in the making.
+/// A git command that has not been started.
 #[derive(Debug)]
 pub(crate) struct Git {
     run: Run,
-    /// Whose configuration must be disarmed, and the folder in which git reads it.
+    /// The repository whose configuration must be disarmed, and the folder in which git reads it.
     guarded: Option<(Repository, PathBuf)>,
     reach: Reach,
 }
 
-/// Whether it may speak with other machines.
+/// Whether a command may use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Nowhere,
-    /// The operator's own remotes, with the operator's own login.
+    /// The operator's remotes, with the operator's login.
     Remotes,
 }
 
 /// git on MAIN's repository, with MAIN's files as its work tree.
 pub(crate) fn in_main(repository: &Repository) -> Git {
     let mut git = pinned(repository, &repository.git_dir, &repository.root);
-    // From inside of `.git`, paths would be taken, and given, as if they began there.
+    // From inside of `.git`, git would interpret paths relative to it.
     git.run.dir = Some(repository.root.clone());
     git
 }
 
-/// git on the operator's side of a worktree: `admin` is its folder inside MAIN's repository.
+/// git on a linked worktree of MAIN's repository: `admin` is its folder inside `.git`.
 pub(crate) fn in_linked(repository: &Repository, admin: &Path, tree: &Path) -> Git {
     pinned(repository, admin, tree)
 }
@@ -45,14 +45,14 @@ pub(crate) fn in_linked(repository: &Repository, admin: &Path, tree: &Path) -> G
 /// git inside of a jail; `launcher` is the command that enters it.
 pub(crate) fn in_jail(launcher: Vec<OsString>) -> Git {
     let mut launcher = launcher.into_iter();
-    let mut run = Run::new(launcher.next().unwrap_or_default(), DEADLINE);
+    let mut run = Run::new(launcher.next().unwrap_or_default(), DEFAULT_TIMEOUT);
     run.args.extend(launcher);
     run.args.push("git".into());
     Git { run, guarded: None, reach: Reach::Nowhere }
 }
 
-/// git on MAIN's repository that speaks with its remotes as the operator would. What the repository's own configuration names
-/// does not run all the same.
+/// git on MAIN's repository that uses its remotes with the operator's login. Programs that the repository's own configuration names do
+/// not run here either.
 pub(crate) fn with_remotes(repository: &Repository) -> Git {
     let mut git = in_main(repository).with_operators_settings().env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
     for name in ["SSH_AUTH_SOCK", "SSH_AGENT_PID", "http_proxy", "https_proxy", "HTTPS_PROXY", "NO_PROXY", "no_proxy"] {
@@ -65,7 +65,7 @@ pub(crate) fn with_remotes(repository: &Repository) -> Git {
 }
 
 fn pinned(repository: &Repository, git_dir: &Path, tree: &Path) -> Git {
-    let mut run = Run::new("git".into(), DEADLINE);
+    let mut run = Run::new("git".into(), DEFAULT_TIMEOUT);
     run.dir = Some(repository.git_dir.clone());
     run.env.extend([
         ("GIT_DIR".into(), git_dir.into()),
@@ -101,23 +101,23 @@ impl Git {
         self
     }
 
-    /// With a place of its own for objects, which may borrow from the repository's.
+    /// Writes objects to another folder, which may borrow from the repository's.
     pub(crate) fn objects_in(self, dir: &Path) -> Git {
         self.env("GIT_OBJECT_DIRECTORY", dir)
     }
 
-    /// With these folders of objects beside the repository's own.
+    /// Reads these object folders in addition to the repository's own.
     pub(crate) fn borrowing(self, folders: &[PathBuf]) -> Git {
         self.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(folders))
     }
 
-    /// For what is not to be trusted: it could be made to grow without end.
+    /// Limits the memory, for untrusted input that could make git allocate without bound.
     pub(crate) fn memory(mut self, most: u64) -> Git {
         self.run.memory = Some(most);
         self
     }
 
-    /// Ends it as soon as its answer is longer.
+    /// Ends the command as soon as its output is longer.
     pub(crate) fn answer_at_most(mut self, most: usize) -> Git {
         self.run.most = most;
         self
@@ -128,7 +128,7 @@ impl Git {
         self
     }
 
-    /// With the operator's own settings beside the repository's: for reading who they are, nothing else.
+    /// Reads the operator's settings in addition to the repository's, only for the operator's name and address.
     pub(crate) fn with_operators_settings(mut self) -> Git {
         self.run.env.retain(|(name, _)| name != "GIT_CONFIG_GLOBAL" && name != "GIT_CONFIG_NOSYSTEM" && name != "HOME");
         self.run.env.extend(std::env::var_os("HOME").map(|home| ("HOME".into(), home)));
@@ -136,7 +136,7 @@ impl Git {
         self
     }
 
-    /// Runs it, whatever its exit code.
+    /// Runs the command. Any exit code is a success.
     pub(crate) async fn output(self) -> Result<Output, GitError> {
         self.disarmed().await?.output().await
     }
@@ -148,17 +148,17 @@ impl Git {
         Ok(self.run)
     }
 
-    /// Runs it; anything but success is an error.
+    /// Runs the command. Fails unless its exit code is 0.
     pub(crate) async fn run(self) -> Result<Output, GitError> {
         self.output().await?.require_success()
     }
 
-    /// Its answer as one line.
+    /// The output as one line.
     pub(crate) async fn line(self) -> Result<String, GitError> {
         Ok(self.run().await?.line())
     }
 
-    /// Whether it succeeds; for questions that git answers by its exit code.
+    /// Whether the exit code is 0, for queries that git answers by it.
     pub(crate) async fn succeeds(self) -> Result<bool, GitError> {
         let output = self.output().await?;
         match output.code {
@@ -169,7 +169,7 @@ impl Git {
     }
 }
 
-/// A list of folders as git's environment takes it, whatever their names are.
+/// A list of folders for git's environment, with any characters in their names.
 fn quoted(folders: &[PathBuf]) -> OsString {
     let mut list = Vec::new();
     for folder in folders {
@@ -186,7 +186,7 @@ fn quoted(folders: &[PathBuf]) -> OsString {
     OsString::from_vec(list)
 }
 
-/// Runs two at once, the answer of the first being the input of the second. Gives how each of them ended.
+/// Runs two commands connected by a pipe. Returns the result of each.
 pub(crate) async fn piped(from: Git, to: Git) -> (Result<Output, GitError>, Result<Output, GitError>) {
     let (mut from, mut to) = match (from.disarmed().await, to.disarmed().await) {
         (Ok(from), Ok(to)) => (from, to),

@@ -2,7 +2,7 @@
 
 use crate::{GitError, ObjectId, Repo};
 
-/// Who commits, as far as the settings say so.
+/// Name and address of the committer, if the settings have them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     pub name: Option<String>,
@@ -10,7 +10,7 @@ pub struct Identity {
 }
 
 impl Repo {
-    /// Who the operator is, by the repository's settings or their own.
+    /// The operator's identity, from the repository's settings or the operator's own.
     pub async fn identity(&self) -> Result<Identity, GitError> {
         let args = ["config", "--null", "--get-regexp", r"^user\.(name|email)$"];
         let output = self.git().with_operators_settings().args(args).output().await?;
@@ -26,19 +26,19 @@ impl Repo {
         Ok(identity)
     }
 
-    /// A setting of the repository's own file; nothing if it is not set there.
+    /// A setting of the repository's own file; `None` if it is not set there.
     pub async fn local_setting(&self, key: &'static str) -> Result<Option<String>, GitError> {
         let output = self.git().args(["config", "--local", "--get", key]).output().await?;
         Ok((output.code == 0).then(|| output.line()))
     }
 
-    /// Sets it there.
+    /// Sets it in the repository's own file.
     pub async fn set_local(&self, key: &'static str, value: &str) -> Result<(), GitError> {
         self.git().args(["config", "--local", key, value]).run().await.map(drop)
     }
 
-    /// Takes a setting out of the repository's own file, and its section if nothing else is in it: git would leave that behind. That
-    /// it is not there is no failure.
+    /// Removes a setting from the repository's own file, and its section if it is empty then, which git would keep. Succeeds if it is not
+    /// set.
     pub async fn unset_local(&self, section: &'static str, name: &'static str) -> Result<(), GitError> {
         self.git().args(["config", "--local", "--unset", &format!("{section}.{name}")]).output().await?;
         let others = ["config", "--local", "--get-regexp", &format!(r"^{section}\.")];
@@ -48,7 +48,7 @@ impl Repo {
         Ok(())
     }
 
-    /// The addresses of submodules that a `.gitmodules` of this object lists. None if it cannot be read.
+    /// The addresses of submodules in this `.gitmodules`. Empty if it cannot be parsed.
     pub async fn submodule_addresses(&self, blob: &ObjectId) -> Result<Vec<String>, GitError> {
         let args = ["config", "--null", "--blob", blob.as_str(), "--get-regexp", r"^submodule\..*\.url$"];
         let output = self.git().args(args).output().await?;

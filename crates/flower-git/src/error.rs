@@ -1,4 +1,4 @@
-//! What can go wrong with a git command.
+//! Errors of git commands.
 
 use flower_contract::error::{Problem, ProblemKind};
 use thiserror::Error;
@@ -29,7 +29,7 @@ pub enum GitError {
     NoRemotesHere,
 }
 
-/// git's words for it; not all of its messages say why.
+/// Whether git reports that it could not write. Not all of its messages have the reason.
 fn cannot_write(stderr: &str) -> bool {
     let signs =
         ["Read-only file system", "Permission denied", "unable to create directory", "could not create directory"];
@@ -49,7 +49,7 @@ impl From<GitError> for Problem {
             GitError::Failed { ref stderr, .. } if stderr.contains("No space left on device") => {
                 Problem::new(ProblemKind::NoSpace, message, "free some space and try again")
             }
-            // A checkout says no more than this of a full disk.
+            // A checkout on a full disk reports no more than this.
             GitError::Failed { ref stderr, .. } if stderr.contains("unable to write file") => {
                 Problem::new(ProblemKind::NoSpace, message, "is the disk full? free some space and try again")
             }
@@ -59,7 +59,7 @@ impl From<GitError> for Problem {
             GitError::Failed { ref stderr, .. } if stderr.contains(".lock': File exists") => Problem::new(
                 ProblemKind::Conflict,
                 message,
-                "another git is at work there, or one was killed: `flower doctor --fix` removes a lock that nobody holds",
+                "another git is at work there, or one was killed: `flower doctor --fix` removes an abandoned lock",
             ),
             GitError::Include { .. } => Problem::new(
                 ProblemKind::Refused,

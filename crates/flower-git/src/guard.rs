@@ -1,4 +1,4 @@
-//! Disarming a repository's configuration: much of what can be set in it is a program that git would run.
+//! Disarms a repository's configuration: many of its settings name programs that git would run.
 
 use crate::GitError;
 use crate::command::Reach;
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-/// Always said, so that neither a configuration nor a default runs or reaches anything.
-const ALWAYS: &[(&str, &str)] = &[
+/// Set for every command, so that neither the configuration nor a default runs a program or uses the network.
+const PINNED_SETTINGS: &[(&str, &str)] = &[
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
@@ -32,23 +32,23 @@ const ALWAYS: &[(&str, &str)] = &[
     ("commit.gpgSign", "false"),
     ("tag.gpgSign", "false"),
     ("protocol.allow", "never"),
-    // Two checkout processes were a quarter faster than one on two cores; below this many files they are slower.
+    // Measured on two cores: two checkout processes are a quarter faster than one, but slower below this many files.
     ("checkout.workers", "2"),
     ("checkout.thresholdForParallelism", "1000"),
 ];
 
-/// What the operator's own settings say where remotes are spoken with.
-const LOGIN: &[&str] = &["core.sshCommand", "credential.helper", "protocol.allow"];
+/// Settings of the operator that commands with remotes use.
+const LOGIN_SETTINGS: &[&str] = &["core.sshCommand", "credential.helper", "protocol.allow"];
 
 /// The keys of a repository's configuration that name programs.
 pub async fn programs(repository: &Repository) -> Result<Vec<String>, GitError> {
     let keys = keys(repository, &repository.git_dir).await?;
-    let named = keys.iter().filter(|key| harmless(key).is_some());
+    let named = keys.iter().filter(|key| harmless_value(key).is_some());
     Ok(named.map(|key| String::from_utf8_lossy(key).into_owned()).collect())
 }
 
-/// Adds to `run` what takes the teeth out of the configuration that git reads in `git_dir`: the repository's own folder,
-/// or that of one of its worktrees, which may have settings of its own.
+/// Overrides all settings in `run` that name programs in the configuration that git reads in `git_dir`: the repository's own folder, or
+/// that of one of its worktrees, which may have its own settings.
 pub(super) async fn disarm(
     repository: &Repository,
     git_dir: &Path,
@@ -61,8 +61,8 @@ pub(super) async fn disarm(
         Some(own) => own,
         None => {
             let keys = keys(repository, git_dir).await?;
-            let own: Overrides = keys.iter().filter_map(|key| Some((key.clone(), harmless(key)?))).collect();
-            // A file that is included can change without the configuration's own changing.
+            let own: Overrides = keys.iter().filter_map(|key| Some((key.clone(), harmless_value(key)?))).collect();
+            // An included file can change without a change of the files that the stamp covers.
             let includes = keys.iter().any(|key| is_include(key));
             if let Some(stamp) = known.filter(|_| !includes) {
                 CACHE.lock().expect("no panic while held").insert(git_dir.to_owned(), (stamp, own.clone()));
@@ -70,9 +70,9 @@ pub(super) async fn disarm(
             own
         }
     };
-    let kept = |key: &str| reach == Reach::Nowhere || !LOGIN.contains(&key);
-    let always = ALWAYS.iter().filter(|(key, _)| kept(key)).map(|&(key, value)| (OsString::from(key), value));
-    // As they are, byte for byte: a name that is no UTF-8 names a program too.
+    let kept = |key: &str| reach == Reach::Nowhere || !LOGIN_SETTINGS.contains(&key);
+    let always = PINNED_SETTINGS.iter().filter(|(key, _)| kept(key)).map(|&(key, value)| (OsString::from(key), value));
+    // As bytes: a key that is not UTF-8 can name a program too.
     let own = own.into_iter().map(|(key, value)| (OsString::from_vec(key), value));
     let mut count = 0;
     for (key, value) in always.chain(own) {
@@ -94,8 +94,8 @@ fn cached(git_dir: &Path, stamp: &Stamp) -> Option<Overrides> {
     cache.get(git_dir).filter(|(known, _)| known == stamp).map(|(_, own)| own.clone())
 }
 
-/// Which state of the configuration was read. One written in this moment could change again without a trace, so it is not
-/// remembered.
+/// A stamp of the configuration files. Files that were written a moment ago are not cached: a second write within the resolution of
+/// time stamps would not be noticed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp(Vec<Option<(u64, u64, i64, i64)>>);
 
@@ -112,7 +112,7 @@ impl Stamp {
     }
 }
 
-/// Where a configuration begins.
+/// The files of a configuration, without included ones.
 fn files(repository: &Repository, git_dir: &Path) -> Vec<PathBuf> {
     let mut files = vec![repository.git_dir.join("config"), repository.git_dir.join("config.worktree")];
     if git_dir != repository.git_dir {
@@ -121,7 +121,7 @@ fn files(repository: &Repository, git_dir: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Every key that is set, worktree settings and included files among them. Reading runs nothing.
+/// Every key that is set, also in worktree settings and included files. Reading runs no program.
 async fn keys(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
     let mut run = Run::new("git".into(), Duration::from_secs(10));
     run.args.extend(["config", "--list", "--includes", "--name-only", "-z"].map(Into::into));
@@ -148,11 +148,11 @@ fn is_include(key: &[u8]) -> bool {
     key.starts_with(b"include.") || key.starts_with(b"includeif.")
 }
 
-/// The keys of every file that is included under any condition: one that does not hold here may hold in the processes that
-/// git starts, as in the worktree that it is making.
+/// The keys of every conditionally included file: a condition that does not hold here may hold in processes that git starts, for
+/// instance in a worktree that it creates.
 async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, GitError> {
-    /// More than anybody has.
-    const MOST_FILES: usize = 100;
+    /// More than real configurations have.
+    const MAX_INCLUDED_FILES: usize = 100;
     let mut keys = Vec::new();
     let mut all: Vec<PathBuf> = files(repository, git_dir);
     let mut next = 0;
@@ -174,7 +174,7 @@ async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, G
                 continue;
             }
             let named = resolved(&file, value.get(1..).unwrap_or_default());
-            let too_many = all.len() >= MOST_FILES;
+            let too_many = all.len() >= MAX_INCLUDED_FILES;
             let path =
                 named.filter(|_| !too_many).ok_or_else(|| GitError::Include { file: file.display().to_string() })?;
             if !all.contains(&path) {
@@ -185,10 +185,10 @@ async fn included(repository: &Repository, git_dir: &Path) -> Result<Vec<Key>, G
     Ok(keys)
 }
 
-/// Where an included file lies. What begins with another user's home is not looked for.
+/// The path of an included file. `None` for paths in another user's home, `~name/…`.
 fn resolved(including: &Path, named: &[u8]) -> Option<PathBuf> {
     if let Some(below) = named.strip_prefix(b"~/") {
-        // Everywhere else git is told of no home at all.
+        // All other commands run without a home.
         let home = std::env::var_os("HOME").unwrap_or_else(|| "/nonexistent".into());
         return Some(PathBuf::from(home).join(OsStr::from_bytes(below)));
     }
@@ -196,11 +196,11 @@ fn resolved(including: &Path, named: &[u8]) -> Option<PathBuf> {
     plain.then(|| including.parent().unwrap_or(Path::new("/")).join(OsStr::from_bytes(named)))
 }
 
-/// What a key that names a program is set to instead; nothing for all others. Section and variable are lower case, the
-/// part between them is as it was written.
-fn harmless(key: &[u8]) -> Option<&'static str> {
+/// The harmless value for a key that names a program; `None` for all others. Section and variable are in lower case, the subsection is
+/// as written.
+fn harmless_value(key: &[u8]) -> Option<&'static str> {
     let (first, last) = (key.iter().position(|&byte| byte == b'.')?, key.iter().rposition(|&byte| byte == b'.')?);
-    // Both are plain; only what stands between them can be anything.
+    // Only the subsection can contain any character.
     let (section, variable) = (str::from_utf8(&key[..first]).ok()?, str::from_utf8(&key[last + 1..]).ok()?);
     match (section, variable) {
         ("core", "fsmonitor") => Some("false"),
@@ -242,11 +242,11 @@ mod tests {
             "credential.https://x.example.helper",
             "gpg.ssh.program",
         ] {
-            assert!(harmless(key.as_bytes()).is_some(), "{key}");
+            assert!(harmless_value(key.as_bytes()).is_some(), "{key}");
         }
         for key in ["core.bare", "user.name", "branch.main.remote", "remote.origin.url", "filter"] {
-            assert_eq!(harmless(key.as_bytes()), None, "{key}");
+            assert_eq!(harmless_value(key.as_bytes()), None, "{key}");
         }
-        assert!(harmless(b"filter.\xff.clean").is_some());
+        assert!(harmless_value(b"filter.\xff.clean").is_some());
     }
 }

@@ -1,4 +1,4 @@
-//! Commits: which there are, what they say, and how they descend from each other.
+//! Reads commits: lists, messages, authors and ancestry.
 
 use crate::{CommitId, Committish, GitError, Repo, TreeId};
 use std::ffi::{OsStr, OsString};
@@ -28,7 +28,7 @@ impl Log {
         }
     }
 
-    /// Leaves out what this commit reaches.
+    /// Leaves out commits that this one reaches.
     pub fn without(mut self, commit: &impl Committish) -> Log {
         self.without.push(format!("^{}", commit.name()));
         self
@@ -46,7 +46,7 @@ impl Log {
         self
     }
 
-    /// Reads the trailers of these keys, too.
+    /// Also reads the trailers with these keys.
     pub fn trailers(mut self, keys: &[&'static str]) -> Log {
         self.trailers = keys.to_vec();
         self
@@ -63,11 +63,11 @@ pub struct LogEntry {
     pub author: String,
     /// The first line of its message.
     pub subject: String,
-    /// The values of each key that was asked for, with commas between them.
+    /// For each requested key its values, separated by commas.
     pub trailers: Vec<String>,
 }
 
-/// Who wrote a commit, and when, in git's raw form.
+/// The author of a commit and the time, in git's raw form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Author {
     pub name: String,
@@ -76,18 +76,18 @@ pub struct Author {
 }
 
 impl Repo {
-    /// Whether `new` is `old` or descends from it. A commit that is not there is an error.
+    /// Whether `new` is `old` or descends from it. Fails if the commit does not exist.
     pub async fn is_ancestor(&self, old: &impl Committish, new: &impl Committish) -> Result<bool, GitError> {
         self.git().args(["merge-base", "--is-ancestor", old.name(), new.name()]).succeeds().await
     }
 
-    /// The best commits that both descend from; none if they have nothing in common, or one of them is not there.
+    /// The best common ancestors; empty if there is none, or a commit does not exist.
     pub async fn merge_bases(&self, one: &CommitId, other: &CommitId) -> Result<Vec<CommitId>, GitError> {
         let output = self.git().args(["merge-base", "--all", one.as_str(), other.as_str()]).output().await?;
         output.line().lines().map(CommitId::parse).collect()
     }
 
-    /// One of the best commits that both descend from; nothing if they have nothing in common, or one of them is not there.
+    /// One of the best common ancestors; `None` if there is none, or a commit does not exist.
     pub async fn merge_base(&self, one: &CommitId, other: &CommitId) -> Result<Option<CommitId>, GitError> {
         let output = self.git().args(["merge-base", "--end-of-options", one.as_str(), other.as_str()]).output().await?;
         if output.code == 0 { CommitId::parse(&output.line()).map(Some) } else { Ok(None) }
@@ -98,19 +98,19 @@ impl Repo {
         Ok(self.git().args(["cat-file", "-e", &format!("{commit}^{{commit}}")]).output().await?.code == 0)
     }
 
-    /// The tree of a commit. A commit that is not there is an error.
+    /// The tree of a commit. Fails if the commit does not exist.
     pub async fn tree_of(&self, commit: &CommitId) -> Result<TreeId, GitError> {
         let tree = format!("{commit}^{{tree}}");
         TreeId::parse(&self.git().args(["rev-parse", "--verify", "--end-of-options", &tree]).line().await?)
     }
 
-    /// The first parent of a commit; nothing if it has none or is not there.
+    /// The first parent of a commit; `None` if it has none or does not exist.
     pub async fn first_parent(&self, commit: &CommitId) -> Result<Option<CommitId>, GitError> {
         let output = self.git().args(["rev-parse", "--verify", "--quiet", &format!("{commit}^1")]).output().await?;
         if output.code == 0 { CommitId::parse(&output.line()).map(Some) } else { Ok(None) }
     }
 
-    /// The commits of a log. A commit or ref that is not there is an error.
+    /// The commits of a log. Fails if a commit or ref does not exist.
     pub async fn log(&self, log: &Log) -> Result<Vec<LogEntry>, GitError> {
         const FIELDS: usize = 5;
         let trailer = |key: &&str| format!("%x00%(trailers:key={key},valueonly,separator=%x2C)");
@@ -119,7 +119,7 @@ impl Repo {
         git = git.args(log.first_parent.then_some("--first-parent")).args(log.no_merges.then_some("--no-merges"));
         git = git.args([format!("--format=%H%x00%P%x00%cI%x00%an%x00%s{trailers}")]);
         let output = git.args(["--end-of-options", &log.tip]).args(&log.without).args(["--"]).run().await?;
-        // No field has a NUL, so each commit is exactly so many of them.
+        // No field contains NUL, so each commit has the same number of items.
         let fields: Vec<String> = texts(&output.stdout);
         let entry = |fields: &[String]| {
             Ok(LogEntry {
@@ -164,10 +164,10 @@ impl Repo {
         let mut items = output.items();
         let mut commits: Vec<(CommitId, Vec<OsString>)> = Vec::new();
         while let Some(item) = items.next() {
-            // A line break stands between a commit and its first path.
+            // git writes a line break between a commit and its first path.
             let item = item.strip_prefix(b"\n").unwrap_or(item);
             match (item.starts_with(b":"), commits.last_mut()) {
-                // Only behind such facts there is a path, whatever it is called.
+                // A path follows only after this metadata, so it can have any characters.
                 (true, Some((_, paths))) => paths.extend(items.next().map(|path| OsString::from_vec(path.to_vec()))),
                 _ => commits.push((CommitId::parse(&String::from_utf8_lossy(item))?, Vec::new())),
             }
@@ -175,7 +175,7 @@ impl Repo {
         Ok(commits)
     }
 
-    /// How many commits `left` has that `right` has not, and the other way round.
+    /// The number of commits that only `left` has, and that only `right` has.
     pub async fn count_apart(&self, left: &impl Committish, right: &impl Committish) -> Result<(u64, u64), GitError> {
         let range = format!("{}...{}", left.name(), right.name());
         let line = self.git().args(["rev-list", "--left-right", "--count", &range, "--"]).line().await?;
@@ -212,17 +212,17 @@ impl Repo {
         text.lines().map(commit).collect()
     }
 
-    /// The whole message of a commit, without its last line break. A commit that is not there is an error.
+    /// The whole message of a commit, without its last line break. Fails if the commit does not exist.
     pub async fn message(&self, commit: &CommitId) -> Result<String, GitError> {
         self.git().args(["log", "--max-count=1", "--format=%B", "--end-of-options", commit.as_str()]).line().await
     }
 
-    /// The first line of a commit's message. A commit that is not there is an error.
+    /// The first line of a commit's message. Fails if the commit does not exist.
     pub async fn subject(&self, commit: &CommitId) -> Result<String, GitError> {
         self.git().args(["log", "--max-count=1", "--format=%s", "--end-of-options", commit.as_str()]).line().await
     }
 
-    /// Who wrote a commit. A commit that is not there is an error.
+    /// The author of a commit. Fails if the commit does not exist.
     pub async fn author(&self, commit: &CommitId) -> Result<Author, GitError> {
         let format = "--format=%an%x00%ae%x00%ad";
         let args = ["log", "--max-count=1", format, "--date=raw", "--end-of-options", commit.as_str()];
@@ -232,7 +232,7 @@ impl Repo {
         Ok(Author { name: next(), email: next(), date: next() })
     }
 
-    /// Whether every object that a ref reaches is there. If not, what git says is wrong.
+    /// Checks that every object that a ref reaches exists. The inner error is git's message.
     pub async fn check_connectivity(&self) -> Result<Result<(), String>, GitError> {
         let args = ["fsck", "--no-dangling", "--no-progress", "--connectivity-only"];
         let output = self.git().args(args).output().await?;
@@ -240,7 +240,7 @@ impl Repo {
     }
 }
 
-/// What stands before each NUL.
+/// Splits at NUL.
 fn texts(bytes: &[u8]) -> Vec<String> {
     let mut fields: Vec<String> =
         bytes.split(|&byte| byte == 0).map(|field| String::from_utf8_lossy(field).into_owned()).collect();

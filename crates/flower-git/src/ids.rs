@@ -1,4 +1,4 @@
-//! Names that git understands, checked when they are made.
+//! Ids and names of git, validated when they are created.
 
 use crate::GitError;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub trait AnyObject: Named {}
 /// A commit, by its id or by a ref.
 pub trait Committish: Named {}
 
-/// What has files: a tree or a commit, by its id or by a ref.
+/// A tree or a commit, by its id or by a ref.
 pub trait Treeish: Named {}
 
 macro_rules! id {
@@ -30,7 +30,7 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// From 40 or 64 hexadecimal digits; anything else is an error.
+            /// Fails unless the text has 40 or 64 hexadecimal digits.
             pub fn parse(text: &str) -> Result<$name, GitError> {
                 let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
                 match is_id {
@@ -43,7 +43,7 @@ macro_rules! id {
                 &self.0
             }
 
-            /// The first 12 digits, as people are shown them.
+            /// The first 12 digits, for people.
             pub fn short(&self) -> &str {
                 &self.0[..12]
             }
@@ -142,7 +142,7 @@ impl Treeish for Head {}
 pub struct RefName(String);
 
 impl RefName {
-    /// A name that git would let one make below `refs/`; anything else is an error.
+    /// Fails unless git allows the name below `refs/`.
     pub fn parse(text: &str) -> Result<RefName, GitError> {
         match is_ref(text) {
             true => Ok(RefName(text.to_owned())),
@@ -155,7 +155,7 @@ impl RefName {
         RefName::parse(&format!("refs/heads/{name}"))
     }
 
-    /// As git itself gave it.
+    /// A name that git has listed, which needs no validation.
     pub(crate) fn listed(text: &str) -> RefName {
         RefName(text.to_owned())
     }
@@ -206,7 +206,7 @@ impl Treeish for RefName {}
 pub struct OwnRef(RefName);
 
 impl OwnRef {
-    /// The name of a ref of flower's own; any other is an error.
+    /// Fails unless it is the name of one of flower's own refs.
     pub fn parse(text: &str) -> Result<OwnRef, GitError> {
         OwnRef::of(RefName::parse(text)?)
     }
@@ -216,7 +216,7 @@ impl OwnRef {
         OwnRef::of(RefName::branch(name)?)
     }
 
-    /// The same name, if it is one of flower's own.
+    /// Fails unless the name is one of flower's own.
     pub fn of(name: RefName) -> Result<OwnRef, GitError> {
         let is_own = ["refs/flower/", "refs/heads/flower/"].iter().any(|prefix| name.0.starts_with(prefix));
         if is_own { Ok(OwnRef(name)) } else { Err(bad("ref of flower's own", &name.0)) }

@@ -1,11 +1,10 @@
-//! git as a typed library, and the only place that starts it.
+//! git as a typed library. No other crate starts git.
 //!
-//! [`Repo`] is git in one of three places. MAIN's repository and the operator's side of a worktree are written by the operator
-//! and flower alone: each command there names every folder itself, so that nothing found in a directory leads elsewhere, and
-//! switches off whatever a configuration could make git run. An agent's private repository cannot be trusted, so git runs there
-//! inside the agent's jail.
+//! [`Repo`] works on one of three kinds of repository. Only the operator and flower write MAIN's repository and its linked worktrees:
+//! each command there names every folder itself, so that no file in a directory can redirect it, and overrides all settings that
+//! could make git run a program. An agent's private repository is untrusted, so git runs there inside the agent's jail.
 //!
-//! [`CommitId`], [`TreeId`], [`ObjectId`], [`RefName`] and [`OwnRef`] are checked when they are made: a name that was read from
+//! [`CommitId`], [`TreeId`], [`ObjectId`], [`RefName`] and [`OwnRef`] are validated when they are created: a name that was read from
 //! a file or a request never becomes an option of git or another revision.
 
 #![forbid(unsafe_code)]

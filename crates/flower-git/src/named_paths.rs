@@ -1,4 +1,4 @@
-//! Files of a repository that its configuration makes git read: hooks, attributes, and further configuration.
+//! Finds files of a repository that git reads because its configuration names them: hooks, attributes, and further configuration.
 
 use crate::GitError;
 use crate::process::Run;
@@ -15,7 +15,7 @@ pub struct NamedPath {
     pub path: PathBuf,
 }
 
-/// Paths below the repository's root that its own or the operator's configuration names. Reading it runs nothing.
+/// Paths below the repository's root that its own or the operator's configuration names. Reading runs no program.
 pub async fn named_paths(repository: &Repository) -> Result<Vec<NamedPath>, GitError> {
     let mut run = Run::new("git".into(), Duration::from_secs(10));
     run.args.extend(["config", "--list", "--includes", "-z"].map(Into::into));
@@ -32,8 +32,8 @@ pub async fn named_paths(repository: &Repository) -> Result<Vec<NamedPath>, GitE
 fn named_path(repository: &Repository, item: &[u8]) -> Option<NamedPath> {
     let end = item.iter().position(|&byte| byte == b'\n')?;
     let (key, value) = (String::from_utf8_lossy(&item[..end]).into_owned(), &item[end + 1..]);
-    // Relative paths begin at the checkout, but for those of included files, which begin at the including one. That is
-    // taken for the repository's own: other files lie outside of it, and so does what they name.
+    // Paths are relative to the checkout. Those of included files are relative to the including file, which is taken to be the
+    // repository's own: other files, and what they name, lie outside of it.
     let from = match key.as_str() {
         "core.hookspath" | "core.attributesfile" | "core.excludesfile" | "blame.ignorerevsfile" => &repository.root,
         _ if key == "include.path" || (key.starts_with("includeif.") && key.ends_with(".path")) => &repository.git_dir,
@@ -48,7 +48,7 @@ fn named_path(repository: &Repository, item: &[u8]) -> Option<NamedPath> {
     (!path.starts_with(".git")).then_some(NamedPath { key, path })
 }
 
-/// Without `.` and `..`.
+/// Resolves `.` and `..` in a path.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Objects: which there are, and what is in them. Everything is read through `git cat-file`, whose answers one reader takes apart.
+//! Reads objects through `git cat-file`. One reader parses its output.
 
 use crate::command::piped;
 use crate::ids::Named;
@@ -19,7 +19,7 @@ pub struct Object<'a> {
 }
 
 impl Objects {
-    /// In the order in which they were asked for.
+    /// The objects in the requested order.
     pub fn iter(&self) -> impl Iterator<Item = Result<Object<'_>, GitError>> {
         let mut reader = Reader { rest: &self.bytes };
         std::iter::from_fn(move || {
@@ -37,8 +37,8 @@ impl Objects {
 
 const UNREADABLE: GitError = GitError::Unreadable("cat-file");
 
-/// Reads `ID KIND SIZE`, a line break, and where contents were asked for these and another line break. Of an object that is not
-/// there git writes something else in one line.
+/// Parses `ID KIND SIZE`, a line break and, if contents were requested, the content and another line break. For a missing object git
+/// writes one line of another form.
 struct Reader<'a> {
     rest: &'a [u8],
 }
@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Questions to one `git cat-file`. They go through its standard input, so that no name is taken for an option.
+/// Queries for one `git cat-file`. They go through its standard input, so that no name is taken for an option.
 #[derive(Clone, Debug, Default)]
 pub struct Questions {
     lines: Vec<Line>,
@@ -78,11 +78,11 @@ struct Line {
     with_content: bool,
 }
 
-/// Which answer belongs to a question.
+/// The index of a query's answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Question(usize);
 
-/// What git knows of each question.
+/// The answers to all queries.
 #[derive(Clone, Debug)]
 pub struct Answers(Vec<Option<(ObjectId, Vec<u8>)>>);
 
@@ -91,7 +91,7 @@ impl Questions {
         Questions::default()
     }
 
-    /// The commit that a revision leads to, as people write it: `main`, `v1.0`, `HEAD~2`.
+    /// The commit of a revision such as `main`, `v1.0` or `HEAD~2`.
     pub fn commit(&mut self, revision: &str) -> Question {
         self.push(Line { text: format!("info {revision}^{{commit}}"), with_content: false })
     }
@@ -108,37 +108,37 @@ impl Questions {
 }
 
 impl Answers {
-    /// Nothing if the revision leads to no commit.
+    /// `None` if the revision leads to no commit.
     pub fn commit(&self, question: Question) -> Option<CommitId> {
         self.0[question.0].as_ref().map(|(id, _)| CommitId::of_object(id.clone()))
     }
 
-    /// Nothing if there is no such file.
+    /// `None` if there is no such file.
     pub fn file(&self, question: Question) -> Option<&[u8]> {
         self.0[question.0].as_ref().map(|(_, content)| content.as_slice())
     }
 }
 
-/// What one commit has that another has not.
+/// Objects that one commit has and another has not.
 #[derive(Clone, Debug)]
 pub struct NewObjects {
     pub ids: Vec<ObjectId>,
-    /// Files that are too large to be among them.
+    /// Number of files that were left out because of their size.
     pub large: u64,
 }
 
 impl Repo {
-    /// Objects with their contents. One that is not there is an error when it is met.
+    /// Objects with their contents. A missing object is an error when the iteration reaches it.
     pub async fn read_objects(&self, ids: &[ObjectId]) -> Result<Objects, GitError> {
         let input: Vec<u8> = ids.iter().flat_map(|id| [id.as_str().as_bytes(), b"\n"].concat()).collect();
         let output = self.git().args(["cat-file", "--batch", "--buffer"]).input(input).run().await?;
         Ok(Objects { bytes: output.stdout })
     }
 
-    /// Asks everything at once. A revision or file that is not there has no answer; over some revisions, as the upstream of a branch
-    /// that has none, git gives up altogether.
+    /// Answers all queries at once. A missing revision or file has no answer. git fails as a whole for some revisions, such as the
+    /// upstream of a branch that has none.
     pub async fn ask(&self, questions: Questions) -> Result<Answers, GitError> {
-        // In two lines it would be two questions.
+        // A line break would make two queries of one.
         let is_asked = |line: &Line| !line.text.contains('\n');
         let asked = questions.lines.iter().filter(|line| is_asked(line));
         let input: String = asked.map(|line| format!("{}\n", line.text)).collect();
@@ -154,20 +154,19 @@ impl Repo {
         Ok(Answers(answers))
     }
 
-    /// The content of a file of a tree; nothing if it has no such file.
+    /// The content of a file of a tree; `None` if it has no such file.
     pub async fn read_file(&self, tree: &impl Treeish, path: &str) -> Result<Option<Vec<u8>>, GitError> {
         let object = format!("{}:{path}", tree.name());
         let output = self.git().args(["cat-file", "blob", &object]).output().await?;
         Ok((output.code == 0).then_some(output.stdout))
     }
 
-    /// The content of a file. One that is not there is an error.
+    /// The content of a file. Fails if it does not exist.
     pub async fn read_blob(&self, blob: &ObjectId) -> Result<Vec<u8>, GitError> {
         Ok(self.git().args(["cat-file", "blob", blob.as_str()]).run().await?.stdout)
     }
 
-    /// The kind of each object, in the order in which they were asked for; `missing` at the end of what git says of one that is not
-    /// there.
+    /// git's line about each object, in the requested order: its kind, or a text that ends with `missing`.
     async fn kinds(&self, ids: &[&str]) -> Result<Vec<String>, GitError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -191,7 +190,7 @@ impl Repo {
         Ok(there.map(|(commit, _)| commit.clone()).collect())
     }
 
-    /// Everything that `commit` has and `without` has not, but for files of `large` bytes and more, which are only counted.
+    /// All objects that `commit` has and `without` has not. Files of at least `large` bytes are only counted.
     pub async fn new_objects(&self, commit: &CommitId, without: &CommitId, large: u64) -> Result<NewObjects, GitError> {
         let limit = format!("--filter=blob:limit={large}");
         let args = ["rev-list", "--objects", "--no-object-names", &limit, "--filter-print-omitted"];
@@ -207,8 +206,8 @@ impl Repo {
         Ok(found)
     }
 
-    /// The size of the largest object of `commit` that no ref reaches; nothing if there is none. Every one of them is read, so one
-    /// that is not there is an error.
+    /// The size of the largest object of `commit` that no ref reaches; `None` if there is none. Fails if one of these objects does not
+    /// exist.
     pub async fn largest_unreached(&self, commit: &CommitId) -> Result<Option<u64>, GitError> {
         let args = ["rev-list", "--objects", "--no-object-names", commit.as_str(), "--not", "--all"];
         let (all, sizes) = (self.git().args(args), self.git());

@@ -1,14 +1,14 @@
-//! Packs: objects on their way from one repository to another.
+//! Packs objects, and transfers them between repositories.
 
 use crate::command::{Git, piped};
 use crate::{AnyObject, CommitId, GitError, ObjectId, OwnRef, Repo};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// What some objects reach that others do not.
+/// Everything that some objects reach and others do not.
 #[derive(Clone, Debug, Default)]
 pub struct Revisions {
-    /// As `git rev-list --stdin` reads them.
+    /// Lines for `git rev-list --stdin`.
     lines: String,
     wanted: usize,
 }
@@ -35,7 +35,7 @@ impl Revisions {
     }
 }
 
-/// How both sides of a transfer ended.
+/// The results of both sides of a transfer.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     pub packed: Result<(), GitError>,
@@ -50,53 +50,53 @@ impl Transfer {
 }
 
 impl Repo {
-    /// Takes a commit over from a repository that cannot be trusted, with everything that it reaches and `has` do not. It is packed
-    /// there and unpacked here: no refs are told and no protocol is spoken, only objects come through. Every object is checked, and
+    /// Imports a commit from an untrusted repository, with everything that it reaches and `has` do not. git packs there and unpacks here;
+    /// neither refs nor a protocol are involved, only objects are transferred. Every object is checked, and
     /// a pack of more than `most` bytes is refused.
     pub async fn receive_untrusted(&self, from: &Repo, commit: &CommitId, has: &[CommitId], most: u64) -> Transfer {
         let pack = ["pack-objects", "--quiet", "--revs", "--thin", "--delta-base-offset", "--stdout"];
         let pack = from.git().args(pack).input(Revisions::new([commit], has).lines);
-        // What is larger is never held in memory as a whole.
+        // git does not hold larger objects in memory as a whole.
         let unpack = ["-c", "core.bigFileThreshold=64m", "index-pack", "--stdin", "--fix-thin", "--strict"];
         let unpack = self.git().args(unpack).args([format!("--max-input-size={most}")]);
         Transfer::between(pack, unpack).await
     }
 
-    /// Gives objects to another repository.
+    /// Copies objects to another repository.
     pub async fn send(&self, revisions: &Revisions, to: &Repo) -> Transfer {
         let pack = ["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--stdout"];
         let pack = self.git().args(pack).input(revisions.lines.clone());
         Transfer::between(pack, to.git().args(["index-pack", "--stdin"])).await
     }
 
-    /// Writes objects as a pack whose files begin with `prefix`. None is written if there is nothing to pack.
+    /// Writes objects as a pack whose files begin with `prefix`. Writes no file if there is nothing to pack.
     pub async fn pack(&self, revisions: &Revisions, prefix: &Path) -> Result<(), GitError> {
         let args = ["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--non-empty"];
         self.git().args(args).args([prefix]).input(revisions.lines.clone()).run().await.map(drop)
     }
 
-    /// The same without looking for differences between objects that no pack has yet, which takes minutes for large files.
+    /// Like [`Repo::pack`], without a search for deltas of objects that are in no pack yet, which takes minutes for large files.
     pub async fn pack_fast(&self, revisions: &Revisions, prefix: &Path) -> Result<(), GitError> {
         let args = ["pack-objects", "--quiet", "--delta-base-offset", "--window=0", "--revs", "--non-empty"];
         self.git().args(args).args([prefix]).input(revisions.lines.clone()).run().await.map(drop)
     }
 
-    /// Writes everything that these packs have as one pack whose files begin with `prefix`.
+    /// Merges packs into one whose files begin with `prefix`.
     pub async fn merge_packs(&self, packs: &[&str], prefix: &Path) -> Result<(), GitError> {
         let args = ["pack-objects", "--quiet", "--delta-base-offset", "--window=0", "--stdin-packs"];
         let input: String = packs.iter().map(|name| format!("{name}\n")).collect();
         self.git().args(args).args([prefix]).input(input).run().await.map(drop)
     }
 
-    /// Writes everything that this repository uses and `without` do not reach as a pack whose files begin with `prefix`: also what
-    /// is staged, or only in a reflog.
+    /// Writes everything that this repository uses and `without` do not reach as a pack whose files begin with `prefix`: also staged objects
+    /// and those that only a reflog has.
     pub async fn pack_everything(&self, without: &[ObjectId], prefix: &Path) -> Result<(), GitError> {
         let git = self.git().args(["pack-objects", "--quiet", "--delta-base-offset", "--non-empty"]);
         let git = git.args(["--revs", "--all", "--reflog", "--indexed-objects"]).args([prefix]);
         git.input(Revisions::new::<ObjectId, _>([], without).lines).run().await.map(drop)
     }
 
-    /// Reads packs by their indexes; what is wrong with them is an error.
+    /// Fails if a pack, named by its index, is damaged.
     pub async fn verify_packs(&self, indexes: &[PathBuf]) -> Result<(), GitError> {
         if indexes.is_empty() {
             return Ok(());
@@ -104,25 +104,25 @@ impl Repo {
         self.git().args(["verify-pack"]).args(indexes).run().await.map(drop)
     }
 
-    /// Writes each object of a pack as a file of its own.
+    /// Writes the objects of a pack as loose objects.
     pub async fn unpack(&self, pack: Vec<u8>) -> Result<(), GitError> {
         self.git().args(["unpack-objects", "-q"]).input(pack).run().await.map(drop)
     }
 
-    /// Whether there is a commit among these revisions.
+    /// Whether these revisions contain a commit.
     pub async fn has_any(&self, revisions: &Revisions) -> Result<bool, GitError> {
         let git = self.git().args(["rev-list", "--max-count=1", "--stdin"]).input(revisions.lines.clone());
         Ok(!git.line().await?.is_empty())
     }
 
-    /// All commits of these revisions. A list of more than `most` bytes is an error.
+    /// All commits of these revisions. Fails if the list has more than `most` bytes.
     pub async fn commits_of(&self, revisions: &Revisions, most: usize) -> Result<Vec<CommitId>, GitError> {
         let git = self.git().args(["rev-list", "--stdin"]).input(revisions.lines.clone()).answer_at_most(most);
         git.line().await?.lines().map(CommitId::parse).collect()
     }
 
-    /// Writes what these refs reach and `without` does not into a file. If git refuses, its words; that there is nothing to write is
-    /// no failure, and then there is no file.
+    /// Writes what these refs reach and `without` does not into a bundle. Succeeds without a file if there is nothing to write. The inner
+    /// error is git's message.
     pub async fn bundle(
         &self,
         refs: &[OwnRef],
@@ -137,12 +137,12 @@ impl Repo {
         Ok(if is_fine { Ok(()) } else { Err(output.stderr) })
     }
 
-    /// Reads the objects of a bundle in. No ref changes.
+    /// Imports the objects of a bundle. No ref changes.
     pub async fn unbundle(&self, file: &Path) -> Result<(), GitError> {
         self.git().args(["bundle", "unbundle"]).args([file]).run().await.map(drop)
     }
 
-    /// Packs what has gathered, if that is much, by the default of git which all other commands switch off.
+    /// Packs loose objects if there are many, as git does by default. All other commands disable that.
     pub async fn tidy(&self) -> Result<(), GitError> {
         let args = ["-c", "gc.auto=6700", "gc", "--auto", "--quiet", "--no-detach"];
         self.git().args(args).run().await.map(drop)

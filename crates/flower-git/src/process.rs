@@ -1,4 +1,4 @@
-//! One git process: its environment is what we say, its answer is bounded, and it ends at its deadline.
+//! Runs one git process with a fixed environment, bounded output and a deadline.
 
 use crate::GitError;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, prlimit};
@@ -11,11 +11,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// A status of a million files fits; what is longer is a bug or an attack.
-const MOST_OUTPUT: usize = 256 * 1024 * 1024;
-const MOST_ERRORS: usize = 64 * 1024;
-/// Between asking it to end and making it end.
-const GRACE: Duration = Duration::from_secs(3);
+/// Enough for the status of a million files; longer output is a bug or an attack.
+const MAX_OUTPUT_BYTES: usize = 256 * 1024 * 1024;
+const MAX_STDERR_BYTES: usize = 64 * 1024;
+/// Time between SIGTERM and SIGKILL.
+const KILL_DELAY: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(super) struct Run {
@@ -24,12 +24,12 @@ pub(super) struct Run {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) dir: Option<PathBuf>,
     pub(super) input: Option<Vec<u8>>,
-    /// Where its input comes from, and where its answer goes, if another process is there.
+    /// Pipes from and to another process.
     pub(super) reads: Option<PipeReader>,
     pub(super) writes: Option<PipeWriter>,
-    /// The longest answer.
+    /// The longest output.
     pub(super) most: usize,
-    /// The most memory, where what it works on is not to be trusted.
+    /// The maximum of memory, for untrusted input.
     pub(super) memory: Option<u64>,
     pub(super) deadline: Duration,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Output {
     pub(crate) code: i32,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
-    /// What was run, for the error.
+    /// The command, for errors.
     command: String,
 }
 
@@ -53,16 +53,16 @@ impl Run {
             input: None,
             reads: None,
             writes: None,
-            most: MOST_OUTPUT,
+            most: MAX_OUTPUT_BYTES,
             memory: None,
             deadline,
         }
     }
 
-    /// The words of the command without what leads to it, for errors.
+    /// The subcommand and its arguments, without global options, for errors.
     fn name(&self) -> String {
         let own = self.args.iter().rposition(|arg| arg == "git").map_or(0, |at| at + 1);
-        // What is set for this one call says nothing about what it is.
+        // Skips settings of this one call.
         let set = self.args[own..].chunks(2).take_while(|pair| pair[0] == "-c").count() * 2;
         let words = self.args[own..].iter().skip(set).take(3).map(|arg| arg.to_string_lossy().into_owned());
         words.collect::<Vec<_>>().join(" ")
@@ -71,11 +71,11 @@ impl Run {
     pub(super) async fn output(self) -> Result<Output, GitError> {
         let command = self.name();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
-        let mut process = Command::new(place_of(&self.program, &path));
+        let mut process = Command::new(program_path(&self.program, &path));
         process.args(&self.args).env_clear().stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process.env("PATH", path);
         process.envs(self.env.iter().map(|(name, value)| (name, value)));
-        // A group of its own, so that its children end with it.
+        // A process group of its own, so that git's children end with it.
         process.process_group(0);
         if let Some(dir) = &self.dir {
             process.current_dir(dir);
@@ -90,15 +90,15 @@ impl Run {
             process.stdout(writes);
         }
         let child = process.spawn().map_err(|error| GitError::NotStarted(error.to_string()))?;
-        // Our ends of its pipes, without which the other process would never see them end.
+        // Closes flower's ends of the pipes; otherwise the other process would wait for their end for ever.
         drop(process);
-        let mut group = Group { id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) };
+        let mut group = ProcessGroup { id: child.id().and_then(|id| Pid::from_raw(id.cast_signed())) };
         if let Some(most) = self.memory {
             group
                 .bound_memory(most)
                 .map_err(|error| GitError::Io { command: command.clone(), error: error.to_string() })?;
         }
-        let talk = converse(child, self.input.unwrap_or_default(), self.most);
+        let talk = exchange(child, self.input.unwrap_or_default(), self.most);
         let answer = tokio::time::timeout(self.deadline, talk).await;
         match answer {
             Ok(Ok(Some((code, stdout, stderr)))) => {
@@ -113,9 +113,9 @@ impl Run {
     }
 }
 
-/// Where a program is, so that it is started by its whole path: for a name, with a PATH that we set, the standard library
-/// copies all of the daemon's memory maps only to look for it.
-fn place_of(program: &OsStr, path: &OsStr) -> PathBuf {
+/// The full path of a program. To find a plain name in a PATH that is set for the child, the standard library would fork, which copies
+/// all memory maps of the daemon.
+fn program_path(program: &OsStr, path: &OsStr) -> PathBuf {
     let program = Path::new(program);
     if program.components().count() > 1 {
         return program.to_owned();
@@ -124,7 +124,7 @@ fn place_of(program: &OsStr, path: &OsStr) -> PathBuf {
         place.is_absolute()
             && place.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     });
-    // Then starting it says what is missing.
+    // Starting it will report that it was not found.
     found.unwrap_or_else(|| program.to_owned())
 }
 
@@ -136,28 +136,28 @@ impl Output {
         Err(GitError::Failed { command: self.command, code: self.code, stderr: self.stderr })
     }
 
-    /// The answer without its last line break.
+    /// The output without its last line break.
     pub(crate) fn line(&self) -> String {
         String::from_utf8_lossy(&self.stdout).trim_end_matches('\n').to_owned()
     }
 
-    /// The answer of a command that ends each item with NUL.
+    /// The items of an output in which each ends with NUL.
     pub(crate) fn items(&self) -> impl Iterator<Item = &[u8]> {
         self.stdout.split(|&byte| byte == 0).filter(|item| !item.is_empty())
     }
 }
 
-/// A process group that ends when this goes, however it goes: first asked, so that git removes its locks.
-struct Group {
+/// Ends a process group when it is dropped: first with SIGTERM, so that git removes its locks.
+struct ProcessGroup {
     id: Option<Pid>,
 }
 
-impl Group {
-    /// Files that it only reads do not count.
+impl ProcessGroup {
+    /// Limits the private memory of the process. Files that are mapped for reading do not count.
     fn bound_memory(&self, most: u64) -> rustix::io::Result<()> {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
         match prlimit(self.id, Resource::Data, limit) {
-            // It has ended already.
+            // The process has ended already.
             Err(rustix::io::Errno::SRCH) => Ok(()),
             done => done.map(|_| ()),
         }
@@ -165,45 +165,45 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if let Some(id) = self.id {
-            // Nobody is left of it, or it is ours.
+            // The group has no process any more.
             let _ = kill_process_group(id, signal);
         }
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         let Some(id) = self.id else { return };
         self.signal(Signal::TERM);
         std::thread::spawn(move || {
-            std::thread::sleep(GRACE);
+            std::thread::sleep(KILL_DELAY);
             let _ = kill_process_group(id, Signal::KILL);
         });
     }
 }
 
-type Answer = (i32, Vec<u8>, Vec<u8>);
+type ExitAndOutput = (i32, Vec<u8>, Vec<u8>);
 
-/// Writes, reads and waits at once. Nothing means that the answer was too long.
-async fn converse(mut child: Child, input: Vec<u8>, most: usize) -> std::io::Result<Option<Answer>> {
+/// Writes the input, reads the output and waits, all at the same time. `None` if the output is too long.
+async fn exchange(mut child: Child, input: Vec<u8>, most: usize) -> std::io::Result<Option<ExitAndOutput>> {
     let stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // It may have heard enough before the end.
+            // git may close its input before the end.
             let _ = stdin.write_all(&input).await;
         }
     };
     let errors = async {
         let Some(mut stderr) = stderr else { return Ok(Vec::new()) };
-        let kept = read(&mut stderr, MOST_ERRORS).await?;
+        let kept = read(&mut stderr, MAX_STDERR_BYTES).await?;
         tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await?;
         Ok::<_, std::io::Error>(kept)
     };
     let answer = async {
         let Some(mut stdout) = stdout else { return Ok(Some(Vec::new())) };
         let answer = read(&mut stdout, most + 1).await?;
-        // Dropped here when it is too long, so that the process notices instead of waiting for us.
+        // The pipe is dropped when the output is too long, so that the process fails instead of waiting.
         Ok::<_, std::io::Error>((answer.len() <= most).then_some(answer))
     };
     let ((), stdout, stderr) = tokio::join!(write, answer, errors);

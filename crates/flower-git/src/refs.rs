@@ -1,13 +1,13 @@
-//! Refs: where they are, which there are, and how they move together.
+//! Reads refs, and updates them in transactions.
 
 use crate::process::Output;
 use crate::{AnyObject, CommitId, GitError, ObjectId, OwnRef, RefName, Repo, TreeId};
 use std::collections::BTreeSet;
 
-/// Changes of flower's own refs that happen all or not at all. The same change said twice is one.
+/// A transaction on flower's own refs. Equal changes count once.
 #[derive(Clone, Debug, Default)]
 pub struct RefUpdates {
-    /// As `git update-ref --stdin` reads them.
+    /// Lines for `git update-ref --stdin`.
     lines: BTreeSet<String>,
 }
 
@@ -16,40 +16,40 @@ impl RefUpdates {
         RefUpdates::default()
     }
 
-    /// Sets a ref, wherever it is.
+    /// Sets a ref unconditionally.
     pub fn set(&mut self, name: &OwnRef, to: &impl AnyObject) {
         self.lines.insert(format!("update {name} {}", to.name()));
     }
 
-    /// Moves a ref that is at `old`; anything else fails.
+    /// Moves a ref that is at `old`. Fails if it is not.
     pub fn swap(&mut self, name: &OwnRef, to: &CommitId, old: &CommitId) {
         self.lines.insert(format!("update {name} {to} {old}"));
     }
 
-    /// Makes a ref; one that is there already fails.
+    /// Creates a ref. Fails if it exists.
     pub fn create(&mut self, name: &OwnRef, at: &CommitId) {
         self.lines.insert(format!("create {name} {at}"));
     }
 
-    /// Deletes a ref, wherever it is; one that is not there is no failure.
+    /// Deletes a ref unconditionally. Succeeds if it does not exist.
     pub fn delete(&mut self, name: &OwnRef) {
         self.lines.insert(format!("delete {name}"));
     }
 
-    /// Deletes a ref that is at `old`; anything else fails.
+    /// Deletes a ref that is at `old`. Fails if it is not.
     pub fn delete_at(&mut self, name: &OwnRef, old: &impl AnyObject) {
         self.lines.insert(format!("delete {name} {}", old.name()));
     }
 }
 
 impl Repo {
-    /// The commit that a ref is at; nothing if there is no such ref.
+    /// The commit that a ref is at; `None` if there is no such ref.
     pub async fn tip(&self, name: &RefName) -> Result<Option<CommitId>, GitError> {
         let output = self.resolve(name).await?;
         if output.code == 0 { CommitId::parse(&output.line()).map(Some) } else { Ok(None) }
     }
 
-    /// The commit that a ref is at; if there is none, what git says about it, which may be nothing.
+    /// The commit that a ref is at. The inner error is git's message, which may be empty.
     pub async fn tip_or_reason(&self, name: &RefName) -> Result<Result<CommitId, String>, GitError> {
         let output = self.resolve(name).await?;
         match CommitId::parse(&output.line()) {
@@ -58,7 +58,7 @@ impl Repo {
         }
     }
 
-    /// The tree that a ref is at; nothing if there is no such ref.
+    /// The tree that a ref is at; `None` if there is no such ref.
     pub async fn tree_at(&self, name: &RefName) -> Result<Option<TreeId>, GitError> {
         let output = self.resolve(name).await?;
         if output.code == 0 { TreeId::parse(&output.line()).map(Some) } else { Ok(None) }
@@ -75,7 +75,7 @@ impl Repo {
         if output.code == 0 { CommitId::parse(&output.line()).map(Some) } else { Ok(None) }
     }
 
-    /// All refs whose names begin with whole parts of `prefix`, with their objects, in the order of their names.
+    /// All refs below `prefix`, with their objects, ordered by name.
     pub async fn refs_below(&self, prefix: &str) -> Result<Vec<(RefName, ObjectId)>, GitError> {
         let args = ["for-each-ref", "--format=%(refname) %(objectname)", prefix];
         let text = self.git().args(args).line().await?;
@@ -83,14 +83,13 @@ impl Repo {
         pairs.map(|(name, object)| Ok((RefName::listed(name), ObjectId::parse(object)?))).collect()
     }
 
-    /// The same for refs of flower's own; others are left out.
+    /// Like [`Repo::refs_below`], without refs that are not flower's own.
     pub async fn own_refs_below(&self, prefix: &str) -> Result<Vec<(OwnRef, ObjectId)>, GitError> {
         let all = self.refs_below(prefix).await?.into_iter();
         Ok(all.filter_map(|(name, object)| Some((OwnRef::of(name).ok()?, object))).collect())
     }
 
-    /// Whether a ref below one of these prefixes reaches this commit. Not for what is no commit, such as a tree: then nothing is
-    /// proved.
+    /// Whether a ref below one of these prefixes reaches this commit. False for other objects, such as trees.
     pub async fn is_reachable_from(&self, object: &impl AnyObject, prefixes: &[&str]) -> Result<bool, GitError> {
         let contains = format!("--contains={}", object.name());
         let args = ["for-each-ref", "--count=1", "--format=%(refname)", &contains];
@@ -98,17 +97,17 @@ impl Repo {
         Ok(output.code == 0 && !output.stdout.is_empty())
     }
 
-    /// Sets a ref, wherever it is; makes it if it is not there.
+    /// Sets a ref unconditionally, or creates it.
     pub async fn set_ref(&self, name: &OwnRef, to: &impl AnyObject) -> Result<(), GitError> {
         self.git().args(["update-ref", name.as_str(), to.name()]).run().await.map(drop)
     }
 
-    /// Deletes a ref that is at `old`; anything else fails.
+    /// Deletes a ref that is at `old`. Fails if it is not.
     pub async fn delete_ref(&self, name: &OwnRef, old: &CommitId) -> Result<(), GitError> {
         self.git().args(["update-ref", "-d", name.as_str(), old.as_str()]).run().await.map(drop)
     }
 
-    /// Carries out all of the changes or none of them.
+    /// Makes all of the changes or none.
     pub async fn update_refs(&self, updates: RefUpdates) -> Result<(), GitError> {
         if updates.lines.is_empty() {
             return Ok(());
@@ -117,7 +116,7 @@ impl Repo {
         self.git().args(["update-ref", "--stdin"]).input(input).run().await.map(drop)
     }
 
-    /// Notes where the branch of this name stands at the remote `origin`.
+    /// Sets the remote-tracking branch of this name at `origin`.
     pub async fn set_origin(&self, branch: &str, commit: &CommitId) -> Result<(), GitError> {
         let name = RefName::parse(&format!("refs/remotes/origin/{branch}"))?;
         self.git().args(["update-ref", name.as_str(), commit.as_str()]).run().await.map(drop)

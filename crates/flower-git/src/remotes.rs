@@ -2,11 +2,11 @@
 
 use crate::{CommitId, GitError, OwnRef, RefName, Repo};
 
-/// How a push ended.
+/// The result of a push.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Push {
     Done,
-    /// The remote has commits that were not pushed; or another reason, in git's words.
+    /// `is_behind`: the remote has commits that are missing here. `why`: git's message.
     Refused {
         is_behind: bool,
         why: String,
@@ -14,7 +14,7 @@ pub enum Push {
 }
 
 impl Repo {
-    /// The remote that a branch follows; nothing if it follows none, or a branch of the same repository.
+    /// The remote that a branch follows; `None` if it follows none, or a branch of the same repository.
     pub async fn remote_of(&self, branch: &str) -> Result<Option<String>, GitError> {
         let key = format!("branch.{branch}.remote");
         let output = self.git().args(["config", "--get", &key]).output().await?;
@@ -26,7 +26,7 @@ impl Repo {
         Ok(self.git().args(["remote"]).line().await?.lines().map(str::to_owned).collect())
     }
 
-    /// Fetches a branch of a remote into a ref, and checks every object. A remote out of reach, or without this branch, is an error.
+    /// Fetches a branch of a remote into a ref, and checks every object. Fails if the remote is unreachable or does not have the branch.
     pub async fn fetch(&self, remote: &str, branch: &str, into: &OwnRef) -> Result<(), GitError> {
         let from = RefName::branch(branch)?;
         let args = ["-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--no-write-fetch-head"];

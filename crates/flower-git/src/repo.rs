@@ -1,19 +1,19 @@
-//! git in one place, with what it may see there.
+//! A repository, and the options of git commands on it.
 
 use crate::GitError;
-use crate::command::{DEADLINE, Git, in_jail, in_linked, in_main, with_remotes};
+use crate::command::{DEFAULT_TIMEOUT, Git, in_jail, in_linked, in_main, with_remotes};
 use crate::repository::Repository;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Everything that one landing brings is on disk before MAIN's branch names it.
+/// Objects of a landing must be on disk before MAIN's branch refers to them.
 const DURABLE: [&str; 2] = ["-c", "core.fsync=committed,loose-object,reference"];
 
-/// A repository that git works on, and how. The operations are in the modules of this crate, by topic.
+/// A repository, and the options of commands on it. The operations are in the modules of this crate, by topic.
 #[derive(Clone, Debug)]
 pub struct Repo {
-    place: Place,
+    location: Location,
     index: Option<PathBuf>,
     work_tree: Option<PathBuf>,
     objects: Option<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Repo {
 }
 
 #[derive(Clone, Debug)]
-enum Place {
+enum Location {
     Main(Repository),
     Linked { repository: Repository, admin: PathBuf, tree: PathBuf },
     Jail(Vec<OsString>),
@@ -35,22 +35,22 @@ enum Place {
 impl Repo {
     /// MAIN's repository, with MAIN's files as the work tree.
     pub fn main(repository: &Repository) -> Repo {
-        Repo::at(Place::Main(repository.clone()))
+        Repo::at(Location::Main(repository.clone()))
     }
 
-    /// The operator's side of a worktree: `admin` is its folder inside MAIN's repository, `tree` the directory with its files.
+    /// A linked worktree of MAIN's repository: `admin` is its folder inside `.git`, `tree` the directory with its files.
     pub fn linked(repository: &Repository, admin: &Path, tree: &Path) -> Repo {
-        Repo::at(Place::Linked { repository: repository.clone(), admin: admin.to_owned(), tree: tree.to_owned() })
+        Repo::at(Location::Linked { repository: repository.clone(), admin: admin.to_owned(), tree: tree.to_owned() })
     }
 
     /// An agent's private repository; `launcher` is the command that enters its jail.
     pub fn jailed(launcher: Vec<OsString>) -> Repo {
-        Repo::at(Place::Jail(launcher))
+        Repo::at(Location::Jail(launcher))
     }
 
-    fn at(place: Place) -> Repo {
+    fn at(location: Location) -> Repo {
         Repo {
-            place,
+            location,
             index: None,
             work_tree: None,
             objects: None,
@@ -59,83 +59,83 @@ impl Repo {
             operators_settings: false,
             durable: false,
             memory: None,
-            deadline: DEADLINE,
+            deadline: DEFAULT_TIMEOUT,
         }
     }
 
-    /// With another index than the repository's own.
+    /// Uses another index than the repository's own.
     pub fn with_index(mut self, file: &Path) -> Repo {
         self.index = Some(file.to_owned());
         self
     }
 
-    /// With another directory for the files.
+    /// Uses another directory for the files.
     pub fn with_work_tree(mut self, tree: &Path) -> Repo {
         self.work_tree = Some(tree.to_owned());
         self
     }
 
-    /// With a folder of its own for objects, which may borrow from the repository's.
+    /// Writes objects to another folder, which may borrow from the repository's.
     pub fn with_objects_in(mut self, dir: &Path) -> Repo {
         self.objects = Some(dir.to_owned());
         self
     }
 
-    /// With these folders of objects beside the repository's own.
+    /// Reads these object folders in addition to the repository's own.
     pub fn borrowing(mut self, folders: &[PathBuf]) -> Repo {
         self.lenders = Some(folders.to_vec());
         self
     }
 
-    /// Without parents that are only claimed locally.
+    /// Ignores grafts and replacements.
     pub fn without_grafts(mut self) -> Repo {
         self.without_grafts = true;
         self
     }
 
-    /// With the operator's own settings beside the repository's: for reading and using who they are.
+    /// Reads the operator's settings in addition to the repository's, for the operator's name and address.
     pub fn with_operators_settings(mut self) -> Repo {
         self.operators_settings = true;
         self
     }
 
-    /// What is written is on disk when a command ends.
+    /// Syncs everything to disk before a command ends.
     pub fn durable(mut self) -> Repo {
         self.durable = true;
         self
     }
 
-    /// With at most so many bytes of memory for each command: for objects that cannot be trusted.
+    /// Limits the memory of each command, for untrusted objects.
     pub fn with_memory(mut self, most: u64) -> Repo {
         self.memory = Some(most);
         self
     }
 
-    /// With so much time for each command, instead of a minute.
+    /// Sets the deadline of each command, which is a minute by default.
     pub fn with_deadline(mut self, deadline: Duration) -> Repo {
         self.deadline = deadline;
         self
     }
 
-    /// A command in this place.
+    /// A command on this repository.
     pub(crate) fn git(&self) -> Git {
-        let git = match &self.place {
-            Place::Main(repository) => in_main(repository),
-            Place::Linked { repository, admin, tree } => in_linked(repository, admin, tree),
-            Place::Jail(launcher) => in_jail(launcher.clone()),
+        let git = match &self.location {
+            Location::Main(repository) => in_main(repository),
+            Location::Linked { repository, admin, tree } => in_linked(repository, admin, tree),
+            Location::Jail(launcher) => in_jail(launcher.clone()),
         };
-        self.dressed(git)
+        self.with_options(git)
     }
 
-    /// A command that speaks with the remotes of MAIN's repository as the operator would.
+    /// A command that uses the remotes of MAIN's repository with the operator's login.
     pub(crate) fn git_with_remotes(&self) -> Result<Git, GitError> {
-        match &self.place {
-            Place::Main(repository) => Ok(self.dressed(with_remotes(repository))),
-            Place::Linked { .. } | Place::Jail(_) => Err(GitError::NoRemotesHere),
+        match &self.location {
+            Location::Main(repository) => Ok(self.with_options(with_remotes(repository))),
+            Location::Linked { .. } | Location::Jail(_) => Err(GitError::NoRemotesHere),
         }
     }
 
-    fn dressed(&self, mut git: Git) -> Git {
+    fn with_options(&self, mut git: Git) -> Git {
         git = git.deadline(self.deadline);
         if self.operators_settings {
             git = git.with_operators_settings();

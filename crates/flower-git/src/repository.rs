@@ -1,11 +1,11 @@
-//! Finding the repository that a directory belongs to, by reading files only.
+//! Finds the repository that a directory belongs to, without starting git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
-    /// MAIN's checkout, also when asked from inside a linked worktree.
+    /// MAIN's checkout, also if the search began in a linked worktree.
     pub root: PathBuf,
     /// The directory that all its worktrees share.
     pub git_dir: PathBuf,
@@ -18,7 +18,7 @@ impl Repository {
         start.ancestors().find_map(Repository::at)
     }
 
-    /// A repository without files of its own.
+    /// Whether the directory is a repository without a checkout.
     pub fn is_bare(dir: &Path) -> bool {
         dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
     }
@@ -40,7 +40,7 @@ impl Repository {
         Some(Repository { root: root.to_owned(), git_dir })
     }
 
-    /// A project name made from the folder's: what is not allowed in a name becomes `-`.
+    /// A project name made from the folder's; other characters become `-`.
     pub fn default_name(&self) -> String {
         let folder = self.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().to_lowercase());
         let plain: String = folder

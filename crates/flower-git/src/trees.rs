@@ -1,4 +1,4 @@
-//! Trees: what they have, how they differ, and how they merge.
+//! Lists, compares, merges and writes trees.
 
 use crate::config::Identity;
 use crate::history::Author;
@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub kind: ChangeKind,
-    /// Of the new one, as in `100644`; zeros if it is deleted.
+    /// The new mode, such as `100644`; zeros if the path is deleted.
     pub mode: String,
     pub path: OsString,
 }
@@ -21,14 +21,14 @@ pub enum ChangeKind {
     Added,
     Deleted,
     Modified,
-    /// Another kind of entry, as a link in place of a file.
+    /// The kind of entry has changed, for instance from a file to a link.
     Retyped,
-    /// What git may come to say beyond these.
+    /// A kind that this version of flower does not know.
     Other,
 }
 
 impl Change {
-    /// The path as people are shown it.
+    /// The path for people.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
@@ -42,14 +42,14 @@ pub struct TreeListing {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeEntry<'a> {
-    /// As in `100644`.
+    /// Such as `100644`.
     pub mode: &'a str,
     /// `blob`, `tree` or `commit`.
     pub kind: &'a str,
     pub id: &'a str,
-    /// Of a file, where sizes were asked for.
+    /// The size of a file, if sizes were requested.
     pub size: Option<u64>,
-    /// From the top of the tree.
+    /// Relative to the top of the tree.
     pub path: &'a OsStr,
 }
 
@@ -64,7 +64,7 @@ impl TreeEntry<'_> {
 }
 
 impl TreeListing {
-    /// From what `git ls-tree -z` writes, with or without sizes.
+    /// Parses the output of `git ls-tree -z`, with or without sizes.
     pub fn parse(bytes: Vec<u8>) -> TreeListing {
         TreeListing { bytes }
     }
@@ -74,7 +74,7 @@ impl TreeListing {
     }
 }
 
-/// From `100644 blob ID      SIZE\tpath`, with or without a size.
+/// Parses `100644 blob ID      SIZE\tpath`, with or without a size.
 fn entry(item: &[u8]) -> Option<TreeEntry<'_>> {
     let tab = item.iter().position(|&byte| byte == b'\t')?;
     let mut facts = str::from_utf8(&item[..tab]).ok()?.split_whitespace();
@@ -83,11 +83,11 @@ fn entry(item: &[u8]) -> Option<TreeEntry<'_>> {
     Some(TreeEntry { mode, kind, id, size, path: OsStr::from_bytes(&item[tab + 1..]) })
 }
 
-/// Two trees made into one.
+/// The result of a merge of two trees.
 #[derive(Clone, Debug)]
 pub struct MergedTrees {
     pub tree: TreeId,
-    /// Paths that git could not merge; the tree has them with marks of conflict.
+    /// Paths that git could not merge; the tree has them with conflict markers.
     pub conflicts: Vec<OsString>,
 }
 
@@ -97,14 +97,14 @@ pub struct NewCommit<'a> {
     pub tree: &'a TreeId,
     pub parents: &'a [&'a CommitId],
     pub message: &'a str,
-    /// Who commits it: `flower`, where nothing is said.
+    /// `flower` for missing parts.
     pub committer: &'a Identity,
-    /// Who wrote it: the committer, where nothing is said.
+    /// The committer by default.
     pub author: Option<&'a Author>,
 }
 
 impl Repo {
-    /// What differs between two trees, without any guess about renames. One that is not there is an error.
+    /// What differs between two trees, without detection of renames. Fails if it does not exist.
     pub async fn diff_trees(&self, from: &impl Treeish, to: &impl Treeish) -> Result<Vec<Change>, GitError> {
         let args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--end-of-options"];
         let output = self.git().args(args).args([from.name(), to.name()]).run().await?;
@@ -135,7 +135,7 @@ impl Repo {
         Ok(items.chunks_exact(3).map(|renamed| (path_of(renamed[1]), path_of(renamed[2]))).collect())
     }
 
-    /// The differences as people read them: a patch, or only how much of each file changed.
+    /// The differences as a patch, or with `stat` only the number of changed lines of each file.
     pub async fn diff_text(
         &self,
         from: &impl Treeish,
@@ -147,15 +147,15 @@ impl Repo {
         Ok(self.git().args(args).run().await?.stdout)
     }
 
-    /// Merges two commits without checking anything out, from `base` instead of where they parted if that is said. A commit that is
-    /// not there is an error; a conflict is none.
+    /// Merges two commits without a checkout, relative to `base` or else to their merge base. Fails if a commit does not exist; a conflict
+    /// is part of the result.
     pub async fn merge_trees(
         &self,
         base: Option<&CommitId>,
         ours: &CommitId,
         theirs: &CommitId,
     ) -> Result<MergedTrees, GitError> {
-        // Guessing that a folder was renamed moves files that no commit touched.
+        // The detection of renamed folders moves files that no commit has touched.
         let args = ["-c", "merge.directoryRenames=false", "merge-tree", "--write-tree", "-z", "--name-only"];
         let base = base.map(|base| format!("--merge-base={base}"));
         let git = self.git().args(args).args(["--no-messages", "--allow-unrelated-histories"]).args(base);
@@ -163,13 +163,13 @@ impl Repo {
         let mut items = output.items();
         let tree = TreeId::parse(&String::from_utf8_lossy(items.next().unwrap_or_default()));
         match (output.code, tree) {
-            // git answers 1 for an unknown name as well as for a conflict.
+            // The exit code 1 means an unknown name or a conflict.
             (0 | 1, Ok(tree)) => Ok(MergedTrees { tree, conflicts: items.map(path_of).collect() }),
             _ => Err(GitError::CannotMerge { theirs: theirs.to_string(), stderr: output.stderr.clone() }),
         }
     }
 
-    /// Whether merging `theirs` would leave `ours` as it is. What cannot be merged would not.
+    /// Whether a merge of `theirs` would not change `ours`. False if there are conflicts.
     pub async fn merge_changes_nothing(&self, ours: &CommitId, theirs: &CommitId) -> Result<bool, GitError> {
         let args = ["merge-tree", "--write-tree", ours.as_str(), theirs.as_str()];
         let merged = self.git().args(args).output().await?;
@@ -177,7 +177,7 @@ impl Repo {
         Ok(merged.code == 0 && merged.line() == tree.as_str())
     }
 
-    /// Makes a commit. No ref leads to it.
+    /// Makes a commit without a ref.
     pub async fn commit_tree(&self, new: NewCommit<'_>) -> Result<CommitId, GitError> {
         let name = new.committer.name.as_deref().unwrap_or("flower");
         let email = new.committer.email.as_deref().unwrap_or("flower@localhost");
@@ -198,27 +198,27 @@ impl Repo {
         CommitId::parse(&git.line().await?)
     }
 
-    /// What stands at the top of a tree. One that is not there is an error.
+    /// The entries at the top of a tree. Fails if it does not exist.
     pub async fn list_top(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
         self.listing(&["ls-tree", "-z", "--full-tree", tree.name()]).await
     }
 
-    /// All files of a tree. One that is not there is an error.
+    /// All files of a tree. Fails if it does not exist.
     pub async fn list_files(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
         self.listing(&["ls-tree", "-r", "-z", "--full-tree", tree.name()]).await
     }
 
-    /// All files of a tree with their sizes. One that is not there is an error.
+    /// All files of a tree with their sizes. Fails if it does not exist.
     pub async fn list_files_with_sizes(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
         self.listing(&["ls-tree", "-r", "-l", "-z", "--full-tree", tree.name()]).await
     }
 
-    /// All files and folders of a tree. One that is not there is an error.
+    /// All files and folders of a tree. Fails if it does not exist.
     pub async fn list_everything(&self, tree: &impl Treeish) -> Result<TreeListing, GitError> {
         self.listing(&["ls-tree", "-r", "-t", "-z", "--full-tree", tree.name()]).await
     }
 
-    /// What a tree has at one path, with its size; no entry if it has nothing there, or is itself not there.
+    /// The entry of a tree at one path, with its size; empty if the path or the tree does not exist.
     pub async fn list_path(&self, tree: &impl Treeish, path: &str) -> Result<TreeListing, GitError> {
         let args = ["ls-tree", "-z", "--long", "--full-tree", tree.name(), "--", path];
         Ok(TreeListing { bytes: self.git().args(args).output().await?.stdout })
@@ -228,7 +228,7 @@ impl Repo {
         Ok(TreeListing { bytes: self.git().args(args).run().await?.stdout })
     }
 
-    /// The tree of a commit with this file at its top, in place of any that it has there. The tree is written, nothing else.
+    /// Writes a tree: that of a commit, with this file at its top.
     pub async fn tree_with_file(&self, commit: &CommitId, name: &str, content: &[u8]) -> Result<TreeId, GitError> {
         let blob = self.git().args(["hash-object", "-w", "--stdin"]).input(content.to_vec()).line().await?;
         let blob = ObjectId::parse(&blob)?;
@@ -242,30 +242,30 @@ impl Repo {
         TreeId::parse(&self.git().args(["mktree", "-z"]).input(input).line().await?)
     }
 
-    /// The tree without files, which git knows without having it.
+    /// The empty tree, which git knows without storing it.
     pub async fn empty_tree(&self) -> Result<TreeId, GitError> {
         TreeId::parse(&self.git().args(["hash-object", "-t", "tree", "/dev/null"]).line().await?)
     }
 
-    /// Whether the `.gitattributes` of any folder of a commit have this text.
+    /// Whether a `.gitattributes` of a commit contains this text.
     pub async fn attributes_mention(&self, commit: &CommitId, text: &str) -> Result<bool, GitError> {
         let args = ["grep", "--quiet", "--fixed-strings", "-e", text, commit.as_str(), "--"];
         self.git().args(args).args([":(top,glob)**/.gitattributes"]).succeeds().await
     }
 
-    /// Writes the index as a tree. One with conflicts is an error.
+    /// Writes the index as a tree. Fails if it has conflicts.
     pub async fn write_tree(&self) -> Result<TreeId, GitError> {
         TreeId::parse(&self.git().args(["write-tree"]).line().await?)
     }
 
-    /// Writes the index as a tree; nothing if git cannot, as with conflicts in it.
+    /// Writes the index as a tree; `None` if it has conflicts.
     pub async fn staged_tree(&self) -> Result<Option<TreeId>, GitError> {
         let output: Output = self.git().args(["write-tree"]).output().await?;
         if output.code == 0 { TreeId::parse(&output.line()).map(Some) } else { Ok(None) }
     }
 }
 
-/// The bytes of a path that git gave.
+/// A path in git's output.
 pub(crate) fn path_of(item: &[u8]) -> OsString {
     OsString::from_vec(item.to_vec())
 }

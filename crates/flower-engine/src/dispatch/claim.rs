@@ -1,6 +1,6 @@
-//! Claiming, and what follows: the worktree is made, and the claim is kept alive.
+//! Claims dispatches, makes their worktrees and renews the claims.
 
-use super::{Marked, is_claimed};
+use super::{Reservation, is_claimed};
 use crate::Dispatcher;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
@@ -14,27 +14,27 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
 
-/// By hand somebody is heard of now and then; whoever speaks MCP is heard of with every call.
+/// How long a claim lasts without a heartbeat. An agent over MCP sends one with every call; a person sends them by hand, now and then.
 pub const LEASE: Duration = Duration::from_secs(15 * 60);
-/// Signs of life are written down no more often than this.
-const WORTH_WRITING: Duration = Duration::from_secs(20);
-/// A large checkout and its setup.
-const PATIENCE: Duration = Duration::from_secs(20 * 60);
-/// More than claim at the same time.
-const OFFERED: u64 = 256;
-const A_MOMENT: Duration = Duration::from_millis(5);
-/// After its worktree could not be made.
-const LATER: Duration = Duration::from_secs(60);
+/// Heartbeats of one token are stored no more often than this.
+const MIN_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(20);
+/// Enough for a large checkout and its setup.
+const WORKTREE_TIMEOUT: Duration = Duration::from_secs(20 * 60);
+/// Dispatches that are read at once; more than callers claim at the same time.
+const MAX_OFFERED: u64 = 256;
+const OFFER_POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// Pause after a worktree could not be made.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How somebody wants to claim.
+/// What a caller may choose for a claim.
 #[derive(Clone, Debug, Default)]
 pub struct ClaimOptions {
     /// Names the holder.
     pub holder: Option<String>,
-    /// The packet's token, where it is not the caller's own.
+    /// The packet's token, if it is not the caller's own.
     pub packet: Option<String>,
     pub lease: Option<Duration>,
-    /// Answer only once the worktree is ready.
+    /// Wait until the worktree is ready.
     pub wait: bool,
 }
 
@@ -43,30 +43,30 @@ impl Dispatcher {
         self: &Arc<Self>,
         caller: &Caller,
         number: u64,
-        wish: ClaimOptions,
+        options: ClaimOptions,
     ) -> Result<DispatchView, Problem> {
-        let wait = wish.wait;
-        self.take(caller, number, wish).await?;
-        self.begin_work(number, wait).await
+        let wait = options.wait;
+        self.take_claim(caller, number, options).await?;
+        self.prepare_worktree(number, wait).await
     }
 
-    /// The claim itself: from here on it is theirs, whatever becomes of the worktree.
-    async fn take(&self, caller: &Caller, number: u64, wish: ClaimOptions) -> Result<(), Problem> {
-        let packet = match &wish.packet {
+    /// Records the claim. It holds even if the worktree cannot be made.
+    async fn take_claim(&self, caller: &Caller, number: u64, options: ClaimOptions) -> Result<(), Problem> {
+        let packet = match &options.packet {
             Some(token) => Some(self.packet_of(token, number).await?),
             None => None,
         };
-        let seconds = wish.lease.unwrap_or(LEASE).as_secs();
-        let step = Step::Claim { holder: wish.holder, packet, seconds, moment: self.clock.moment() };
+        let seconds = options.lease.unwrap_or(LEASE).as_secs();
+        let step = Step::Claim { holder: options.holder, packet, seconds, moment: self.clock.moment() };
         self.store.execute(caller, Command::Dispatch { number, step }).await.map(drop)
     }
 
-    /// What follows a claim: its worktree.
-    async fn begin_work(self: &Arc<Self>, number: u64, wait: bool) -> Result<DispatchView, Problem> {
-        let app = self.clone();
-        let making = tokio::spawn(async move { app.prepare(number).await }.in_current_span());
+    /// Makes the worktree of a claimed dispatch.
+    async fn prepare_worktree(self: &Arc<Self>, number: u64, wait: bool) -> Result<DispatchView, Problem> {
+        let dispatcher = self.clone();
+        let making = tokio::spawn(async move { dispatcher.prepare(number).await }.in_current_span());
         if wait {
-            match tokio::time::timeout(PATIENCE, making).await {
+            match tokio::time::timeout(WORKTREE_TIMEOUT, making).await {
                 Ok(Ok(made)) => made?,
                 Ok(Err(error)) => return Err(Problem::bug(error.to_string())),
                 Err(_) => {
@@ -81,25 +81,26 @@ impl Dispatcher {
         self.show(number).await
     }
 
-    /// The oldest one that waits for anybody, and that nobody else is about to get.
+    /// Claims the oldest waiting dispatch that no concurrent call is about to claim.
     pub async fn claim_next(
         self: &Arc<Self>,
         caller: &Caller,
         choice: &ProjectChoice,
-        wish: ClaimOptions,
+        options: ClaimOptions,
     ) -> Result<DispatchView, Problem> {
-        // A worker's token is the packet of one dispatch; others are not offered to it.
+        // The token of a worker is the packet of one dispatch, and can claim no other.
         if policy::reads_own_only(caller) {
             let number = caller.run.map_or(0, |run| run.dispatch);
             policy::require_claim(caller, number, false)?;
-            return self.claim(caller, number, wish).await;
+            return self.claim(caller, number, options).await;
         }
         policy::require_role(caller, Right::Run(0))?;
         let project = self.projects.find(choice).await?;
         let mut passed = Vec::new();
         loop {
             let of = project.clone();
-            let mut waiting = self.store.read(move |conn| dispatches::waiting(conn, of.as_deref(), OFFERED)).await?;
+            let mut waiting =
+                self.store.read(move |conn| dispatches::waiting(conn, of.as_deref(), MAX_OFFERED)).await?;
             waiting.retain(|number| !passed.contains(number));
             if waiting.is_empty() {
                 return Err(Problem::new(
@@ -108,24 +109,24 @@ impl Dispatcher {
                     "`flower dispatch list` shows what is under way; `flower dispatch BRIEF` asks for work",
                 ));
             }
-            let Some(offer) = Marked::first(&self.offered, &waiting) else {
-                // Others are about to get all of them, or to leave one.
-                tokio::time::sleep(A_MOMENT).await;
+            let Some(offer) = Reservation::first(&self.offered, &waiting) else {
+                // Concurrent calls are about to claim all of them; one of these calls may fail.
+                tokio::time::sleep(OFFER_POLL_INTERVAL).await;
                 continue;
             };
-            match self.take(caller, offer.number, wish.clone()).await {
-                // Somebody was faster; the next one then.
+            match self.take_claim(caller, offer.number, options.clone()).await {
+                // Another caller was faster: try the next one.
                 Err(problem) if problem.kind == ProblemKind::Conflict => {}
-                // Taken back a moment ago, perhaps.
+                // It may just have been cancelled.
                 Err(problem) if problem.kind == ProblemKind::Refused => passed.push(offer.number),
                 Err(problem) => return Err(problem),
-                // One is enough, also if its worktree cannot be made.
-                Ok(()) => return self.begin_work(offer.number, wish.wait).await,
+                // The claim counts even if its worktree cannot be made.
+                Ok(()) => return self.prepare_worktree(offer.number, options.wait).await,
             }
         }
     }
 
-    /// The id of a packet's token, which must be one of this dispatch.
+    /// The id of a packet's token. Fails unless the packet is one of this dispatch.
     async fn packet_of(&self, token: &str, number: u64) -> Result<String, Problem> {
         let hash = sha256(token.as_bytes());
         let found = self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await?;
@@ -139,56 +140,56 @@ impl Dispatcher {
         }
     }
 
-    /// Renews a claim. Written down now and then only: it is no history.
+    /// Renews a claim. Heartbeats are not part of the log.
     pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
         self.store.execute(caller, Command::Heartbeat { dispatch: number, fence, moment: self.clock.moment() }).await?;
         self.show(number).await
     }
 
-    /// Whatever the holder of a run does is a sign of life.
+    /// Renews the claim of a caller that holds one. Every request of the holder is a heartbeat.
     pub async fn record_heartbeat(&self, caller: &Caller) {
         let (Some(run), Some(token)) = (caller.run, caller.token.as_deref()) else { return };
         {
-            let mut beats = self.beats.lock().expect("no panic while held");
-            beats.retain(|_, due| *due > Instant::now());
-            if beats.contains_key(token) {
+            let mut heartbeat_due = self.heartbeat_due.lock().expect("no panic while held");
+            heartbeat_due.retain(|_, due| *due > Instant::now());
+            if heartbeat_due.contains_key(token) {
                 return;
             }
         }
         let Ok(dispatch) = self.get(run.dispatch).await else { return };
         let Some(claim) = dispatch.claim.as_ref().filter(|_| dispatch.is_run_by(token)) else { return };
-        let due = Instant::now() + WORTH_WRITING.min(Duration::from_secs(claim.seconds) / 4);
-        self.beats.lock().expect("no panic while held").insert(token.to_owned(), due);
+        let due = Instant::now() + MIN_HEARTBEAT_INTERVAL.min(Duration::from_secs(claim.seconds) / 4);
+        self.heartbeat_due.lock().expect("no panic while held").insert(token.to_owned(), due);
         let beat = Command::Heartbeat { dispatch: run.dispatch, fence: claim.fence, moment: self.clock.moment() };
         if let Err(problem) = self.store.execute(&Caller::system(), beat).await {
             tracing::debug!("dispatch {}: {}", run.dispatch, problem.message);
         }
     }
 
-    /// Makes the worktree of something that was claimed, if it is not there, and records that the work has begun.
+    /// Makes the worktree of a claimed dispatch, if it does not exist, and records that the work has begun.
     #[tracing::instrument(name = "dispatch", skip(self))]
     pub(crate) async fn prepare(&self, number: u64) -> Result<(), Problem> {
-        let under_way = Marked::first(&self.preparing, &[number]);
+        let under_way = Reservation::first(&self.preparing, &[number]);
         let made = self.try_prepare(number).await;
         drop(under_way);
-        let mut again = self.again.lock().expect("no panic while held");
+        let mut retry_at = self.retry_at.lock().expect("no panic while held");
         match &made {
-            Ok(()) => again.remove(&number),
+            Ok(()) => retry_at.remove(&number),
             Err(problem) => {
                 tracing::warn!("dispatch {number}: its worktree cannot be made: {}", problem.message);
-                again.insert(number, Instant::now() + LATER)
+                retry_at.insert(number, Instant::now() + RETRY_INTERVAL)
             }
         };
         made
     }
 
-    /// Not while somebody is at it, nor soon after it went wrong.
+    /// False while another task makes the worktree, and for some time after that failed.
     pub(super) fn may_prepare(&self, number: u64) -> bool {
         if self.preparing.lock().expect("no panic while held").contains(&number) {
             return false;
         }
-        let again = self.again.lock().expect("no panic while held");
-        again.get(&number).is_none_or(|at| *at <= Instant::now())
+        let retry_at = self.retry_at.lock().expect("no panic while held");
+        retry_at.get(&number).is_none_or(|at| *at <= Instant::now())
     }
 
     async fn try_prepare(&self, number: u64) -> Result<(), Problem> {
@@ -199,9 +200,9 @@ impl Dispatcher {
         let base = match (&dispatch.project, &dispatch.worktree) {
             (Some(project), Some(name)) => {
                 let worktree = self.worktrees.ensure(project, name, Some(dispatch.brief)).await?;
-                // What follows a landing may be at it still; the work begins after that.
-                let turn = self.worktrees.work_lock(project, name);
-                let _one_at_a_time = turn.lock().await;
+                // Waits until the sync after a landing has finished in this worktree.
+                let lock = self.worktrees.work_lock(project, name);
+                let _one_at_a_time = lock.lock().await;
                 let place = self.worktrees.require_ready(&worktree).await?;
                 place.repo().tip(&place.full_branch()).await?.map(String::from)
             }
@@ -209,7 +210,7 @@ impl Dispatcher {
         };
         let step = Step::Execute { fence: dispatch.fence, base };
         match self.store.execute(&Caller::system(), Command::Dispatch { number, step }).await {
-            // Claimed by somebody else meanwhile, or handed back: theirs to prepare.
+            // The claim has ended meanwhile. A new holder prepares the worktree again.
             Err(problem) if problem.kind == ProblemKind::Refused => Ok(()),
             done => done.map(drop),
         }

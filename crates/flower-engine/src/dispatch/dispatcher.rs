@@ -1,5 +1,5 @@
-//! The dispatcher: what follows from what has happened, with nobody asking. It looks at how things stand, not at what it
-//! remembers, so a crash costs it nothing.
+//! Does what follows automatically for dispatches: expires claims, requests fixes, ends dispatches that have landed. It decides by
+//! the current state and keeps no memory of its own, so a crash loses nothing.
 
 use super::is_claimed;
 use crate::Dispatcher;
@@ -14,38 +14,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Leases end by themselves, so it looks now and then also when nothing happens.
-const EVERY: Duration = Duration::from_secs(3);
-/// What comes together is looked at together.
-const SETTLE: Duration = Duration::from_millis(30);
-/// Of one sort, in one look.
-const MOST: u64 = 100;
-/// After so many attempts to mend a brief in a row a person should look.
-const MOST_FIXES: usize = 5;
-/// Of each check's log that goes with a `fix`.
-const TAIL: usize = 3 * 1024;
+/// Leases expire without an event.
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
+/// Events that arrive together are handled together.
+const SETTLE_TIME: Duration = Duration::from_millis(30);
+/// Rows of one kind that are handled in one pass.
+const MAX_BATCH: u64 = 100;
+/// After this many fixes of a brief in a row, the operator is asked.
+const MAX_FIXES: usize = 5;
+/// Bytes of each failed check's log in the evidence of a `fix`: its end.
+const LOG_TAIL_BYTES: usize = 3 * 1024;
 
-/// What may make a brief dispatchable, or end a dispatch.
+/// Changes that may make a brief dispatchable or end a dispatch.
 const TOPICS: &[Topic] = &[Topic::Briefs, Topic::Dispatches, Topic::Landings, Topic::Specs];
 
 impl Dispatcher {
     pub async fn run(self: Arc<Self>) {
-        let mut changes = self.store.follow(TOPICS, SETTLE);
+        let mut changes = self.store.follow(TOPICS, SETTLE_TIME);
         if let Err(problem) = self.queue_handed_back().await {
             tracing::warn!("dispatcher, handed back: {}", problem.message);
         }
         loop {
             let pass = passes::begin("dispatcher", &self.store);
-            self.look_around().await;
+            self.run_once().await;
             drop(pass);
-            // Whatever happens while it looks is reported by the next call.
-            let _ = tokio::time::timeout(EVERY, changes.changed()).await;
+            // `changed` also reports changes that happened during `run_once`.
+            let _ = tokio::time::timeout(POLL_INTERVAL, changes.changed()).await;
         }
     }
 
-    /// What was handed back when the daemon ended, before it was on its way to MAIN.
+    /// Queues work that was handed back before an earlier daemon ended, but was not queued yet.
     async fn queue_handed_back(&self) -> Result<(), Problem> {
-        for dispatch in self.store.read(|conn| dispatches::unqueued(conn, MOST)).await? {
+        for dispatch in self.store.read(|conn| dispatches::unqueued(conn, MAX_BATCH)).await? {
             if let Err(problem) = self.queue_work(&dispatch).await {
                 tracing::warn!("dispatch {} is not in the queue: {}", dispatch.number, problem.message);
             }
@@ -53,19 +53,19 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// One that is refused, because somebody else was faster, keeps no other from its turn.
-    async fn follow_up_with(&self, command: Command) {
+    /// Executes a command. A refusal only means that the state has changed meanwhile, and must not stop the others.
+    async fn try_execute(&self, command: Command) {
         if let Err(problem) = self.store.execute(&Caller::system(), command).await {
             tracing::debug!("dispatcher: {}", problem.message);
         }
     }
 
-    async fn look_around(self: &Arc<Self>) {
+    async fn run_once(self: &Arc<Self>) {
         for (what, done) in [
             ("leases", self.end_leases().await),
-            ("auto-dispatch", self.dispatch_wanting().await),
+            ("auto-dispatch", self.auto_dispatch().await),
             ("landed", self.end_landed().await),
-            ("fixes", self.ask_for_fixes().await),
+            ("fixes", self.request_fixes().await),
             ("worktrees", self.prepare_claimed().await),
         ] {
             if let Err(problem) = done {
@@ -74,22 +74,22 @@ impl Dispatcher {
         }
     }
 
-    /// Briefs that are planned and wait for nothing any more.
-    async fn dispatch_wanting(&self) -> Result<(), Problem> {
-        for brief in self.store.read(|conn| dispatches::wanting(conn, MOST)).await? {
-            self.follow_up_with(Command::AutoDispatch { brief }).await;
+    /// Dispatches planned briefs that wait for nothing any more.
+    async fn auto_dispatch(&self) -> Result<(), Problem> {
+        for brief in self.store.read(|conn| dispatches::wanting(conn, MAX_BATCH)).await? {
+            self.try_execute(Command::AutoDispatch { brief }).await;
         }
         Ok(())
     }
 
-    /// Claims and path leases whose time is over. The rules look again, so nobody who was heard of meanwhile loses anything.
+    /// Ends claims and path leases that have expired. The rules check again, so a heartbeat that arrives meanwhile counts.
     async fn end_leases(&self) -> Result<(), Problem> {
         let moment = self.clock.moment();
         let at = moment.clone();
         let read = self.store.read(move |conn| {
             let mut over = Vec::new();
             for dispatch in dispatches::open(conn)? {
-                // Whoever has claimed it lately need not have been heard of since.
+                // A recent claim need not have a heartbeat yet.
                 let Some(claim) = dispatch.claim.as_ref().filter(|claim| at.is_over(&claim.beat, claim.seconds)) else {
                     continue;
                 };
@@ -103,48 +103,48 @@ impl Dispatcher {
         let (over, leases) = read.await?;
         for number in over {
             let step = Step::Expire { moment: self.clock.moment() };
-            self.follow_up_with(Command::Dispatch { number, step }).await;
+            self.try_execute(Command::Dispatch { number, step }).await;
         }
         for lease in leases.iter().filter(|lease| lease.is_over(&moment)) {
             let (number, why) = (lease.number, "its time was over".to_owned());
             let over = Some(self.clock.moment());
-            self.follow_up_with(Command::ReleaseLease { number, why, over }).await;
+            self.try_execute(Command::ReleaseLease { number, why, over }).await;
         }
         Ok(())
     }
 
-    /// Dispatches whose briefs are in MAIN, or will never be worked on again; their tokens end with them.
+    /// Ends dispatches whose briefs have landed or were cancelled, and revokes the tokens of ended dispatches.
     async fn end_landed(&self) -> Result<(), Problem> {
         let read = self.store.read(|conn| {
-            let tokens = tables::tokens_of_ended(conn, MOST)?;
-            Ok((dispatches::landed(conn, MOST)?, dispatches::pointless(conn, MOST)?, tokens))
+            let tokens = tables::tokens_of_ended(conn, MAX_BATCH)?;
+            Ok((dispatches::landed(conn, MAX_BATCH)?, dispatches::pointless(conn, MAX_BATCH)?, tokens))
         });
         let (landed, pointless, tokens) = read.await?;
         for number in landed {
-            self.follow_up_with(Command::Dispatch { number, step: Step::Land }).await;
+            self.try_execute(Command::Dispatch { number, step: Step::Land }).await;
         }
         let pointless: BTreeMap<u64, String> = pointless.into_iter().collect();
         for (number, why) in pointless {
             let step = Step::Cancel { why: Some(why) };
-            self.follow_up_with(Command::Dispatch { number, step }).await;
+            self.try_execute(Command::Dispatch { number, step }).await;
         }
         for id in tokens {
-            self.follow_up_with(Command::RevokeToken { id }).await;
+            self.try_execute(Command::RevokeToken { id }).await;
         }
         Ok(())
     }
 
-    /// Landings that went wrong: somebody is asked to mend them, in the same worktree, with the evidence.
-    async fn ask_for_fixes(&self) -> Result<(), Problem> {
-        for landing in self.store.read(|conn| landings::unmended(conn, MOST)).await? {
+    /// Requests a `fix` for each landing that was rejected or reverted, in the same worktree and with the evidence.
+    async fn request_fixes(&self) -> Result<(), Problem> {
+        for landing in self.store.read(|conn| landings::unmended(conn, MAX_BATCH)).await? {
             for &brief in &landing.briefs {
-                self.ask_for_fix(&landing, brief).await?;
+                self.request_fix(&landing, brief).await?;
             }
         }
         Ok(())
     }
 
-    async fn ask_for_fix(&self, landing: &Landing, brief: u64) -> Result<(), Problem> {
+    async fn request_fix(&self, landing: &Landing, brief: u64) -> Result<(), Problem> {
         let of = landing.number;
         let read = self.store.read(move |conn| {
             Ok((
@@ -154,6 +154,7 @@ impl Dispatcher {
             ))
         });
         let (Some(state), known, tried) = read.await? else { return Ok(()) };
+        // A newer landing of the brief supersedes this one.
         let newer =
             tried.iter().any(|other| other.number > of && other.state != State::Cancelled && other.of.is_none());
         let asked = known.iter().any(|dispatch| dispatch.of == Some(of) || dispatch.is_open());
@@ -161,11 +162,11 @@ impl Dispatcher {
             return Ok(());
         }
         let fixes = known.iter().rev().take_while(|dispatch| dispatch.kind == DispatchKind::Fix).count();
-        if fixes >= MOST_FIXES {
-            return self.give_up(brief, of, fixes).await;
+        if fixes >= MAX_FIXES {
+            return self.ask_operator(brief, of, fixes).await;
         }
         let undone = match landing.state {
-            State::RolledBack => match self.undone(landing).await? {
+            State::RolledBack => match self.revert_of(landing).await? {
                 // A fix follows an operator's revert only where the operator asked for one.
                 Some(undone) if !undone.revert.fix => return Ok(()),
                 undone => undone,
@@ -176,26 +177,26 @@ impl Dispatcher {
         let request = dispatch::Request {
             brief,
             kind: Some(DispatchKind::Fix),
-            // The profile that did the work mends it; one whose dispatch was cancelled did none.
+            // The profile that did the work also fixes it. A cancelled dispatch did no work.
             profile: worked.rev().find_map(|dispatch| dispatch.profile.clone()),
             of: Some(of),
             evidence: Some(self.evidence(landing, undone.as_ref())),
             ..dispatch::Request::default()
         };
-        self.follow_up_with(Command::RequestDispatch(request)).await;
+        self.try_execute(Command::RequestDispatch(request)).await;
         Ok(())
     }
 
-    /// The landing that took another back out of MAIN, and MAIN's branch.
-    async fn undone(&self, landing: &Landing) -> Result<Option<Undone>, Problem> {
+    /// The landing that reverted this one, and MAIN's branch.
+    async fn revert_of(&self, landing: &Landing) -> Result<Option<RevertOfLanding>, Problem> {
         let (of, project) = (landing.number, landing.project.clone());
         let read = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
         let (undoing, main) = read.await?;
-        Ok(undoing.zip(main).map(|(revert, main)| Undone { revert, branch: main.branch }))
+        Ok(undoing.zip(main).map(|(revert, main)| RevertOfLanding { revert, branch: main.branch }))
     }
 
-    /// Asked once: while the question is open nothing more happens.
-    async fn give_up(&self, brief: u64, landing: u64, fixes: usize) -> Result<(), Problem> {
+    /// Asks the operator what to do, once for each landing.
+    async fn ask_operator(&self, brief: u64, landing: u64, fixes: usize) -> Result<(), Problem> {
         let key = format!("gave-up/{landing}");
         let of = key.clone();
         if self.store.read(move |conn| flower_store::ephemeral::get(conn, &of)).await?.is_some() {
@@ -209,8 +210,8 @@ impl Dispatcher {
         Ok(self.store.remember(key, Some(String::new())).await?)
     }
 
-    /// What went wrong, as far as flower can tell.
-    fn evidence(&self, landing: &Landing, undone: Option<&Undone>) -> String {
+    /// Why a landing was rejected or reverted, for the agent that fixes it.
+    fn evidence(&self, landing: &Landing, undone: Option<&RevertOfLanding>) -> String {
         let number = landing.number;
         let reason = landing.reason.as_deref().unwrap_or("it went wrong");
         let mut text = match (landing.state, landing.verdict) {
@@ -221,7 +222,7 @@ impl Dispatcher {
             }
             _ => format!("Landing {number} was rejected: {reason}\n"),
         };
-        if let Some(Undone { revert, branch }) = undone {
+        if let Some(RevertOfLanding { revert, branch }) = undone {
             if let Some(why) = &revert.why {
                 text.push_str(&format!("The operator's reason: {why}\n"));
             }
@@ -236,29 +237,29 @@ impl Dispatcher {
         }
         for check in landing.checks.iter().filter(|check| !check.ok) {
             let log = self.merge_queue.landing_folder(number).join(&check.log);
-            let tail = crate::merge_queue::log_tail(&log, TAIL as u64);
+            let tail = crate::merge_queue::log_tail(&log, LOG_TAIL_BYTES as u64);
             text.push_str(&format!("\nCheck `{}` ended with {}:\n{}\n", check.name, check.code, tail.trim_end()));
         }
         text
     }
 
-    /// Claimed, and the daemon ended before the worktree was made.
+    /// Makes the worktrees of claimed dispatches that have none, because the daemon ended or the first try failed.
     async fn prepare_claimed(self: &Arc<Self>) -> Result<(), Problem> {
         let open = self.store.read(dispatches::open).await?;
         for dispatch in
             open.iter().filter(|dispatch| is_claimed(dispatch) && dispatch.state == dispatch::State::Claimed)
         {
             if self.may_prepare(dispatch.number) {
-                let (app, number) = (self.clone(), dispatch.number);
-                tokio::spawn(async move { app.prepare(number).await });
+                let (dispatcher, number) = (self.clone(), dispatch.number);
+                tokio::spawn(async move { dispatcher.prepare(number).await });
             }
         }
         Ok(())
     }
 }
 
-/// What took a landing back out.
-struct Undone {
+/// The revert of a landing, and the name of MAIN's branch.
+struct RevertOfLanding {
     revert: Landing,
     branch: String,
 }

@@ -1,6 +1,6 @@
-//! Handing back: what was promised is looked at, and said at once if it does not hold.
+//! Hands a dispatch back. Requires that everything is committed and merges with MAIN, and refuses at once otherwise.
 
-use super::late;
+use super::late_answer;
 use crate::Dispatcher;
 use crate::merge_queue::{LandOptions, conflicts_with};
 use crate::projects::ProjectChoice;
@@ -15,7 +15,6 @@ use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Dispatch, Event};
 use flower_git::CommitId;
 
-/// What somebody hands back.
 #[derive(Clone, Debug)]
 pub struct HandBackRequest {
     pub fence: u64,
@@ -24,40 +23,41 @@ pub struct HandBackRequest {
     pub failed: bool,
 }
 
-/// What was found on the branch.
+/// What the branch has beyond MAIN.
 #[derive(Default)]
-struct Work {
+struct FinishedWork {
     tip: Option<String>,
     /// Oldest first, with their titles.
     commits: Vec<(String, String)>,
 }
 
 impl Dispatcher {
-    #[tracing::instrument(name = "dispatch", skip(self, caller, back))]
+    #[tracing::instrument(name = "dispatch", skip(self, caller, request))]
     pub async fn hand_back(
         &self,
         caller: &Caller,
         number: u64,
-        back: HandBackRequest,
+        request: HandBackRequest,
     ) -> Result<HandBackView, Problem> {
         let dispatch = self.get(number).await?;
         let changes_code = matches!(dispatch.kind, DispatchKind::Build | DispatchKind::Fix);
-        let theirs = caller.token.as_deref().is_none_or(|token| dispatch.was_run_by(token));
-        // What will be refused anyway is not worth a look.
-        let counts = theirs && back.fence == dispatch.fence && dispatch.is_open() && !back.failed;
-        let work = if changes_code && counts { self.look_at_work(&dispatch).await? } else { Work::default() };
-        let fence = back.fence;
+        let is_holder = caller.token.as_deref().is_none_or(|token| dispatch.was_run_by(token));
+        // An answer that the rules will refuse, or that reports a failure, needs no inspection of the worktree.
+        let counts = is_holder && request.fence == dispatch.fence && dispatch.is_open() && !request.failed;
+        let work =
+            if changes_code && counts { self.require_finished_work(&dispatch).await? } else { FinishedWork::default() };
+        let fence = request.fence;
         let handed = HandBack {
             fence,
-            summary: back.summary,
-            not_done: back.not_done,
-            failed: back.failed,
+            summary: request.summary,
+            not_done: request.not_done,
+            failed: request.failed,
             tip: work.tip.clone(),
             commits: work.commits.iter().map(|(commit, _)| commit.clone()).collect(),
         };
         let events = self.store.execute(caller, Command::Dispatch { number, step: Step::HandBack(handed) }).await?;
         if events.iter().any(|event| matches!(event.event(), Ok(Event::DispatchLate(_)))) {
-            return Err(late(&dispatch, fence));
+            return Err(late_answer(&dispatch, fence));
         }
         let mut notes = Vec::new();
         let mut landing = None;
@@ -67,18 +67,20 @@ impl Dispatcher {
             match self.queue_work(&dispatch).await {
                 Ok(Some(queued)) => landing = Some(queued),
                 Ok(None) => notes.push("it waits for the operator, who lands it: `flower land`".to_owned()),
-                // The work is handed back all the same.
+                // The dispatch is handed back even if its work cannot be queued.
                 Err(problem) => notes.push(format!("it is not in the queue: {}", problem.message)),
             }
-        } else if changes_code && !back.failed {
+        } else if changes_code && !request.failed {
             notes.push("no commit of its own was found; accepted, the brief is done".to_owned());
         }
         Ok(HandBackView { dispatch: self.show(number).await?, landing, notes })
     }
 
-    /// Everything is committed, and merges with MAIN as it stands.
-    async fn look_at_work(&self, dispatch: &Dispatch) -> Result<Work, Problem> {
-        let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(Work::default()) };
+    /// Fails unless everything is committed and merges with MAIN. Returns the commits.
+    async fn require_finished_work(&self, dispatch: &Dispatch) -> Result<FinishedWork, Problem> {
+        let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else {
+            return Ok(FinishedWork::default());
+        };
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let worktree = self.worktrees.find(&choice, name).await?;
         let place = self.worktrees.require_ready(&worktree).await?;
@@ -93,13 +95,13 @@ impl Dispatcher {
                 "commit it, or leave it out with `.gitignore` or `git restore`, then hand back again",
             ));
         }
-        let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(Work::default()) };
+        let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(FinishedWork::default()) };
         let main = self.worktrees.main_of(project).await?;
         let main_tip = CommitId::parse(&main.tip)?;
         let conflicts = conflicts_with(&place.repository, &main_tip, &tip).await?;
         if !conflicts.is_empty() {
             if place.seal == Seal::Sealed {
-                self.worktrees.hand_in(&place, &main.branch, &main_tip).await?;
+                self.worktrees.provide_main_tip(&place, &main.branch, &main_tip).await?;
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,
@@ -108,10 +110,10 @@ impl Dispatcher {
             ));
         }
         let commits = crate::worktrees::commits::commits(&place.repository, &[&main_tip], &tip).await?;
-        Ok(Work { tip: Some(tip.into()), commits })
+        Ok(FinishedWork { tip: Some(tip.into()), commits })
     }
 
-    /// The landing that it is on its way with, unless the operator wants to say so each time.
+    /// Queues the work of a dispatch and returns its landing. `None` if the settings leave that to the operator.
     pub(super) async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<u64>, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(None) };
         if self.worktrees.facts_of(project).await?.settings.land.queue == Queue::Operator {
@@ -119,16 +121,16 @@ impl Dispatcher {
         }
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
-        let wish = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
-        Ok(Some(self.merge_queue.land(&Caller::system(), &choice, name, wish).await?.id))
+        let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
+        Ok(Some(self.merge_queue.land(&Caller::system(), &choice, name, options).await?.id))
     }
 }
 
-/// A few of them, and how many more.
+/// The first paths, and how many more there are.
 fn listed(paths: &[String]) -> String {
-    const MOST: usize = 8;
-    let shown = paths.iter().take(MOST).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    match paths.len().saturating_sub(MOST) {
+    const MAX_LISTED: usize = 8;
+    let shown = paths.iter().take(MAX_LISTED).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(MAX_LISTED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
     }

@@ -1,5 +1,5 @@
-//! Dispatch: from a brief to somebody at work. What may happen is decided in `flower-core`; here worktrees are made, commits
-//! are looked at, and packets are written.
+//! Dispatches: requests for work on briefs. The rules are in `flower-core`; this service makes worktrees, inspects commits and writes
+//! packets.
 
 mod claim;
 mod dispatcher;
@@ -38,40 +38,40 @@ pub struct Dispatcher {
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
     merge_queue: Arc<MergeQueue>,
-    /// By dispatch: when its worktree is tried again, after it could not be made.
-    again: Mutex<HashMap<u64, Instant>>,
-    /// Dispatches that are offered to a caller who asked for the next one, and not claimed yet.
+    /// By dispatch: when flower tries again to make its worktree, after that failed.
+    retry_at: Mutex<HashMap<u64, Instant>>,
+    /// Dispatches that `claim_next` is about to claim for a caller.
     offered: Mutex<HashSet<u64>>,
     /// Dispatches whose worktrees are being made.
     preparing: Mutex<HashSet<u64>>,
-    /// By token: when its next heartbeat is written down.
-    beats: Mutex<HashMap<String, Instant>>,
+    /// By token: when its next heartbeat is stored.
+    heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
 
-/// A dispatch that stands in a set as long as this lives.
-struct Marked<'a> {
+/// Keeps a dispatch in a set until it is dropped.
+struct Reservation<'a> {
     number: u64,
     all: &'a Mutex<HashSet<u64>>,
 }
 
-impl<'a> Marked<'a> {
-    /// The first of these that does not stand in it yet.
-    fn first(all: &'a Mutex<HashSet<u64>>, numbers: &[u64]) -> Option<Marked<'a>> {
+impl<'a> Reservation<'a> {
+    /// Reserves the first of these that is not in the set yet.
+    fn first(all: &'a Mutex<HashSet<u64>>, numbers: &[u64]) -> Option<Reservation<'a>> {
         let mut marked = all.lock().expect("no panic while held");
         let number = numbers.iter().copied().find(|number| marked.insert(*number))?;
-        Some(Marked { number, all })
+        Some(Reservation { number, all })
     }
 }
 
-impl Drop for Marked<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         self.all.lock().expect("no panic while held").remove(&self.number);
     }
 }
 
-/// What a dispatch is shown with.
-struct Around {
-    heard: Option<(u64, Heartbeat)>,
+/// What the view of a dispatch needs in addition.
+struct ViewContext {
+    heartbeat: Option<(u64, Heartbeat)>,
     title: String,
     main: Option<Main>,
 }
@@ -95,10 +95,10 @@ impl Dispatcher {
             worktrees: worktrees.clone(),
             profiles: profiles.clone(),
             merge_queue: merge_queue.clone(),
-            again: Mutex::default(),
+            retry_at: Mutex::default(),
             offered: Mutex::default(),
             preparing: Mutex::default(),
-            beats: Mutex::default(),
+            heartbeat_due: Mutex::default(),
         }
     }
 
@@ -121,7 +121,7 @@ impl Dispatcher {
         self.view_dispatch(dispatch).await
     }
 
-    /// The open ones, oldest first; with `all`, every one, newest first.
+    /// Open dispatches, oldest first; with `all`, ended ones too, newest first.
     pub async fn list(
         &self,
         caller: &Caller,
@@ -154,18 +154,18 @@ impl Dispatcher {
 
     async fn view_dispatch(&self, dispatch: Dispatch) -> Result<DispatchView, Problem> {
         let (number, brief, project) = (dispatch.number, dispatch.brief, dispatch.project.clone());
-        let around = self.store.read(move |conn| {
+        let context = self.store.read(move |conn| {
             let main = project.map(|project| landings::main(conn, &project)).transpose()?.flatten();
             let title = flower_store::briefs::state(conn, brief)?.map(|brief| brief.title).unwrap_or_default();
-            Ok(Around { heard: ephemeral::heartbeat(conn, number)?, title, main })
+            Ok(ViewContext { heartbeat: ephemeral::heartbeat(conn, number)?, title, main })
         });
-        let around = around.await?;
+        let context = context.await?;
         let waits = match dispatch.is_open() {
-            true => waits(&dispatch, around.main.as_ref(), self.profiles.why_waiting(&dispatch).await?),
+            true => waits(&dispatch, context.main.as_ref(), self.profiles.why_waiting(&dispatch).await?),
             false => Vec::new(),
         };
         let claim = dispatch.claim.as_ref().map(|claim| {
-            let beat = match &around.heard {
+            let beat = match &context.heartbeat {
                 Some((fence, beat)) if *fence == claim.fence => beat,
                 _ => &claim.beat,
             };
@@ -179,7 +179,7 @@ impl Dispatcher {
         Ok(DispatchView {
             id: number,
             brief,
-            title: around.title,
+            title: context.title,
             kind: dispatch.kind,
             state: dispatch.state,
             spec_version: dispatch.spec_version,
@@ -201,8 +201,8 @@ impl Dispatcher {
     }
 }
 
-/// What is told to whoever is too late.
-fn late(dispatch: &Dispatch, fence: u64) -> Problem {
+/// The error for an answer whose claim has ended.
+fn late_answer(dispatch: &Dispatch, fence: u64) -> Problem {
     let holder = dispatch.claim.as_ref().map(|claim| claim.holder.clone());
     let mut problem: Problem =
         Refusal::StaleFence { number: dispatch.number, given: fence, newest: dispatch.fence, holder }.into();
@@ -210,7 +210,7 @@ fn late(dispatch: &Dispatch, fence: u64) -> Problem {
     problem
 }
 
-fn has_no_place(dispatch: &Dispatch) -> Problem {
+fn no_worktree(dispatch: &Dispatch) -> Problem {
     Problem::new(
         ProblemKind::Refused,
         format!("dispatch {} has no worktree: its brief belongs to no project", dispatch.number),

@@ -1,6 +1,6 @@
-//! The packet: one block of Markdown with all that an agent needs to begin, whichever agent it is.
+//! The packet: one block of Markdown with everything that an agent of any vendor needs to begin.
 
-use super::has_no_place;
+use super::no_worktree;
 use crate::Dispatcher;
 use flower_contract::error::Problem;
 use flower_contract::view::PacketView;
@@ -10,22 +10,22 @@ use flower_core::{Binding, Caller, Dispatch, Role};
 const BUDGET: u64 = 4_000;
 
 impl Dispatcher {
-    /// Makes a token that can claim the dispatch once, or with `member` work beside whoever does, and writes it all down.
+    /// Writes a packet with a new token that can claim the dispatch once or, with `member`, work beside the holder of the claim.
     pub async fn packet(&self, caller: &Caller, number: u64, member: bool) -> Result<PacketView, Problem> {
         let dispatch = self.get(number).await?;
         if member && dispatch.worktree.is_none() {
-            return Err(has_no_place(&dispatch));
+            return Err(no_worktree(&dispatch));
         }
-        let agent = name(&dispatch, member);
+        let agent = agent_name(&dispatch, member);
         let run = Some(Binding { dispatch: number, member });
         let (brief, worktree) = (Some(dispatch.brief), dispatch.worktree.clone());
         let token = self.access.issue_token(caller, agent.clone(), Role::Worker, brief, worktree, run).await?.token;
         let recalled = self.recall(dispatch.brief, Some(BUDGET), None).await?;
-        let text = self.write(&dispatch, member, &token, &recalled.text);
+        let text = self.packet_text(&dispatch, member, &token, &recalled.text);
         Ok(PacketView { dispatch: number, agent, token, text })
     }
 
-    fn write(&self, dispatch: &Dispatch, member: bool, token: &str, recalled: &str) -> String {
+    fn packet_text(&self, dispatch: &Dispatch, member: bool, token: &str, recalled: &str) -> String {
         let Dispatch { number, brief, kind, .. } = dispatch;
         let url = &self.url;
         let begin = match &dispatch.worktree {
@@ -116,8 +116,8 @@ const RULES: &str = "\
 6. End with `hand_back`: what you did, and what you did not. Everything must be committed and merge with MAIN.
 ";
 
-/// One for each run, so that the trace tells them apart.
-fn name(dispatch: &Dispatch, member: bool) -> String {
+/// The name of the agent, different for each run, so that the trace tells them apart.
+fn agent_name(dispatch: &Dispatch, member: bool) -> String {
     let base = format!("{}-{}", dispatch.profile.as_deref().unwrap_or("agent"), dispatch.number);
     match (member, dispatch.fence) {
         (true, _) => format!("{base}-m{}", &crate::home::random_hex()[..4]),

@@ -1,4 +1,4 @@
-//! What an agent reads as its brief: gathered here, written by `flower_core::recall`. Every door gives the same bytes.
+//! Gathers the content of a recall, which `flower_core::recall` renders. HTTP, MCP and the command line give the same bytes.
 
 use crate::Dispatcher;
 use crate::briefs::{require, unified};
@@ -12,18 +12,18 @@ use flower_core::{Actor, BootTime, Brief, Dispatch, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 
-/// Of the newest events of a brief, so many are looked through.
-const LOOKED_THROUGH: u64 = 120;
-/// Of these, so many can be in the text.
-const TRACE: usize = 60;
-/// Steps of the spec that can be in the text, and texts that are too long to compare in passing.
-const CHANGES: usize = 3;
-const COMPARED_BYTES: usize = 128 * 1024;
-/// How many of each list are asked for.
-const MOST: usize = 50;
+/// The newest events of a brief that are read.
+const MAX_EVENTS_READ: u64 = 120;
+/// Events that can be in the text.
+const MAX_TRACE: usize = 60;
+/// Changes of the spec that can be in the text, and the longest spec that is compared: a diff of longer ones is slow.
+const MAX_CHANGES: usize = 3;
+const MAX_DIFFED_BYTES: usize = 128 * 1024;
+/// Entries of each list.
+const MAX_ITEMS: usize = 50;
 
 impl Dispatcher {
-    /// The payload of `recall_brief`, within a budget of tokens. With `dispatch`, of that run; otherwise of the newest.
+    /// The text of `recall_brief`, within a budget of tokens, for the given dispatch or the newest one.
     pub async fn recall(&self, brief: u64, budget: Option<u64>, dispatch: Option<u64>) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();
         let trees = self.home.worktrees();
@@ -53,11 +53,11 @@ fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &BootTime
         Ok(briefs::state(conn, number)?.map(|b| Neighbour { number, title: b.title, status: b.status }))
     };
     let mut needs = Vec::new();
-    for needed in brief.depends_on.iter().take(MOST) {
+    for needed in brief.depends_on.iter().take(MAX_ITEMS) {
         needs.extend(neighbour(conn, *needed)?);
     }
     let mut dependents = Vec::new();
-    for dependent in around.dependents.get(&number).into_iter().flatten().take(MOST) {
+    for dependent in around.dependents.get(&number).into_iter().flatten().take(MAX_ITEMS) {
         dependents.extend(neighbour(conn, *dependent)?);
     }
     let epic = match brief.epic {
@@ -123,10 +123,10 @@ fn main(conn: &mut Conn, project: Option<&str>) -> Result<Option<MainNow>, Store
     Ok(Some(MainNow { branch: main.branch, tip: main.tip, state, reason }))
 }
 
-/// The newest version, and the last steps towards it.
+/// The newest version of the spec, and the last changes of it.
 fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), StoreError> {
     let newest = brief.spec_version;
-    let versions = briefs::newest_versions(conn, brief.number, CHANGES as u64)?;
+    let versions = briefs::newest_versions(conn, brief.number, MAX_CHANGES as u64)?;
     let Some(markdown) = briefs::markdown(conn, brief.number, newest)? else { return Ok((None, Vec::new())) };
     let origin = |version: &briefs::SpecVersion| -> Result<Origin, StoreError> {
         let sort = version.actor_type.parse()?;
@@ -136,7 +136,7 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
     let mut newer = markdown.clone();
     for version in versions.iter().filter(|version| version.version > 1) {
         let older = briefs::markdown(conn, brief.number, version.version - 1)?.unwrap_or_default();
-        let diff = if older.len().max(newer.len()) <= COMPARED_BYTES {
+        let diff = if older.len().max(newer.len()) <= MAX_DIFFED_BYTES {
             unified(&older, &newer, version.version - 1, version.version)
         } else {
             String::new()
@@ -151,7 +151,7 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
 }
 
 fn questions(conn: &mut Conn, brief: u64) -> Result<Vec<Question>, StoreError> {
-    let found = flower_store::tables::questions(conn, brief, MOST as u64)?;
+    let found = flower_store::tables::questions(conn, brief, MAX_ITEMS as u64)?;
     found
         .into_iter()
         .map(|q| {
@@ -167,7 +167,7 @@ fn questions(conn: &mut Conn, brief: u64) -> Result<Vec<Question>, StoreError> {
 }
 
 fn people(brief: &Brief) -> Vec<Participant> {
-    let newest = brief.participants.iter().rev().take(MOST);
+    let newest = brief.participants.iter().rev().take(MAX_ITEMS);
     newest
         .map(|p| Participant { name: p.name.clone(), sort: p.sort, role: p.role, worktree: p.worktree.clone() })
         .collect()
@@ -178,7 +178,7 @@ fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<
         return Ok(Vec::new());
     };
     let live = dispatches::leases(conn, Some((project, worktree)))?;
-    let held = live.into_iter().filter(|lease| !lease.is_over(moment)).take(MOST).map(|lease| Held {
+    let held = live.into_iter().filter(|lease| !lease.is_over(moment)).take(MAX_ITEMS).map(|lease| Held {
         minutes_left: moment.left(&lease.beat, lease.seconds).div_ceil(60_000),
         holder: lease.holder,
         worktree: lease.worktree,
@@ -188,7 +188,7 @@ fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<
 }
 
 fn links(around: &briefs::Around, brief: u64) -> Vec<Linked> {
-    let newest = around.links.get(&brief).into_iter().flatten().rev().take(MOST);
+    let newest = around.links.get(&brief).into_iter().flatten().rev().take(MAX_ITEMS);
     newest
         .filter_map(|link| {
             let label = (link.label != link.target).then(|| link.label.clone());
@@ -198,12 +198,12 @@ fn links(around: &briefs::Around, brief: u64) -> Vec<Linked> {
 }
 
 fn trace(conn: &mut Conn, brief: u64) -> Result<Vec<Happening>, StoreError> {
-    let mut newest = log::trace(conn, &Of::Brief(brief), Edge::Before(u64::MAX >> 1), LOOKED_THROUGH)?;
+    let mut newest = log::trace(conn, &Of::Brief(brief), Edge::Before(u64::MAX >> 1), MAX_EVENTS_READ)?;
     newest.sort_by_key(|event| std::cmp::Reverse(event.seq));
-    Ok(newest.iter().filter_map(happening).take(TRACE).collect())
+    Ok(newest.iter().filter_map(happening).take(MAX_TRACE).collect())
 }
 
-/// What matters for going on with the work; the rest of the payload says the rest.
+/// An event that matters for continuing the work. State such as the spec has its own part of the text.
 fn happening(recorded: &Recorded) -> Option<Happening> {
     let described = recorded.description();
     if !described.recalled {

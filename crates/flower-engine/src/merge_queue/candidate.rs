@@ -1,56 +1,51 @@
-//! A candidate: what MAIN would be, checked out in a place of its own, for the checks to run in. To them it looks like a sealed
-//! worktree; nothing of an earlier one is left in it.
+//! A candidate: a fresh checkout of what MAIN would be after a landing, for one check to run in. To the check it looks like a
+//! sealed worktree.
 
+use super::runner::Attempt;
 use crate::MergeQueue;
-use crate::settings::{Objects, Settings};
+use crate::settings::Objects;
 use crate::worktrees::facts::Facts;
 use crate::worktrees::paths::{WorktreePaths, gitfile_text};
 use crate::worktrees::private;
 use crate::worktrees::{disk, setup};
 use flower_contract::error::Problem;
 use flower_core::worktree::{Seal, branch};
-use flower_git::repository::Repository;
 use flower_git::{CommitId, Identity, Repo};
 use std::ffi::OsString;
 use std::fs;
 use std::time::Duration;
 
-const CHECKOUT: Duration = Duration::from_secs(30 * 60);
+/// Enough for a very large tree on a slow disk.
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
 pub(super) struct Candidate {
-    pub(super) place: WorktreePaths,
+    pub(super) paths: WorktreePaths,
     pub(super) launcher: Vec<OsString>,
     home: crate::home::Home,
 }
 
 impl Drop for Candidate {
     fn drop(&mut self) {
-        for path in [&self.place.tree, &self.place.folder] {
+        for path in [&self.paths.tree, &self.paths.folder] {
             crate::worktrees::reclaim(&self.home, path);
         }
     }
 }
 
 impl MergeQueue {
-    /// Checks a commit out, whole and alone.
-    pub(super) async fn candidate(
-        &self,
-        repository: &Repository,
-        project: &str,
-        number: u64,
-        commit: &CommitId,
-        facts: &Facts,
-        settings: &Settings,
-    ) -> Result<Candidate, Problem> {
+    /// Makes the candidate of a commit, which is the merge or, with `history = "rebase"`, one of the commits before it.
+    pub(super) async fn make_candidate(&self, attempt: &Attempt, commit: &CommitId) -> Result<Candidate, Problem> {
+        let Attempt { repository, settings, .. } = attempt;
+        let (project, number) = (attempt.landing.project.as_str(), attempt.landing.number);
         let base = self.home.candidates().join(project);
         let io = |error: std::io::Error| self.home.problem(&base, &error);
         disk::make_private(&base).map_err(io)?;
-        // git writes down real paths, so ours must be such too.
+        // git records real paths, so the paths given to it must not contain links.
         let base = base.canonicalize().map_err(io)?;
         let name = format!("landing-{number}");
-        let place = WorktreePaths {
-            // It is no worktree that the log knows.
-            number: 0,
+        let paths = WorktreePaths {
+            // The log does not record candidates.
+            number: None,
             repository: repository.clone(),
             project: project.to_owned(),
             branch: branch(&name),
@@ -61,28 +56,29 @@ impl MergeQueue {
             covered: self.worktrees.covered().await?,
             name,
         };
-        for dir in [&place.tree, &place.folder] {
+        // A crash may have left an earlier candidate of this landing.
+        for dir in [&paths.tree, &paths.folder] {
             disk::delete(dir).map_err(io)?;
             disk::make_private(dir).map_err(io)?;
         }
-        let index = place.folder.join("index");
-        let checkout = Repo::main(repository).with_work_tree(&place.tree).with_index(&index);
-        checkout.with_deadline(CHECKOUT).check_out(commit).await?;
-        let facts = Facts { base: commit.clone(), ..facts.clone() };
-        private::write(&place, &facts, commit, &Identity::default()).map_err(io)?;
+        let index = paths.folder.join("index");
+        let checkout = Repo::main(repository).with_work_tree(&paths.tree).with_index(&index);
+        checkout.with_deadline(CHECKOUT_TIMEOUT).check_out(commit).await?;
+        let facts = Facts { base: commit.clone(), ..attempt.facts.clone() };
+        private::write(&paths, &facts, commit, &Identity::default()).map_err(io)?;
         if settings.worktree.objects == Objects::Reachable {
             let lent = self.worktrees.lend(project, repository).await?;
-            self.worktrees.lend_to_new(&place, &lent, &[commit, &facts.main_tip]).await?;
+            self.worktrees.lend_to_new(&paths, &lent, &[commit, &facts.main_tip]).await?;
         }
-        fs::copy(&index, place.private().join("index")).map_err(io)?;
-        fs::write(place.tree.join(".git"), gitfile_text(&place.private())).map_err(io)?;
-        setup::submodules(&place, &facts).await?;
+        fs::copy(&index, paths.private().join("index")).map_err(io)?;
+        fs::write(paths.tree.join(".git"), gitfile_text(&paths.private())).map_err(io)?;
+        setup::submodules(&paths, &facts).await?;
         setup::require_inside(&settings.worktree)?;
-        setup::carry(&place, &settings.worktree).await.map_err(io)?;
-        let mut spec = private::spec(&self.home, &place, &settings.worktree, None).map_err(io)?;
+        setup::carry(&paths, &settings.worktree).await.map_err(io)?;
+        let mut spec = private::spec(&self.home, &paths, &settings.worktree, None).map_err(io)?;
         spec.env.insert("CI".into(), "true".into());
         spec.env.insert("FLOWER_LANDING".into(), number.to_string());
-        let launcher = private::launcher(&place, &spec, "checks").map_err(io)?;
-        Ok(Candidate { place, launcher, home: self.home.clone() })
+        let launcher = private::launcher(&paths, &spec, "checks").map_err(io)?;
+        Ok(Candidate { paths, launcher, home: self.home.clone() })
     }
 }

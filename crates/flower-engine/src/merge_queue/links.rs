@@ -1,5 +1,5 @@
-//! Where the symbolic links of a tree lead. A link must lead to something that git tracks: neither out of the repository nor
-//! to an ignored file such as `.env`, which MAIN's checkout has beside the tracked ones.
+//! Resolves the symbolic links of a tree. A link must lead to something that git tracks: neither out of the repository nor to
+//! an ignored file such as `.env`, which MAIN's checkout has beside the tracked ones.
 
 use flower_contract::error::Problem;
 use flower_git::repository::Repository;
@@ -9,8 +9,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-/// As many as the kernel follows.
-const MOST_HOPS: usize = 40;
+/// The kernel's own limit of links in one path.
+const MAX_HOPS: usize = 40;
 
 /// What a tree has at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,18 +27,22 @@ struct Tree(BTreeMap<PathBuf, Entry>);
 
 /// A link that does not lead to a tracked file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Astray {
+pub(super) struct UntrackedLink {
     pub(super) link: PathBuf,
     pub(super) target: OsString,
 }
 
-/// Links of `tree` that lead to nothing tracked, other than those that were in `before` already.
-pub(super) async fn astray(repository: &Repository, before: &CommitId, tree: &TreeId) -> Result<Vec<Astray>, Problem> {
+/// Links of `tree` that lead to nothing tracked, without those that `before` already has.
+pub(super) async fn new_untracked_links(
+    repository: &Repository,
+    before: &CommitId,
+    tree: &TreeId,
+) -> Result<Vec<UntrackedLink>, Problem> {
     let repo = Repo::main(repository);
-    let mut found = Tree::read(&repo, tree).await?.astray();
+    let mut found = Tree::read(&repo, tree).await?.untracked_links();
     if !found.is_empty() {
-        let known = Tree::read(&repo, before).await?.astray();
-        found.retain(|astray| !known.contains(astray));
+        let known = Tree::read(&repo, before).await?.untracked_links();
+        found.retain(|link| !known.contains(link));
     }
     Ok(found)
 }
@@ -68,20 +72,20 @@ impl Tree {
         Ok(Tree(entries))
     }
 
-    fn astray(&self) -> Vec<Astray> {
+    fn untracked_links(&self) -> Vec<UntrackedLink> {
         let links = self.0.iter().filter_map(|(path, entry)| match entry {
             Entry::Link(target) => Some((path, target)),
             _ => None,
         });
-        let astray = links.filter(|(path, target)| !self.leads_to_tracked(path, target));
-        astray.map(|(link, target)| Astray { link: link.clone(), target: target.clone() }).collect()
+        let untracked = links.filter(|(path, target)| !self.leads_to_tracked(path, target));
+        untracked.map(|(link, target)| UntrackedLink { link: link.clone(), target: target.clone() }).collect()
     }
 
     /// Follows a link as the kernel does, component by component: `..` behind a link to a folder leaves that folder, not
     /// the one that the link lies in.
     fn leads_to_tracked(&self, link: &Path, target: &OsStr) -> bool {
         let mut at: PathBuf = link.parent().map(Path::to_owned).unwrap_or_default();
-        let Some(mut ahead) = parts(target) else { return false };
+        let Some(mut ahead) = components(target) else { return false };
         let mut hops = 1;
         while let Some(part) = ahead.pop_front() {
             let Some(name) = part else {
@@ -96,7 +100,7 @@ impl Tree {
                 Some(Entry::Leaf) if ahead.is_empty() => {}
                 Some(Entry::Link(target)) => {
                     hops += 1;
-                    let Some(mut onward) = parts(target).filter(|_| hops <= MOST_HOPS) else { return false };
+                    let Some(mut onward) = components(target).filter(|_| hops <= MAX_HOPS) else { return false };
                     at.pop();
                     onward.append(&mut ahead);
                     ahead = onward;
@@ -108,8 +112,8 @@ impl Tree {
     }
 }
 
-/// The steps of a link's target, `None` for `..`. Nothing for an absolute one, which leaves the repository.
-fn parts(target: &OsStr) -> Option<VecDeque<Option<OsString>>> {
+/// The components of a link's target, each `None` for `..`. `None` for an absolute target, which leaves the repository.
+fn components(target: &OsStr) -> Option<VecDeque<Option<OsString>>> {
     let mut parts = VecDeque::new();
     for part in Path::new(target).components() {
         match part {
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn leaving_a_folder_that_a_link_led_to_leaves_that_folder() {
-        // By its words it is `s/.env`, which is there; the kernel goes to `.env`, which is not.
+        // Read as text the target is `s/.env`, which exists; the kernel resolves it to `.env`, which does not.
         assert!(!leads(&["s/", "s/.env", "real/", "s/d -> ../real"], "s/x", "d/../.env"));
         assert!(leads(&["s/", "s/ok", "real/", "ok", "s/d -> ../real"], "s/x", "d/../ok"));
         let out = ["s/", "s/t/", "s/home/", "s/home/token", "real/", "s/t/d -> ../../real"];
@@ -177,9 +181,9 @@ mod tests {
     }
 
     #[test]
-    fn every_link_of_a_tree_is_looked_at() {
-        let astray = tree(&["a", "good -> a", "bad -> .env", "chain -> bad"]).astray();
-        let names: Vec<&str> = astray.iter().filter_map(|astray| astray.link.to_str()).collect();
+    fn every_link_of_a_tree_is_examined() {
+        let untracked = tree(&["a", "good -> a", "bad -> .env", "chain -> bad"]).untracked_links();
+        let names: Vec<&str> = untracked.iter().filter_map(|found| found.link.to_str()).collect();
         assert_eq!(names, ["bad", "chain"]);
     }
 }

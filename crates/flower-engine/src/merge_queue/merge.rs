@@ -1,39 +1,42 @@
-//! The merge, made away from MAIN: trees and commits, nothing checked out.
+//! Merges landings as trees and commits, without a checkout and without touching MAIN.
 
+use super::runner::Attempt;
 use crate::merge_queue::main_branch::checkout;
 use crate::settings::History;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::Landing;
 use flower_core::landing::Source;
 use flower_git::repository::Repository;
-use flower_git::{Change, CommitId, Identity, NewCommit, Repo, TreeId};
+use flower_git::{Change, CommitId, NewCommit, Repo, TreeId};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
-pub(super) const DEADLINE: Duration = Duration::from_secs(10 * 60);
-/// git refuses longer lists of its own, too.
-const MAX_COMMITS: usize = 1_000;
+pub(super) const MERGE_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// Commits that are rebased one by one; more would take too long.
+const MAX_REBASED_COMMITS: usize = 1_000;
+/// Subjects of commits in the message of a landing.
+const MAX_SUBJECTS: usize = 50;
 
-/// What MAIN would be.
+/// MAIN as it would be after the landing.
 #[derive(Debug)]
 pub(super) struct Merged {
     pub(super) tree: TreeId,
-    /// Against MAIN as it is.
+    /// What differs from MAIN as it is.
     pub(super) changes: Vec<Change>,
 }
 
-/// Why there is nothing to land.
+/// Why a landing cannot be merged.
 #[derive(Debug)]
 pub(super) enum NotMerged {
     Conflict {
         paths: Vec<OsString>,
         base: Option<CommitId>,
     },
-    /// MAIN has it, all of it.
-    Nothing,
-    /// What merging gives touches more than the branch did.
-    Strays {
+    /// MAIN has all of it already.
+    NothingNew,
+    /// The merge changes paths that the branch has not touched.
+    UntouchedPaths {
         paths: Vec<String>,
     },
 }
@@ -44,7 +47,7 @@ pub(crate) async fn conflicts_with(
     ours: &CommitId,
     theirs: &CommitId,
 ) -> Result<Vec<String>, Problem> {
-    let merged = Repo::main(repository).with_deadline(DEADLINE).merge_trees(None, ours, theirs).await?;
+    let merged = Repo::main(repository).with_deadline(MERGE_TIMEOUT).merge_trees(None, ours, theirs).await?;
     let mut paths: Vec<String> = merged
         .conflicts
         .iter()
@@ -55,50 +58,51 @@ pub(crate) async fn conflicts_with(
     Ok(paths)
 }
 
-/// The whole of what one landing brings is on disk before MAIN's branch says so.
+/// Objects of a landing must be on disk before MAIN's branch refers to them.
 fn durable(repository: &Repository) -> Repo {
     Repo::main(repository).durable()
 }
 
-/// Merges a landing's commit with `onto`, and holds the result to what the branch has touched.
+/// Merges a landing's commit with `onto`, and checks that the merge changes only paths that the branch has touched.
 pub(super) async fn merge_onto(
     repository: &Repository,
     onto: &CommitId,
     landing: &Landing,
 ) -> Result<Result<Merged, NotMerged>, Problem> {
     let commit = &CommitId::parse(&landing.commit)?;
-    let (repo, merging) = (Repo::main(repository), durable(repository).with_deadline(DEADLINE));
+    let (repo, merging) = (Repo::main(repository), durable(repository).with_deadline(MERGE_TIMEOUT));
     let (bases, merged) = tokio::join!(repo.merge_bases(onto, commit), merging.merge_trees(None, onto, commit));
     let bases = bases?;
     if bases.contains(commit) {
-        return Ok(Err(NotMerged::Nothing));
+        return Ok(Err(NotMerged::NothingNew));
     }
     let merged = merged?;
     if !merged.conflicts.is_empty() {
         return Ok(Err(NotMerged::Conflict { paths: merged.conflicts, base: bases.into_iter().next() }));
     }
     let changes = checkout::changes(repository, onto, &merged.tree).await?;
-    // Commits that are elsewhere already have to be MAIN's too, even if they change nothing: no push would go through without.
-    let elsewhere = matches!(landing.source, Source::Upstream | Source::Adopted);
-    if changes.is_empty() && !elsewhere {
-        return Ok(Err(NotMerged::Nothing));
+    // Commits of the remote or of MAIN's own branch must become part of MAIN even if they change no file: without them a
+    // push would not be a fast-forward.
+    let needs_history = matches!(landing.source, Source::Upstream | Source::Adopted);
+    if changes.is_empty() && !needs_history {
+        return Ok(Err(NotMerged::NothingNew));
     }
-    let strays = strays(repository, &bases, onto, commit, &changes).await?;
-    if !strays.is_empty() {
-        return Ok(Err(NotMerged::Strays { paths: strays }));
+    let paths = untouched_paths(repository, &bases, onto, commit, &changes).await?;
+    if !paths.is_empty() {
+        return Ok(Err(NotMerged::UntouchedPaths { paths }));
     }
     Ok(Ok(Merged { tree: merged.tree, changes }))
 }
 
-/// Paths that would change although the branch has not touched them.
-async fn strays(
+/// Paths among `changes` that the branch has not touched.
+async fn untouched_paths(
     repository: &Repository,
     bases: &[CommitId],
     onto: &CommitId,
     commit: &CommitId,
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    // Nothing has landed since it began: whatever changes is its own.
+    // Nothing has landed since the branch began, so all changes are its own.
     if matches!(bases, [base] if base == onto) {
         return Ok(Vec::new());
     }
@@ -106,17 +110,17 @@ async fn strays(
     for base in bases {
         touched.extend(checkout::changes(repository, base, commit).await?.into_iter().map(|change| change.path));
     }
-    // Histories that have nothing in common: everything is new.
+    // Without a common history all paths are the branch's own.
     if bases.is_empty() {
         return Ok(Vec::new());
     }
-    let stray = |change: &&Change| !touched.contains(&change.path);
-    if !changes.iter().any(|change| stray(&change)) {
+    // Finding renames is expensive, and seldom necessary.
+    if changes.iter().all(|change| touched.contains(&change.path)) {
         return Ok(Vec::new());
     }
-    // Where MAIN has renamed what the branch touched, the change belongs to the new name.
+    // If MAIN has renamed a file that the branch touched, the merge changes the file under its new name.
     for base in bases {
-        for (from, to) in Repo::main(repository).with_deadline(DEADLINE).renames(base, onto).await? {
+        for (from, to) in Repo::main(repository).with_deadline(MERGE_TIMEOUT).renames(base, onto).await? {
             if touched.contains(&from) {
                 touched.insert(to);
             }
@@ -125,55 +129,50 @@ async fn strays(
     Ok(changes.iter().filter(|change| !touched.contains(&change.path)).map(Change::name).collect())
 }
 
-/// The commits that a landing adds to MAIN's first-parent history, oldest first; the last one has the merged tree.
-pub(super) async fn commits(
-    repository: &Repository,
-    landing: &Landing,
-    onto: &CommitId,
-    merged: &Merged,
-    (history, subjects): (History, &[String]),
-    identity: &Identity,
-) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
-    // Others' commits, and what takes something back, keep their own shape.
-    let history = if landing.source == Source::Worktree { history } else { History::Merge };
-    let (repo, commit, text) = (durable(repository), CommitId::parse(&landing.commit)?, message(landing, subjects));
-    let new = NewCommit { tree: &merged.tree, parents: &[onto], message: &text, committer: identity, author: None };
+/// Makes the commits that a landing adds to MAIN's first-parent history, oldest first; the last one has the merged tree.
+pub(super) async fn make_commits(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
+    let Attempt { repository, landing, onto, merged, committer, .. } = attempt;
+    // Only the commits of a worktree may be rewritten: others exist outside flower, or are a single revert.
+    let history = match landing.source {
+        Source::Worktree => attempt.settings.land.history,
+        Source::Upstream | Source::Adopted | Source::Revert | Source::Settings => History::Merge,
+    };
+    let (repo, commit) = (durable(repository), CommitId::parse(&landing.commit)?);
+    let text = landing_message(landing, &attempt.new.subjects);
+    let new = NewCommit { tree: &merged.tree, parents: &[onto], message: &text, committer, author: None };
     match history {
         History::Merge => Ok(Ok(vec![repo.commit_tree(NewCommit { parents: &[onto, &commit], ..new }).await?])),
         History::Squash => {
             let author = repo.author(&commit).await?;
             Ok(Ok(vec![repo.commit_tree(NewCommit { author: Some(&author), ..new }).await?]))
         }
-        History::Rebase => rebase(repository, landing, onto, merged, identity).await,
+        History::Rebase => rebase(attempt).await,
     }
 }
 
-/// The branch's own commits, one by one on top of MAIN.
-async fn rebase(
-    repository: &Repository,
-    landing: &Landing,
-    onto: &CommitId,
-    merged: &Merged,
-    identity: &Identity,
-) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
+/// Makes the branch's own commits again, one by one on top of MAIN.
+async fn rebase(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
+    let Attempt { repository, landing, onto, merged, committer, .. } = attempt;
     let repo = Repo::main(repository);
     let own = repo.commits_to_replay(&CommitId::parse(&landing.commit)?, onto).await?;
-    if own.len() > MAX_COMMITS {
+    if own.len() > MAX_REBASED_COMMITS {
         return Err(Problem::new(
             ProblemKind::Refused,
             format!("{} commits are more than can be put on top of MAIN one by one", own.len()),
             "squash some of them, or set `[land] history` to `merge` or `squash`",
         ));
     }
-    let replaying = durable(repository).with_deadline(DEADLINE);
+    let replaying = durable(repository).with_deadline(MERGE_TIMEOUT);
     let mut made: Vec<CommitId> = Vec::new();
     for (this, parents) in &own {
+        // A rebase leaves merge commits out; the comparison below finds changes that only they had.
         let [parent] = &parents[..] else { continue };
         let below = made.last().unwrap_or(onto).clone();
         let replayed = replaying.merge_trees(Some(parent), &below, this).await?;
         if !replayed.conflicts.is_empty() {
             return Ok(Err(NotMerged::Conflict { paths: replayed.conflicts, base: None }));
         }
+        // MAIN has this change already.
         if repo.tree_of(&below).await? == replayed.tree {
             continue;
         }
@@ -181,10 +180,10 @@ async fn rebase(
         let text = with_trailers(text.trim_end(), &trailers(landing));
         let author = Some(&repo.author(this).await?);
         let (tree, parents) = (&replayed.tree, &[&below]);
-        let new = NewCommit { tree, parents, message: &text, committer: identity, author };
+        let new = NewCommit { tree, parents, message: &text, committer, author };
         made.push(durable(repository).commit_tree(new).await?);
     }
-    // The last one must be what merging gives, or something got lost between them.
+    // The last commit must have the merged tree, or a change was lost.
     let tree = repo.tree_of(made.last().unwrap_or(onto)).await?;
     if tree != merged.tree {
         let paths = checkout::changes(repository, &tree, &merged.tree).await?;
@@ -193,13 +192,11 @@ async fn rebase(
     Ok(Ok(made))
 }
 
-/// What a landing says of itself in MAIN's history: of several commits, the oldest first.
-fn message(landing: &Landing, subjects: &[String]) -> String {
-    /// More than one reads.
-    const MOST: usize = 50;
+/// The message of a landing's commit: its title, the subjects of its commits, oldest first, and the trailers.
+fn landing_message(landing: &Landing, subjects: &[String]) -> String {
     let mut body = String::new();
     if subjects.len() > 1 {
-        for subject in subjects.iter().rev().take(MOST) {
+        for subject in subjects.iter().rev().take(MAX_SUBJECTS) {
             body.push_str(&format!("- {subject}\n"));
         }
         body.push('\n');
@@ -207,7 +204,7 @@ fn message(landing: &Landing, subjects: &[String]) -> String {
     format!("{}\n\n{body}{}", landing.title, trailers(landing))
 }
 
-/// What is proved by MAIN's own history: links can be found again from git alone.
+/// The trailers of a landing, from which its links to briefs can be found with git alone.
 fn trailers(landing: &Landing) -> String {
     let mut text = format!("Flower-Landing: {}\n", landing.number);
     for brief in &landing.briefs {
@@ -223,7 +220,8 @@ fn trailers(landing: &Landing) -> String {
     text
 }
 
-/// Below the trailers that a message has already, which only its last paragraph is taken for.
+/// Appends trailers to a message. If its last paragraph consists of trailers they are added to it, because git reads only the last
+/// paragraph as trailers.
 fn with_trailers(text: &str, trailers: &str) -> String {
     let is_trailer = |line: &str| {
         let key = line.split_once(": ").map_or("", |(key, _)| key);
@@ -234,18 +232,22 @@ fn with_trailers(text: &str, trailers: &str) -> String {
     format!("{text}{gap}{trailers}")
 }
 
-/// Whoever writes commits cannot speak for flower.
+/// Removes lines that look like flower's trailers, which an author could have written.
 fn without_our_trailers(text: &str) -> String {
     let own = |line: &&str| !line.to_ascii_lowercase().starts_with("flower-");
     text.lines().filter(own).collect::<Vec<_>>().join("\n")
 }
 
-/// A commit that takes a landing back out of MAIN as it is now.
-pub(super) async fn reverse(repository: &Repository, landing: &Landing, main: &CommitId) -> Result<CommitId, Problem> {
+/// Makes a commit on top of `main` that reverts a landing.
+pub(super) async fn revert_commit(
+    repository: &Repository,
+    landing: &Landing,
+    main: &CommitId,
+) -> Result<CommitId, Problem> {
     let missing = || {
         Problem::new(
             ProblemKind::Refused,
-            format!("landing {} says not what it brought", landing.number),
+            format!("landing {} has no recorded merge commit", landing.number),
             "revert it by hand in a worktree: `git revert`",
         )
     };
@@ -253,7 +255,7 @@ pub(super) async fn reverse(repository: &Repository, landing: &Landing, main: &C
         (landing.onto.as_ref().ok_or_else(missing)?, landing.merge_commit.as_ref().ok_or_else(missing)?);
     let (before, after) = (CommitId::parse(before)?, CommitId::parse(after)?);
     let repo = durable(repository);
-    let reversed = repo.clone().with_deadline(DEADLINE).merge_trees(Some(&after), main, &before).await?;
+    let reversed = repo.clone().with_deadline(MERGE_TIMEOUT).merge_trees(Some(&after), main, &before).await?;
     if !reversed.conflicts.is_empty() {
         let paths: Vec<String> = reversed.conflicts.iter().take(5).map(|p| p.to_string_lossy().into_owned()).collect();
         return Err(Problem::new(
@@ -272,8 +274,8 @@ pub(super) async fn reverse(repository: &Repository, landing: &Landing, main: &C
     Ok(repo.commit_tree(new).await?)
 }
 
-/// The commits of MAIN that touched these paths since `base`.
-pub(super) async fn touched_by(
+/// The newest commits of MAIN since `base` that changed these paths.
+pub(super) async fn commits_touching(
     repository: &Repository,
     base: Option<&CommitId>,
     onto: &CommitId,

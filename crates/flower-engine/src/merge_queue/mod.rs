@@ -1,5 +1,5 @@
-//! Landing: how work reaches MAIN. One queue for each project; whatever lands was merged away from MAIN, passed the gate and
-//! the checks, and is exactly what was checked.
+//! The merge queue: how work reaches MAIN. Each project has one queue. A landing is merged without touching MAIN, passes the
+//! gate and the checks, and exactly the commit that was checked becomes MAIN.
 
 mod candidate;
 mod checks;
@@ -20,7 +20,7 @@ use super::worktrees::facts::SettingsProblem;
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
-use crate::merge_queue::main_branch::Watch;
+use crate::merge_queue::main_branch::MainWatch;
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Profiles, Projects, Worktrees};
@@ -30,6 +30,7 @@ use flower_contract::view::{CheckView, HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
 use flower_core::policy::{self, Action, Read};
 use flower_core::queue::{self, QueueStatus};
+use flower_core::text::{TITLE_CHARS, cut};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
 use flower_git::repository::Repository;
@@ -42,10 +43,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
-/// Lines of a failed check that are shown with a landing.
-const TAIL: u64 = 4 * 1024;
-/// Of a log, in one answer.
-const MOST_LOG: u64 = 1024 * 1024;
+/// Bytes of a check's log that are shown with a landing: its end.
+const LOG_TAIL_BYTES: u64 = 4 * 1024;
+/// Bytes of a check's log in one answer.
+const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
 pub struct MergeQueue {
     store: Store,
@@ -55,22 +56,22 @@ pub struct MergeQueue {
     projects: Arc<Projects>,
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
-    /// By project: held while MAIN is looked at or moved.
+    /// By project: held while MAIN is examined or moved.
     main_locks: KeyedLocks<String>,
-    /// By project: what has landed goes out in order.
+    /// By project: held during a push, so that pushes happen in order.
     push_locks: KeyedLocks<String>,
     wake: Notify,
-    /// Projects whose queue is being worked on.
+    /// Projects whose queue is being processed.
     busy: Mutex<HashSet<String>>,
     /// By landing: tells its checks to stop.
     stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
-    /// Projects in which something went wrong that another try at once would not mend.
-    resting: Mutex<HashMap<String, Rest>>,
+    /// Projects in which a landing failed for a reason that an immediate retry would meet again.
+    backoffs: Mutex<HashMap<String, Backoff>>,
     /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
-    pub(crate) settings: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
-    /// What follows a landing happens one after the other; what worktrees were told last.
-    following: AsyncMutex<HashMap<u64, post_land::Note>>,
-    pub(crate) watch: Watch,
+    settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
+    /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
+    sync_notes: AsyncMutex<HashMap<u64, post_land::SyncNote>>,
+    watch: MainWatch,
 }
 
 impl MergeQueue {
@@ -94,32 +95,32 @@ impl MergeQueue {
             wake: Notify::default(),
             busy: Mutex::default(),
             stops: Mutex::default(),
-            resting: Mutex::default(),
-            settings: Mutex::default(),
-            following: AsyncMutex::default(),
-            watch: Watch::default(),
+            backoffs: Mutex::default(),
+            settings_problems: Mutex::default(),
+            sync_notes: AsyncMutex::default(),
+            watch: MainWatch::default(),
         }
     }
 
-    /// Something has changed that the queue may have waited for.
+    /// Plans the queues again, after a change that a landing may have waited for.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Something went wrong: the next try is later, and later each time.
-    fn rest(&self, project: &str) {
-        let mut resting = self.resting.lock().expect("no panic while held");
-        let pause = resting.get(project).map_or(SHORT_REST, |rest| (rest.pause * 2).min(LONG_REST));
-        resting.insert(project.to_owned(), Rest { until: Instant::now() + pause, pause });
+    /// Delays the next attempt, each time twice as long as before.
+    fn back_off(&self, project: &str) {
+        let mut backoffs = self.backoffs.lock().expect("no panic while held");
+        let pause = backoffs.get(project).map_or(MIN_BACKOFF, |backoff| (backoff.pause * 2).min(MAX_BACKOFF));
+        backoffs.insert(project.to_owned(), Backoff { until: Instant::now() + pause, pause });
     }
 
-    fn rests(&self, project: &str) -> bool {
-        let resting = self.resting.lock().expect("no panic while held");
-        resting.get(project).is_some_and(|rest| rest.until > Instant::now())
+    fn is_backing_off(&self, project: &str) -> bool {
+        let backoffs = self.backoffs.lock().expect("no panic while held");
+        backoffs.get(project).is_some_and(|backoff| backoff.until > Instant::now())
     }
 
-    fn go_on(&self, project: &str) {
-        self.resting.lock().expect("no panic while held").remove(project);
+    fn reset_backoff(&self, project: &str) {
+        self.backoffs.lock().expect("no panic while held").remove(project);
     }
 
     fn stop(&self, number: u64) {
@@ -135,24 +136,24 @@ impl MergeQueue {
     }
 }
 
-/// A pause after something went wrong.
+/// The pause of a project's queue after a failed attempt.
 #[derive(Debug)]
-struct Rest {
+struct Backoff {
     until: Instant,
     pause: Duration,
 }
 
-const SHORT_REST: Duration = Duration::from_secs(2);
-const LONG_REST: Duration = Duration::from_secs(300);
+const MIN_BACKOFF: Duration = Duration::from_secs(2);
+const MAX_BACKOFF: Duration = Duration::from_secs(300);
 
 impl MergeQueue {
-    /// Queues what is committed in a worktree.
+    /// Queues the commits of a worktree.
     pub async fn land(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        wish: LandOptions,
+        options: LandOptions,
     ) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::Land)?;
         let worktree = self.worktrees.find(choice, name).await?;
@@ -163,7 +164,7 @@ impl MergeQueue {
         let main = self.worktrees.main_of(&worktree.project).await?;
         let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?).await {
             Ok(new) => new,
-            // git says so of a branch that is gone.
+            // git fails this way if the branch was deleted.
             Err(_) if place.repo().tip(&place.full_branch()).await?.is_none() => {
                 return Err(Problem::new(
                     ProblemKind::Refused,
@@ -188,14 +189,12 @@ impl MergeQueue {
             };
             return Err(Problem::new(ProblemKind::Refused, message, hint));
         };
-        let mut all: Vec<u64> = worktree.brief.into_iter().chain(wish.briefs).collect();
-        all.sort_unstable();
-        all.dedup();
-        let title = match (&wish.title, all.first()) {
-            (Some(title), _) => title.clone(),
+        let briefs: Vec<u64> = worktree.brief.into_iter().chain(options.briefs).collect();
+        let title = match (options.title, briefs.iter().min()) {
+            (Some(title), _) => title,
             (None, Some(&brief)) => self.title_of(brief).await?,
             (None, None) => {
-                let secrets = objects::secrets(&self.home, &place.repository).await?;
+                let secrets = objects::own_secrets(&self.home, &place.repository).await?;
                 new.title(name, &objects::secret_finder(&secrets)?)
             }
         };
@@ -206,33 +205,33 @@ impl MergeQueue {
             worktree_number: Some(worktree.number),
             commit: new.tip.into(),
             title,
-            briefs: all,
-            priority: wish.priority,
+            briefs,
+            priority: options.priority,
             reverts: None,
         };
         self.enqueue(caller, request).await
     }
 
-    /// Queues the reverse of something that has landed. Once that has landed, the briefs are parked, or a `fix` is
-    /// dispatched.
+    /// Queues a commit that reverts a landing. Once it has landed, the briefs are parked, or a `fix` is dispatched.
     pub async fn revert(&self, caller: &Caller, revert: Revert) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::Revert)?;
         let number = revert.of;
         let landing = self.get(number).await?;
+        // The rules refuse this too, but only after the revert was computed, which fails with a less clear error.
         if landing.state != State::Landed {
             let (state, wanted) = (landing.state, "landed");
             return Err(Refusal::LandingState { number, state, wanted }.into());
         }
         let repository = self.worktrees.repository(&landing.project).await?;
         let main = self.worktrees.main_of(&landing.project).await?;
-        let commit = merge::reverse(&repository, &landing, &CommitId::parse(&main.tip)?).await?.into();
+        let commit = merge::revert_commit(&repository, &landing, &CommitId::parse(&main.tip)?).await?.into();
         let request = landing::Request {
             project: landing.project.clone(),
             source: Source::Revert,
             worktree: None,
             worktree_number: None,
             commit,
-            title: flower_core::text::cut(&format!("Revert \"{}\"", landing.title), 200),
+            title: cut(&format!("Revert \"{}\"", landing.title), TITLE_CHARS),
             briefs: Vec::new(),
             priority: Priority::High,
             reverts: Some(revert),
@@ -247,9 +246,9 @@ impl MergeQueue {
         let commit = CommitId::parse(&request.commit)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
         let number = flower_store::created::<Landing>(&queued)?.number;
-        // Whatever becomes of its branch. Until here nothing could have deleted it: git keeps what nothing leads to for weeks.
+        // From here on the commit stays, also if its branch is deleted. Until here git kept it: unreachable objects live for weeks.
         Repo::main(&repository).set_ref(&pin(number), &commit).await?;
-        // One that this one replaces may be running.
+        // The checks of a landing that this one replaces may be running.
         self.stop_ended().await?;
         for recorded in &queued {
             if let Ok(Event::LandingCancelled(replaced)) = recorded.event() {
@@ -260,7 +259,7 @@ impl MergeQueue {
         self.show(number).await
     }
 
-    /// Running landings that were cancelled or replaced.
+    /// Stops the checks of landings that were cancelled or replaced.
     async fn stop_ended(&self) -> Result<(), Problem> {
         let running: Vec<u64> = self.stops.lock().expect("no panic while held").keys().copied().collect();
         for number in running {
@@ -273,7 +272,7 @@ impl MergeQueue {
 
     pub async fn cancel(&self, caller: &Caller, number: u64, why: Option<String>) -> Result<LandingView, Problem> {
         let landing = self.get(number).await?;
-        // A landing that moves MAIN at this moment is not cancelled.
+        // With the lock: a landing that is moving MAIN at this moment can no longer be cancelled.
         let lock = self.main_locks.of(landing.project.as_str());
         let held = lock.lock().await;
         self.store.execute(caller, Command::Landing { number, step: Step::Cancel { why } }).await?;
@@ -284,8 +283,8 @@ impl MergeQueue {
         self.show(number).await
     }
 
-    /// Lets in what the gate holds back, and with it the commands that it brings along.
-    /// With `waive`, also without the checks that it removes or changes in `flower.toml`.
+    /// Approves a landing that the gate holds, and the commands that its `flower.toml` adds. With `waive`, the checks that it
+    /// removes or changes in `flower.toml` do not run.
     pub async fn approve(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::ApproveLanding)?;
         self.get(number).await?;
@@ -302,11 +301,11 @@ impl MergeQueue {
 
     pub async fn show(&self, number: u64) -> Result<LandingView, Problem> {
         let landing = self.get(number).await?;
-        let standings = if landing.is_open() { self.standings(&landing.project).await? } else { BTreeMap::new() };
-        Ok(self.view_landing(landing, &standings))
+        let statuses = if landing.is_open() { self.queue_statuses(&landing.project).await? } else { BTreeMap::new() };
+        Ok(self.view_landing(landing, &statuses))
     }
 
-    /// What waits, in the order in which it will land; with `all`, what has ended too, newest first.
+    /// Open landings in the order in which they will land; with `all`, ended ones too, newest first.
     pub async fn queue(
         &self,
         caller: &Caller,
@@ -328,12 +327,12 @@ impl MergeQueue {
         if all {
             let of = project.clone();
             let found = self.store.read(move |conn| landings::all(conn, of.as_deref(), limit)).await?;
-            let mut standings = BTreeMap::new();
+            let mut statuses = BTreeMap::new();
             let projects: HashSet<String> = found.iter().map(|landing| landing.project.clone()).collect();
             for project in projects {
-                standings.extend(self.standings(&project).await?);
+                statuses.extend(self.queue_statuses(&project).await?);
             }
-            return Ok(found.into_iter().map(|landing| self.view_landing(landing, &standings)).collect());
+            return Ok(found.into_iter().map(|landing| self.view_landing(landing, &statuses)).collect());
         }
         let open = self.store.read(move |conn| landings::open(conn, project.as_deref())).await?;
         let mut projects: Vec<String> = open.iter().map(|landing| landing.project.clone()).collect();
@@ -342,10 +341,10 @@ impl MergeQueue {
         let mut views = Vec::new();
         for project in projects {
             let plan = self.plan(&project).await?;
-            let standings: BTreeMap<u64, QueueStatus> = plan.order.iter().cloned().collect();
+            let statuses: BTreeMap<u64, QueueStatus> = plan.order.iter().cloned().collect();
             for (number, _) in &plan.order {
                 if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
-                    views.push(self.view_landing(landing.clone(), &standings));
+                    views.push(self.view_landing(landing.clone(), &statuses));
                 }
             }
         }
@@ -353,7 +352,7 @@ impl MergeQueue {
         Ok(views)
     }
 
-    /// What the queue's policy says now.
+    /// The order of the queue now, as its policy decides it.
     pub(crate) async fn plan(&self, project: &str) -> Result<queue::Plan, Problem> {
         let of = project.to_owned();
         let read = self.store.read(move |conn| {
@@ -365,11 +364,11 @@ impl MergeQueue {
         Ok(queue::plan(main.as_ref(), &open, &briefs, 1))
     }
 
-    async fn standings(&self, project: &str) -> Result<BTreeMap<u64, QueueStatus>, Problem> {
+    async fn queue_statuses(&self, project: &str) -> Result<BTreeMap<u64, QueueStatus>, Problem> {
         Ok(self.plan(project).await?.order.into_iter().collect())
     }
 
-    fn view_landing(&self, landing: Landing, standings: &BTreeMap<u64, QueueStatus>) -> LandingView {
+    fn view_landing(&self, landing: Landing, statuses: &BTreeMap<u64, QueueStatus>) -> LandingView {
         let folder = self.landing_folder(landing.number);
         let checks = landing.checks.iter().map(|check| {
             let file = folder.join(&check.log);
@@ -378,18 +377,18 @@ impl MergeQueue {
                 ok: check.ok,
                 seconds: check.milliseconds as f64 / 1_000.0,
                 code: check.code,
-                log: String::from_utf8_lossy(&checks::tail(&file, TAIL)).into_owned(),
+                log: String::from_utf8_lossy(&checks::tail(&file, LOG_TAIL_BYTES)).into_owned(),
                 log_file: file.to_string_lossy().into_owned(),
             }
         });
         let running = if landing.state == State::Checking { checks::running(&folder, &landing.checks) } else { None };
-        let standing = standings.get(&landing.number).filter(|_| landing.is_open());
-        // Why it was put back matters as long as it has not begun again.
-        let reason = match (standing, &landing.reason) {
-            (Some(standing), Some(reason)) if landing.state == State::Queued && !reason.is_empty() => {
-                Some(format!("{}; {reason}", standing.in_words()))
+        let status = statuses.get(&landing.number).filter(|_| landing.is_open());
+        // The reason of a requeue is shown until the next attempt begins.
+        let reason = match (status, &landing.reason) {
+            (Some(status), Some(reason)) if landing.state == State::Queued && !reason.is_empty() => {
+                Some(format!("{}; {reason}", status.in_words()))
             }
-            (Some(standing), _) => Some(standing.in_words()),
+            (Some(status), _) => Some(status.in_words()),
             (None, reason) => reason.clone(),
         };
         LandingView {
@@ -421,7 +420,7 @@ impl MergeQueue {
         }
     }
 
-    /// The output of one check, from a byte on; of the newest run, which may be at it.
+    /// The output of a check's newest run from byte `after` on. The run need not have ended.
     pub async fn check_log(&self, number: u64, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
         self.get(number).await?;
         let name = flower_core::text::name("check", check)?;
@@ -438,12 +437,12 @@ impl MergeQueue {
         if let Ok(mut file) = std::fs::File::open(path)
             && file.seek(std::io::SeekFrom::Start(after)).is_ok()
         {
-            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+            let _ = file.take(MAX_LOG_BYTES).read_to_end(&mut text);
         }
         Ok(text)
     }
 
-    /// Logs of its checks.
+    /// The folder with the logs of a landing's checks.
     pub(crate) fn landing_folder(&self, number: u64) -> PathBuf {
         self.home.landings().join(number.to_string())
     }
@@ -457,12 +456,12 @@ impl MergeQueue {
     }
 }
 
-/// The end of a check's log.
-pub(crate) fn log_tail(file: &std::path::Path, most: u64) -> String {
-    String::from_utf8_lossy(&checks::tail(file, most)).into_owned()
+/// The last `max_bytes` of a check's log.
+pub(crate) fn log_tail(file: &std::path::Path, max_bytes: u64) -> String {
+    String::from_utf8_lossy(&checks::tail(file, max_bytes)).into_owned()
 }
 
-/// What may be said of a landing when it is asked for.
+/// What a caller may choose for a landing.
 #[derive(Clone, Debug)]
 pub struct LandOptions {
     pub briefs: Vec<u64>,
@@ -470,27 +469,27 @@ pub struct LandOptions {
     pub priority: Priority,
 }
 
-/// What a branch has that MAIN has not.
+/// The commits of a branch that MAIN does not have.
 struct NewCommits {
     tip: CommitId,
-    /// First lines of up to two of its own commits.
+    /// Subjects of up to two of them, without merge commits.
     subjects: Vec<String>,
 }
 
 impl NewCommits {
-    /// Nothing if MAIN has all of it.
+    /// `None` if MAIN has all commits of the branch.
     async fn of(repository: &Repository, branch: &RefName, main: &CommitId) -> Result<Option<NewCommits>, Problem> {
-        // The branch's tip comes first, whatever the clocks said; a merge has two parents.
+        // git lists the branch's tip first, also if dates of commits are wrong.
         let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
         let own = commits.iter().filter(|commit| commit.parents.len() < 2);
         let subjects = own.take(2).map(|commit| commit.subject.clone()).collect();
         Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))
     }
 
-    /// What it is about: its only commit's first line, unless a secret is in it; or the worktree's name.
+    /// The title of their landing: the subject of the only commit, unless it contains a secret, or else the worktree's name.
     fn title(&self, name: &str, secrets: &AhoCorasick) -> String {
         match self.subjects.as_slice() {
-            [only] if !only.trim().is_empty() && !secrets.is_match(only) => flower_core::text::cut(only, 200),
+            [only] if !only.trim().is_empty() && !secrets.is_match(only) => cut(only, TITLE_CHARS),
             _ => format!("Land {name}"),
         }
     }

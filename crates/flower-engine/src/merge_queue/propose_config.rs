@@ -1,4 +1,4 @@
-//! The first `flower.toml`: proposed from what the repository is made of, landed once the operator has read it.
+//! Proposes a first `flower.toml` from the files of the repository, and lands it once the operator has read it.
 
 use crate::MergeQueue;
 use crate::projects::ProjectChoice;
@@ -11,7 +11,7 @@ use flower_core::policy::{self, Action};
 use flower_git::{CommitId, NewCommit, Repo};
 
 impl MergeQueue {
-    /// What flower would write, and why; nothing if the repository has its own.
+    /// The proposed text and the files that led to it. Empty if the repository has a `flower.toml`.
     pub async fn propose_settings(&self, choice: &ProjectChoice) -> Result<ProposalView, Problem> {
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
@@ -29,11 +29,11 @@ impl MergeQueue {
                 contents.push((name, String::from_utf8_lossy(&text).into_owned()));
             }
         }
-        let guess = guess(&names, &contents);
-        Ok(ProposalView { project, exists: false, text: guess.text, found: guess.found })
+        let proposal = propose(&names, &contents);
+        Ok(ProposalView { project, exists: false, text: proposal.text, found: proposal.found })
     }
 
-    /// Queues a `flower.toml` as a landing of its own; whoever approves it has read it.
+    /// Queues a `flower.toml` as a landing of its own, which needs the operator's approval.
     pub async fn land_settings(
         &self,
         caller: &Caller,
@@ -68,13 +68,13 @@ impl MergeQueue {
     }
 }
 
-struct Guess {
+struct Proposal {
     text: String,
     found: Vec<String>,
 }
 
-/// From the names at the top of the repository, and the contents of a few of them.
-fn guess(names: &[String], contents: &[(&str, String)]) -> Guess {
+/// Proposes checks by the names at the top of the repository and the contents of a few of these files.
+fn propose(names: &[String], contents: &[(&str, String)]) -> Proposal {
     let has = |name: &str| names.iter().any(|known| known == name);
     let text_of = |name: &str| contents.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text.as_str());
     let mut checks: Vec<(&str, String)> = Vec::new();
@@ -124,12 +124,12 @@ fn guess(names: &[String], contents: &[(&str, String)]) -> Guess {
         found.push("Makefile: a target `test`".to_owned());
         checks.push(("test", "make test".to_owned()));
     }
-    Guess { text: render(&checks, &carry), found }
+    Proposal { text: render(&checks, &carry), found }
 }
 
 fn render(checks: &[(&str, String)], carry: &[&str]) -> String {
     let mut text = String::from(
-        "# How flower looks after this repository. Commands run in a jail, and only once they are approved.\n\n[checks]\n",
+        "# How flower handles this repository. Commands run in a jail, and only once they are approved.\n\n[checks]\n",
     );
     if checks.is_empty() {
         text.push_str("# What must pass before anything lands on MAIN, in this order:\n# test = { run = \"make test\", timeout = \"10m\" }\n");
@@ -146,7 +146,7 @@ fn render(checks: &[(&str, String)], carry: &[&str]) -> String {
         ));
     }
     text.push_str(
-        "\n[land]\n# approve = \"operator\"   # every landing waits for you; otherwise only what is delicate does\n# history = \"merge\"      # or \"squash\", or \"rebase\"\n# push = true             # after every landing\n",
+        "\n[land]\n# approve = \"operator\"   # every landing waits for you; otherwise only landings that need approval do\n# history = \"merge\"      # or \"squash\", or \"rebase\"\n# push = true             # after every landing\n",
     );
     text
 }
@@ -155,11 +155,11 @@ fn render(checks: &[(&str, String)], carry: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn proposed(names: &[&str], contents: &[(&str, &str)]) -> (Settings, Guess) {
+    fn proposed(names: &[&str], contents: &[(&str, &str)]) -> (Settings, Proposal) {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let contents: Vec<(&str, String)> = contents.iter().map(|&(n, text)| (n, text.to_owned())).collect();
-        let guess = guess(&names, &contents);
-        (Settings::parse(&guess.text).unwrap(), guess)
+        let proposal = propose(&names, &contents);
+        (Settings::parse(&proposal.text).unwrap(), proposal)
     }
 
     fn runs(settings: &Settings) -> Vec<&str> {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sort_of_repository_gets_its_checks() {
+    fn each_kind_of_repository_gets_its_checks() {
         assert_eq!(runs(&proposed(&["Cargo.toml"], &[]).0), ["cargo test --offline"]);
         let package = r#"{"scripts": {"test": "vitest run", "lint": "eslint .", "start": "x"}}"#;
         let node = proposed(&["package.json", "pnpm-lock.yaml"], &[("package.json", package)]).0;
@@ -182,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_not_assumed() {
-        let (settings, guess) = proposed(&["README.md"], &[]);
-        assert!(settings.checks.0.is_empty() && guess.found.is_empty());
-        assert!(guess.text.contains("# test ="));
+    fn an_unknown_repository_gets_no_checks() {
+        let (settings, proposal) = proposed(&["README.md"], &[]);
+        assert!(settings.checks.0.is_empty() && proposal.found.is_empty());
+        assert!(proposal.text.contains("# test ="));
     }
 }

@@ -1,41 +1,62 @@
 //! Processes the merge queue: merges, checks and lands the next entry, or rejects it.
 
-use super::checks::{self, Job, Outcome};
+use super::checks::{self, ChecksResult};
 use super::gate::GateDecision;
 use super::merge::{self, Merged, NotMerged};
+use super::objects::NewContent;
 use super::{candidate_pin, pins};
 use crate::MergeQueue;
 use crate::failpoint;
-use crate::merge_queue::main_branch::{MainLock, Moved, Since, Target, checkout};
+use crate::merge_queue::VerifiedCommit;
+use crate::merge_queue::main_branch::{MainLock, MainUpdate, RecoveryCause, UpdateTarget, checkout};
 use crate::passes;
 use crate::settings::Settings;
 use crate::worktrees::facts::{self, Facts};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_core::landing::{Source, State, Step, Verdict};
+use flower_core::landing::{Check, Source, State, Step, Verdict};
 use flower_core::{Caller, Command, Landing, Main};
 use flower_git::repository::Repository;
-use flower_git::{CommitId, RefUpdates, Repo};
+use flower_git::{CommitId, Identity, RefUpdates, Repo};
 use flower_store::landings;
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Even without a call: a machine that could not do it may be able to now.
-const EVERY: Duration = Duration::from_secs(5);
-/// As often as MAIN may move under a landing before it lets others pass.
-const TRIES: u32 = 5;
+/// The queues are also examined without a wake: what failed for a reason outside flower may succeed now.
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
+/// Attempts of one landing while MAIN keeps moving under it; then the next landing gets a chance.
+const MAX_ATTEMPTS: u32 = 5;
+/// Paths recorded with a rejected or held landing.
+const MAX_PATHS: usize = 50;
 
-/// How a landing got on.
-enum End {
-    Landed,
-    /// What was left unfinished is finished; it may have been this one.
-    Recovered,
-    /// Recorded; nothing more to do now.
+/// What one attempt to land works with: the landing, MAIN as it was found, and their merge.
+pub(super) struct Attempt {
+    pub(super) landing: Landing,
+    pub(super) repository: Repository,
+    /// MAIN as the log has it.
+    pub(super) main: Main,
+    /// `main.tip`, onto which the landing is merged.
+    pub(super) onto: CommitId,
+    /// Where MAIN's branch is. Differs from `onto` only if the landing adopts commits that were made in MAIN by hand.
+    pub(super) tip: CommitId,
+    pub(super) merged: Merged,
+    pub(super) new: NewContent,
+    pub(super) facts: Facts,
+    /// `flower.toml` as MAIN would have it after the landing.
+    pub(super) settings: Settings,
+    pub(super) committer: Identity,
+}
+
+/// How an attempt ended.
+enum AttemptEnd {
+    /// This landing has landed. After a recovery it can be another one than was attempted.
+    Landed(u64),
+    /// The landing ended or waits for the operator, and that is recorded.
     Settled,
-    /// MAIN is elsewhere by now: merge and check again.
+    /// MAIN has moved since the merge was made: merge and check again.
     Retry,
-    /// Stopped by hand, or frozen meanwhile.
+    /// The landing waits until the queue is woken; the reason is empty if the queue's status says it.
     Requeued(String),
 }
 
@@ -48,23 +69,20 @@ impl MergeQueue {
             match self.projects.list().await {
                 Ok(projects) => {
                     for project in projects {
-                        self.clone().begin(&project.name).await;
+                        self.clone().start_worker(&project.name).await;
                     }
                 }
                 Err(problem) => tracing::warn!("the queue cannot be read: {}", problem.message),
             }
             drop(pass);
-            let _ = tokio::time::timeout(EVERY, self.wake.notified()).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL, self.wake.notified()).await;
         }
     }
 
-    /// Starts working a project's queue, unless somebody is at it.
-    async fn begin(self: Arc<Self>, project: &str) {
-        let starts = match self.plan(project).await {
-            Ok(plan) => plan.start,
-            Err(problem) => return tracing::warn!("the queue of {project}: {}", problem.message),
-        };
-        if starts.is_empty() || self.rests(project) {
+    /// Starts a task that processes a project's queue, unless one runs already or nothing can start.
+    async fn start_worker(self: Arc<Self>, project: &str) {
+        let Some(first) = self.next_landing(project).await else { return };
+        if self.is_backing_off(project) {
             return;
         }
         if !self.busy.lock().expect("no panic while held").insert(project.to_owned()) {
@@ -74,34 +92,41 @@ impl MergeQueue {
         let pass = passes::begin("merge_queue", &self.store);
         tokio::spawn(async move {
             let _pass = pass;
-            // Ends also when something panics, and others take over.
-            let _busy = Busy { app: self.clone(), project: project.clone() };
-            self.work_queue(&project).await;
+            // Dropped also after a panic, so that another worker can start.
+            let _busy = BusyMark { queue: self.clone(), project: project.clone() };
+            self.process_queue(&project, first).await;
         });
     }
 
-    async fn work_queue(self: &Arc<Self>, project: &str) {
-        loop {
-            let next = match self.plan(project).await {
-                Ok(plan) => plan.start.first().copied(),
-                Err(problem) => return tracing::warn!("the queue of {project}: {}", problem.message),
-            };
-            let Some(number) = next else { return };
+    async fn next_landing(&self, project: &str) -> Option<u64> {
+        match self.plan(project).await {
+            Ok(plan) => plan.start.first().copied(),
+            Err(problem) => {
+                tracing::warn!("the queue of {project}: {}", problem.message);
+                None
+            }
+        }
+    }
+
+    async fn process_queue(self: &Arc<Self>, project: &str, first: u64) {
+        let mut next = Some(first);
+        while let Some(number) = next {
             let (stop, stopped) = watch::channel(false);
             self.stops.lock().expect("no panic while held").insert(number, stop);
             let ended = self.process(number, &stopped).await;
             self.stops.lock().expect("no panic while held").remove(&number);
             match ended {
-                Ok(true) => self.go_on(project),
-                // It waits for something that only the next wake can bring.
+                Ok(true) => self.reset_backoff(project),
+                // The landing waits for something that ends with a wake.
                 Ok(false) => return,
                 Err(problem) => {
                     tracing::warn!("landing {number}: {}", problem.message);
                     self.requeue(number, &problem.message).await;
-                    self.rest(project);
+                    self.back_off(project);
                     return;
                 }
             }
+            next = self.next_landing(project).await;
         }
     }
 
@@ -112,24 +137,20 @@ impl MergeQueue {
         }
     }
 
-    /// One landing, from the queue to its end. Whether the queue may go on with the next one.
+    /// Processes one landing until it ends or waits. Returns whether the queue may continue with the next one.
     #[tracing::instrument(name = "landing", skip(self, stop))]
     async fn process(self: &Arc<Self>, number: u64, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
         failpoint::here("landing.taken");
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             match self.try_landing(number, stop).await? {
-                End::Landed => {
-                    self.after_landing(number).await;
+                AttemptEnd::Landed(landed) => {
+                    self.after_landing(landed).await;
                     failpoint::here("landing.after");
                     return Ok(true);
                 }
-                End::Settled => return Ok(true),
-                End::Recovered => {
-                    self.after_landing(number).await;
-                    return Ok(true);
-                }
-                End::Retry => self.requeue(number, "MAIN has moved meanwhile; merged and checked again").await,
-                End::Requeued(why) => {
+                AttemptEnd::Settled => return Ok(true),
+                AttemptEnd::Retry => self.requeue(number, "MAIN has moved meanwhile; merged and checked again").await,
+                AttemptEnd::Requeued(why) => {
                     self.requeue(number, &why).await;
                     return Ok(false);
                 }
@@ -139,185 +160,184 @@ impl MergeQueue {
         Ok(true)
     }
 
-    async fn try_landing(&self, number: u64, stop: &watch::Receiver<bool>) -> Result<End, Problem> {
+    /// One attempt: merge, gate, checks, and the update of MAIN. MAIN's lock is held while MAIN is examined and while it is
+    /// updated, but not during the checks, which may take long.
+    async fn try_landing(&self, number: u64, stop: &watch::Receiver<bool>) -> Result<AttemptEnd, Problem> {
         let landing = self.get(number).await?;
+        // Cancelled, or landed by a recovery, since the queue was planned.
         if landing.state != State::Queued {
-            return Ok(End::Settled);
+            return Ok(AttemptEnd::Settled);
         }
-        if self.is_moving(&landing.project) {
-            self.recover_main(&landing.project, Since::Trouble).await?;
-            return Ok(End::Recovered);
+        // An earlier update of MAIN failed halfway in this daemon; nothing can land before it is finished.
+        if self.has_journal(&landing.project) {
+            let recovered = self.recover_main(&landing.project, RecoveryCause::Failure).await?;
+            return Ok(recovered.map_or(AttemptEnd::Settled, AttemptEnd::Landed));
         }
+        let attempt = match self.prepare(landing).await? {
+            Ok(attempt) => attempt,
+            Err(end) => return Ok(end),
+        };
+        let decision = self.gate(&attempt).await?;
+        failpoint::here("landing.gated");
+        if let Some(end) = self.apply_gate_decision(&attempt.landing, &decision).await? {
+            return Ok(end);
+        }
+        let commits = match merge::make_commits(&attempt).await? {
+            Ok(commits) => commits,
+            Err(not_merged) => {
+                let Attempt { repository, landing, onto, .. } = &attempt;
+                return self.reject_unmerged(repository, landing, onto, not_merged).await;
+            }
+        };
+        let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
+        let dropped = match attempt.landing.waived {
+            true => Vec::new(),
+            false => attempt.settings.dropped_checks(&attempt.facts.settings),
+        };
+        let checks = checks::planned_checks(&attempt.settings, dropped);
+        // No ref leads to the candidate yet, and a `git gc` during the checks would delete it.
+        if !checks.is_empty() {
+            Repo::main(&attempt.repository).set_ref(&candidate_pin(number), &candidate).await?;
+        }
+        let step = Step::Begin { onto: attempt.onto.to_string(), merge_commit: candidate.into() };
+        self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
+        failpoint::here("landing.begun");
+        let verified = match self.check(&attempt, &commits, &checks, stop.clone()).await? {
+            ChecksResult::Passed(verified) => verified,
+            ChecksResult::Stopped => return Ok(AttemptEnd::Requeued("it was stopped".to_owned())),
+            ChecksResult::Failed(check) => {
+                let why = failed_check(number, &check, checks::is_dropped(&check.name, &attempt.settings));
+                return self.reject(&attempt.landing, Verdict::Checks, why, Vec::new(), Vec::new()).await;
+            }
+        };
+        let lock = self.lock_main(&attempt.landing.project).await?;
+        self.finish(&lock, &attempt, &verified, checks.is_empty()).await
+    }
+
+    /// Examines MAIN, merges the landing with it and reads everything that the gate and the checks need. `Err` if the attempt
+    /// ends here.
+    async fn prepare(&self, landing: Landing) -> Result<Result<Attempt, AttemptEnd>, Problem> {
         let lock = self.lock_main(&landing.project).await?;
         let repository = lock.repository.clone();
         let repo = Repo::main(&repository);
         let onto = CommitId::parse(&self.worktrees.main_of(&landing.project).await?.tip)?;
         let commit = CommitId::parse(&landing.commit)?;
-        // MAIN is for others again as soon as it was looked at: the rest can take long.
-        let look = async {
-            let looked = self.check_main(&lock).await;
+        // The lock is released as soon as MAIN was examined: the rest can take long, and `finish` compares again.
+        let examine = async {
+            let examined = self.check_main(&lock).await;
             drop(lock);
-            looked
+            examined
         };
-        // Nothing of this depends on the others.
-        let (merged, found, facts, identity, looked) = tokio::join!(
+        // These five do not depend on each other.
+        let (merged, new, facts, committer, examined) = tokio::join!(
             merge::merge_onto(&repository, &onto, &landing),
-            self.inspect(&repository, &onto, &commit),
+            self.scan_new_objects(&repository, &onto, &commit),
             self.worktrees.facts_of(&landing.project),
             repo.identity(),
-            look,
+            examine,
         );
-        let (main, seen) = looked?;
-        let adopting = landing.source == Source::Adopted;
-        let old = match (&main.alarm, seen.tip) {
-            (Some(_), Some(tip)) if adopting => tip,
+        let (main, status) = examined?;
+        let tip = match (&main.alarm, status.tip) {
+            // Adopting is how the operator settles an alarm: MAIN is where the alarm found it.
+            (Some(_), Some(tip)) if landing.source == Source::Adopted => tip,
             (None, Some(tip)) => tip,
-            // The policy says in words what it waits for.
-            _ => return Ok(End::Requeued(String::new())),
+            // An alarm, or no branch at all. The queue's status names it.
+            _ => return Ok(Err(AttemptEnd::Requeued(String::new()))),
         };
+        // The merge also fails if the commit was lost; that is final, other errors of git may pass.
         if merged.is_err() && !repo.has_commit(&commit).await? {
             let why = format!("the commit {} is gone from the repository", landing.commit);
-            return self.reject(&landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await;
+            return self.reject(&landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await.map(Err);
         }
         let merged = match merged? {
             Ok(merged) => merged,
-            Err(not) => return self.not_merged(&repository, &landing, &onto, not).await,
+            Err(not_merged) => {
+                return self.reject_unmerged(&repository, &landing, &onto, not_merged).await.map(Err);
+            }
         };
         failpoint::here("landing.merged");
-        let (found, facts, identity) = (found?, facts?, identity?);
-        let settings = match settings_of(&repository, &merged, &facts).await {
+        let (new, facts, committer) = (new?, facts?, committer?);
+        let settings = match merged_settings(&repository, &merged, &facts).await {
             Ok(settings) => settings,
+            // A `flower.toml` that cannot be read must not land: no later landing could be checked by it.
             Err(problem) => {
-                return self.reject(&landing, Verdict::Gate, problem.message, vec!["flower.toml".into()], vec![]).await;
+                let paths = vec!["flower.toml".to_owned()];
+                return self.reject(&landing, Verdict::Gate, problem.message, paths, Vec::new()).await.map(Err);
             }
         };
-        let decision = self.gate(&repository, &landing, &merged, &settings, &facts, &found).await?;
-        failpoint::here("landing.gated");
-        if let Some(end) = self.apply_gate_decision(&landing, &decision).await? {
-            return Ok(end);
-        }
-        let history = (settings.land.history, found.subjects.as_slice());
-        let made = merge::commits(&repository, &landing, &onto, &merged, history, &identity).await?;
-        let commits = match made {
-            Ok(commits) => commits,
-            Err(not) => return self.not_merged(&repository, &landing, &onto, not).await,
-        };
-        let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
-        // Nothing else leads to it yet, and somebody may tidy up while it is checked.
-        let dropped = if landing.waived { Vec::new() } else { settings.dropped_checks(&facts.settings) };
-        if !settings.checks.0.is_empty() || !dropped.is_empty() {
-            repo.set_ref(&candidate_pin(number), &candidate).await?;
-        }
-        let step = Step::Begin { onto: onto.to_string(), merge_commit: candidate.into() };
-        self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
-        failpoint::here("landing.begun");
-        let checks = checks::planned(&settings, dropped);
-        let job = Job {
-            repository: &repository,
-            landing: &landing,
-            commits: &commits,
-            facts: &facts,
-            settings: &settings,
-            checks: &checks,
-        };
-        let verified = match self.check(&job, stop.clone()).await? {
-            Outcome::Green(verified) => verified,
-            Outcome::Stopped => return Ok(End::Requeued("it was stopped".to_owned())),
-            Outcome::Red(check) => {
-                let how = match check.code {
-                    124 => "took too long".to_owned(),
-                    127 => "was not found (127)".to_owned(),
-                    code => format!("failed ({code})"),
-                };
-                let mut why = format!(
-                    "the check `{}` {how}, on the merge with MAIN; `flower queue log {number} {0}`",
-                    check.name
-                );
-                if checks::is_dropped(&check.name, &settings) {
-                    why.push_str(
-                        "; MAIN has it now, and the landing removes or changes it: if it must go although it fails, land \
-                         again and `flower queue approve L --waive-checks`",
-                    );
-                }
-                return self.reject(&landing, Verdict::Checks, why, Vec::new(), Vec::new()).await;
-            }
-        };
-        let lock = self.lock_main(&landing.project).await?;
-        self.finish(&lock, &landing, &main, &old, &Target::Verified(&verified), &merged, checks.is_empty()).await
+        Ok(Ok(Attempt { landing, repository, main, onto, tip, merged, new, facts, settings, committer }))
     }
 
-    /// With the lock of MAIN: the last look, the move, and its record.
-    #[expect(clippy::too_many_arguments, reason = "everything that was found out on the way")]
+    /// Under MAIN's lock: compares MAIN with what the attempt began with, moves it and records the landing.
     async fn finish(
         &self,
         lock: &MainLock,
-        landing: &Landing,
-        main: &Main,
-        old: &CommitId,
-        target: &Target<'_>,
-        merged: &Merged,
+        attempt: &Attempt,
+        verified: &VerifiedCommit,
         unchecked: bool,
-    ) -> Result<End, Problem> {
+    ) -> Result<AttemptEnd, Problem> {
+        let Attempt { landing, main, tip, merged, .. } = attempt;
         let number = landing.number;
-        // Cancelled, frozen, alarmed, edited: all of it may have happened during the checks.
+        let adopting = landing.source == Source::Adopted;
+        // The landing may have been cancelled during the checks.
         if self.get(number).await?.state != State::Checking {
-            return Ok(End::Settled);
+            return Ok(AttemptEnd::Settled);
         }
-        let (now, tip) = match unchecked {
-            // Then the first look is as good as another, as long as MAIN is the branch that is checked out: git moves only what is
-            // where it was, and of files only those that nobody has edited.
-            true => {
-                let is_out = facts::head_branch(&lock.repository).as_deref() == Some(main.branch.as_str());
-                let tip = (is_out || landing.source == Source::Adopted).then(|| old.clone());
-                (self.worktrees.main_of(&lock.project).await?, tip)
-            }
-            false => {
-                let (now, seen) = self.check_main(lock).await?;
-                (now, seen.tip)
-            }
+        let (now, tip_now) = if unchecked {
+            // No time has passed since MAIN was examined, so the slow `git status` is not repeated. What could have changed is
+            // covered: git moves the branch only from `tip`, and only files that equal the old commit are replaced.
+            let is_checked_out = facts::head_branch(&lock.repository).as_deref() == Some(main.branch.as_str());
+            let tip_now = (is_checked_out || adopting).then(|| tip.clone());
+            (self.worktrees.main_of(&lock.project).await?, tip_now)
+        } else {
+            let (now, status) = self.check_main(lock).await?;
+            (now, status.tip)
         };
         if now.frozen.is_some() {
-            return Ok(End::Requeued("the queue was frozen during its checks".to_owned()));
+            return Ok(AttemptEnd::Requeued("the queue was frozen during its checks".to_owned()));
         }
-        if now.tip != main.tip || tip.as_ref() != Some(old) {
-            return Ok(End::Retry);
+        // The checks ran on a merge with another MAIN.
+        if now.tip != main.tip || tip_now.as_ref() != Some(tip) {
+            return Ok(AttemptEnd::Retry);
         }
-        if now.alarm.is_some() && landing.source != Source::Adopted {
-            return Ok(End::Requeued(String::new()));
+        if now.alarm.is_some() && !adopting {
+            return Ok(AttemptEnd::Requeued(String::new()));
         }
-        let in_the_way = if landing.source == Source::Adopted {
-            Vec::new()
-        } else {
-            checkout::in_the_way(&lock.repository, &merged.changes)
-        };
-        if !in_the_way.is_empty() {
+        // Adopted commits are in the checkout already, so their files block nothing.
+        let blocking = if adopting { Vec::new() } else { checkout::blocking_files(&lock.repository, &merged.changes) };
+        if !blocking.is_empty() {
             let why = format!(
                 "MAIN has files of these names that are not git's, and they are not overwritten: {}",
-                in_the_way.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
+                blocking.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
             );
-            return self.reject(landing, Verdict::Gate, why, in_the_way, Vec::new()).await;
+            return self.reject(landing, Verdict::Gate, why, blocking, Vec::new()).await;
         }
-        let Target::Verified(verified) = target else { return Err(Problem::bug("a landing goes forward")) };
-        let is_recorded = old.as_str() == main.tip;
-        let adopted = match is_recorded {
-            true => Vec::new(),
-            false => checkout::changes(&lock.repository, old, verified.commit()).await?,
+        // The checkout starts from the branch, which is ahead of the recorded tip when commits are adopted.
+        let from_tip;
+        let changes = if *tip == attempt.onto {
+            &merged.changes
+        } else {
+            from_tip = checkout::changes(&lock.repository, tip, verified.commit()).await?;
+            &from_tip
         };
-        let changes = if is_recorded { &merged.changes } else { &adopted };
-        if self.move_main(lock, &now, old, target, changes).await? == Moved::Conflict {
-            return Ok(End::Retry);
+        if self.move_main(lock, &now, tip, &UpdateTarget::Verified(verified), changes).await? == MainUpdate::Conflict {
+            return Ok(AttemptEnd::Retry);
         }
         let (onto, merge_commit) = (main.tip.clone(), verified.commit().to_string());
         let step = Step::Land { onto, merge_commit, note: verified.note(), commands: verified.commands() };
         self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.recorded");
         self.close_journal(&lock.project);
-        Ok(End::Landed)
+        Ok(AttemptEnd::Landed(number))
     }
 
-    /// Turns the gate's decision into an end, if it is one.
-    async fn apply_gate_decision(&self, landing: &Landing, decision: &GateDecision) -> Result<Option<End>, Problem> {
-        let paths: Vec<String> = decision.paths.iter().take(50).cloned().collect();
+    /// Rejects the landing, or holds it for the operator's approval, as the gate has decided. `None` if it passes.
+    async fn apply_gate_decision(
+        &self,
+        landing: &Landing,
+        decision: &GateDecision,
+    ) -> Result<Option<AttemptEnd>, Problem> {
+        let paths: Vec<String> = decision.paths.iter().take(MAX_PATHS).cloned().collect();
         if !decision.refused.is_empty() {
             let why = decision.refused.join("; ");
             return self.reject(landing, Verdict::Gate, why, paths, Vec::new()).await.map(Some);
@@ -325,33 +345,35 @@ impl MergeQueue {
         if !decision.held.is_empty() && !landing.approved {
             let step = Step::Hold { reasons: decision.held.clone(), paths };
             self.store.execute(&Caller::system(), Command::Landing { number: landing.number, step }).await?;
-            return Ok(Some(End::Settled));
+            return Ok(Some(AttemptEnd::Settled));
         }
         Ok(None)
     }
 
-    async fn not_merged(
+    async fn reject_unmerged(
         &self,
         repository: &Repository,
         landing: &Landing,
         onto: &CommitId,
-        not: NotMerged,
-    ) -> Result<End, Problem> {
+        not_merged: NotMerged,
+    ) -> Result<AttemptEnd, Problem> {
         let names = |paths: &[OsString]| -> Vec<String> {
-            paths.iter().take(50).map(|path| path.to_string_lossy().into_owned()).collect()
+            paths.iter().take(MAX_PATHS).map(|path| path.to_string_lossy().into_owned()).collect()
         };
-        match not {
-            NotMerged::Nothing => {
+        match not_merged {
+            NotMerged::NothingNew => {
                 let why = "MAIN has all of it already".to_owned();
                 self.reject(landing, Verdict::Nothing, why, Vec::new(), Vec::new()).await
             }
-            NotMerged::Strays { paths } => {
+            NotMerged::UntouchedPaths { paths } => {
                 let why =
                     format!("merging it would change files that the branch has not touched: {}", paths.join(", "));
                 self.reject(landing, Verdict::Gate, why, paths, Vec::new()).await
             }
             NotMerged::Conflict { paths, base } => {
-                let commits = merge::touched_by(repository, base.as_ref(), onto, &paths).await.unwrap_or_default();
+                // Landings that changed the same paths since the branch began help to settle the conflict.
+                let commits =
+                    merge::commits_touching(repository, base.as_ref(), onto, &paths).await.unwrap_or_default();
                 let mut landed_there = Vec::new();
                 for commit in commits {
                     let found = self.store.read(move |conn| landings::by_merge_commit(conn, commit.as_str())).await?;
@@ -382,20 +404,20 @@ impl MergeQueue {
         why: String,
         paths: Vec<String>,
         landed_there: Vec<u64>,
-    ) -> Result<End, Problem> {
+    ) -> Result<AttemptEnd, Problem> {
         let step = Step::Reject { verdict, why, paths, landed_there };
         let rejected = self.store.execute(&Caller::system(), Command::Landing { number: landing.number, step }).await;
         match rejected {
             Ok(_) => {}
-            // Cancelled meanwhile.
-            Err(problem) if problem.kind == ProblemKind::Refused => return Ok(End::Settled),
+            // The landing was cancelled meanwhile.
+            Err(problem) if problem.kind == ProblemKind::Refused => return Ok(AttemptEnd::Settled),
             Err(problem) => return Err(problem),
         }
         self.unpin(landing).await;
-        Ok(End::Settled)
+        Ok(AttemptEnd::Settled)
     }
 
-    /// Lets go of what was kept for a landing that has ended.
+    /// Deletes the refs that kept the commits of a landing, which has ended, from `git gc`.
     pub(super) async fn unpin(&self, landing: &Landing) {
         let Ok(repository) = self.worktrees.repository(&landing.project).await else { return };
         let mut updates = RefUpdates::new();
@@ -405,13 +427,21 @@ impl MergeQueue {
         }
     }
 
-    /// What was under way when flower ended: recorded if git has done it, queued again if not.
+    /// Finishes what was under way when flower ended: a landing whose commit is on MAIN is recorded, all others are queued again.
     async fn recover_landings(self: &Arc<Self>) {
         let projects = self.projects.list().await.unwrap_or_default();
         for project in projects {
-            if let Err(problem) = self.recover_main(&project.name, Since::Crash).await {
-                tracing::warn!("MAIN of {}: {}", project.name, problem.message);
-                continue;
+            match self.recover_main(&project.name, RecoveryCause::Restart).await {
+                Ok(Some(landed)) => {
+                    if let Ok(landing) = self.get(landed).await {
+                        self.unpin(&landing).await;
+                    }
+                }
+                Ok(None) => {}
+                Err(problem) => {
+                    tracing::warn!("MAIN of {}: {}", project.name, problem.message);
+                    continue;
+                }
             }
             let of = project.name.clone();
             let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await.unwrap_or_default();
@@ -424,20 +454,39 @@ impl MergeQueue {
     }
 }
 
-struct Busy {
-    app: Arc<MergeQueue>,
+/// Marks a project's queue as being processed, until it is dropped.
+struct BusyMark {
+    queue: Arc<MergeQueue>,
     project: String,
 }
 
-impl Drop for Busy {
+impl Drop for BusyMark {
     fn drop(&mut self) {
-        self.app.busy.lock().expect("no panic while held").remove(&self.project);
-        self.app.wake();
+        self.queue.busy.lock().expect("no panic while held").remove(&self.project);
+        // A landing that was queued since the last plan found the project busy.
+        self.queue.wake();
     }
 }
 
-/// `flower.toml` as MAIN would have it.
-async fn settings_of(repository: &Repository, merged: &Merged, facts: &Facts) -> Result<Settings, Problem> {
+/// Why a landing is rejected for a failed check. `is_dropped`: MAIN has the check, and the landing removes or changes it.
+fn failed_check(number: u64, check: &Check, is_dropped: bool) -> String {
+    let how = match check.code {
+        124 => "took too long".to_owned(),
+        127 => "was not found (127)".to_owned(),
+        code => format!("failed ({code})"),
+    };
+    let mut why = format!("the check `{}` {how}, on the merge with MAIN; `flower queue log {number} {0}`", check.name);
+    if is_dropped {
+        why.push_str(
+            "; MAIN has it now, and the landing removes or changes it: if it must go although it fails, land again and \
+             `flower queue approve L --waive-checks`",
+        );
+    }
+    why
+}
+
+/// `flower.toml` as MAIN would have it after the landing.
+async fn merged_settings(repository: &Repository, merged: &Merged, facts: &Facts) -> Result<Settings, Problem> {
     if !merged.changes.iter().any(|change| change.path == "flower.toml") {
         return Ok(facts.settings.clone());
     }

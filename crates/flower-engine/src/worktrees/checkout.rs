@@ -1,7 +1,7 @@
-//! The operator's side of a worktree: its folder in MAIN's repository, its directory and the files in it.
+//! Creates the linked git worktree that the operator sees: its folder in MAIN's repository, its directory and its files.
 //!
-//! `git worktree add` would do, but starts four processes one after the other and leaves half of it when it is killed. Its
-//! folder is four small files in the layout that git documents; here it appears at once, by a rename.
+//! `git worktree add` starts four processes one after the other, and leaves a partial result when it is killed. The folder consists
+//! of four small files in the layout that git documents; here it appears complete, by a rename.
 
 use super::paths::{WorktreePaths, gitfile_text};
 use flower_contract::error::Problem;
@@ -11,24 +11,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A very large repository on a slow disk.
-const CHECKOUT: Duration = Duration::from_secs(30 * 60);
+/// Enough for a very large repository on a slow disk.
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 
-/// Checks the worktree's branch out. Nothing may be in its place.
+/// Checks the worktree's branch out. Fails if its directory exists.
 pub(super) async fn check_out(place: &WorktreePaths) -> Result<(), Problem> {
-    // Refs of this kind are not files, and neither is a worktree's HEAD.
+    // In a repository with reftable, the HEAD of a worktree is not a file, so git must write it.
     if place.repository.git_dir.join("reftable").exists() {
-        place.repo().with_deadline(CHECKOUT).add_worktree(&place.tree, &place.branch).await?;
+        place.repo().with_deadline(CHECKOUT_TIMEOUT).add_worktree(&place.tree, &place.branch).await?;
         return Ok(());
     }
     let io = |error: io::Error| crate::home::problem(&place.tree, &error);
     let admin = write_admin(place).map_err(io)?;
     fs::create_dir(&place.tree).and_then(|()| fs::write(place.tree.join(".git"), gitfile_text(&admin))).map_err(io)?;
-    Repo::linked(&place.repository, &admin, &place.tree).with_deadline(CHECKOUT).check_out(&Head).await?;
+    Repo::linked(&place.repository, &admin, &place.tree).with_deadline(CHECKOUT_TIMEOUT).check_out(&Head).await?;
     Ok(())
 }
 
-/// The folder that git has for a worktree.
+/// Writes the folder that git has for a worktree.
 pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
     let git_dir = &place.repository.git_dir;
     let draft = git_dir.join(format!("flower.draft-{}", place.name));
@@ -40,7 +40,7 @@ pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
     fs::write(draft.join("gitdir"), format!("{}\n", place.tree.join(".git").display()))?;
     let all = git_dir.join("worktrees");
     fs::create_dir_all(&all)?;
-    // Somebody else may have a worktree of that name.
+    // A worktree that the operator made may have this name.
     let names = std::iter::once(place.name.clone()).chain((1..100).map(|n| format!("{}{n}", place.name)));
     for name in names {
         let admin = all.join(name);

@@ -1,4 +1,5 @@
-//! What a run has committed, as flower sees it in the mirror. What agents write into their commits proves nothing.
+//! Links imported commits to dispatches, and compares them with leases. flower uses the imported branch for that: authors and
+//! messages of commits are chosen by agents and prove nothing.
 
 use crate::Worktrees;
 use crate::passes;
@@ -13,21 +14,21 @@ use flower_store::{dispatches, ephemeral};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Who made a commit is said by a hook a moment after git has it.
-const SAID_SOON: Duration = Duration::from_millis(700);
+/// A hook inside reports which agent made a commit, a moment after git has it.
+const AUTHOR_DELAY: Duration = Duration::from_millis(700);
 /// Paths of one commit that are compared with leases.
-const MOST_PATHS: usize = 10_000;
+const MAX_PATHS: usize = 10_000;
 
 impl Worktrees {
-    /// The branch of a worktree has moved from `old` to `new`: commits are linked to whatever is worked on there, and held
-    /// against what others have reserved.
-    pub(crate) async fn note_commits(&self, place: &WorktreePaths, old: Option<&CommitId>, new: &CommitId) {
+    /// Handles a move of a worktree's branch from `old` to `new`: links the commits to the claimed dispatches, and records breaches of
+    /// leases.
+    pub(crate) async fn record_commits(&self, place: &WorktreePaths, old: Option<&CommitId>, new: &CommitId) {
         let _pass = passes::begin("commits", &self.store);
         if let Err(problem) = self.link_commits(place, new).await {
             tracing::warn!("{}: its commits are not linked: {}", place.name, problem.message);
         }
-        if let Err(problem) = self.hold_to_leases(place, old, new).await {
-            tracing::warn!("{}: its commits are not held to leases: {}", place.name, problem.message);
+        if let Err(problem) = self.record_breaches(place, old, new).await {
+            tracing::warn!("{}: its commits are not compared with leases: {}", place.name, problem.message);
         }
     }
 
@@ -38,7 +39,7 @@ impl Worktrees {
         if claimed.is_empty() {
             return Ok(());
         }
-        // What was merged from MAIN is the work of others.
+        // Commits that were merged from MAIN are not the work of this dispatch.
         let main = CommitId::parse(&self.main_of(&place.project).await?.tip)?;
         for dispatch in claimed {
             let base = dispatch.base.as_deref().map_or_else(|| Ok(new.clone()), CommitId::parse)?;
@@ -51,8 +52,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// In a worktree that several share, a commit that touches what another has reserved will need the operator.
-    async fn hold_to_leases(
+    /// Records commits that change paths which another agent has reserved. The gate holds them for the operator.
+    async fn record_breaches(
         &self,
         place: &WorktreePaths,
         old: Option<&CommitId>,
@@ -77,12 +78,12 @@ impl Worktrees {
                 Some(agent) => Some(agent),
                 None if !shared => agents.first().map(|agent| (*agent).to_owned()),
                 None => {
-                    tokio::time::sleep(SAID_SOON).await;
+                    tokio::time::sleep(AUTHOR_DELAY).await;
                     self.made_by(&commit).await?
                 }
             };
             let of = commit.clone();
-            // A commit may be looked at twice: whoever looked first ended before it was written down.
+            // After a crash the same commits are examined again.
             let known = self.store.read(move |conn| dispatches::breaches(conn, &of)).await?;
             let is_known = |lease: &Lease| known.iter().any(|(holder, _)| *holder == lease.holder);
             for lease in leases.iter().filter(|lease| by.as_ref() != Some(&lease.holder) && !is_known(lease)) {
@@ -98,7 +99,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// The agent that said so, through the worktree's own hook.
+    /// The agent that made a commit, as the hook inside has reported it.
     async fn made_by(&self, commit: &str) -> Result<Option<String>, Problem> {
         let key = format!("made/{commit}");
         let made = self.store.read(move |conn| ephemeral::get(conn, &key)).await?;
@@ -133,7 +134,7 @@ async fn touched(
     let Some(old) = old else { return Ok(Vec::new()) };
     let commits = Repo::main(repository).changed_paths(old, new, MAX_COMMITS as u64).await?;
     let each = commits.into_iter().map(|(commit, paths)| {
-        let paths = paths.iter().take(MOST_PATHS).map(|path| path.to_string_lossy().into_owned());
+        let paths = paths.iter().take(MAX_PATHS).map(|path| path.to_string_lossy().into_owned());
         (String::from(commit), paths.collect())
     });
     Ok(each.collect())

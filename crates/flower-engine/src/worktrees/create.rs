@@ -1,4 +1,4 @@
-//! Making a worktree. Whatever goes wrong on the way, nothing of it is left.
+//! Creates a worktree. A creation that fails leaves nothing behind.
 
 use super::checkout::check_out;
 use super::facts::Facts;
@@ -14,7 +14,7 @@ use flower_core::{Caller, Command, Worktree};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefUpdates};
 
-/// What was asked for.
+/// The properties of a worktree to be created.
 #[derive(Clone, Debug)]
 pub struct NewWorktree {
     pub name: String,
@@ -22,9 +22,9 @@ pub struct NewWorktree {
     pub seal: Seal,
     pub from: Option<String>,
     pub brief: Option<u64>,
-    /// Leave out the project's setup commands.
+    /// Do not run the project's setup commands.
     pub no_setup: bool,
-    /// Take the pointers of LFS instead of the files.
+    /// Check out the pointers of LFS instead of the files.
     pub lfs_pointers: bool,
 }
 
@@ -35,15 +35,13 @@ impl Worktrees {
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;
-        }
-        if new.seal == Seal::Sealed {
             self.require_lendable(&project, &repository).await?;
         }
         let lock = self.lock_of(&repository.root);
         let holding = lock.lock().await;
         let main = self.recorded_main(&project).await?;
         let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
-        self.require_makeable(&repository, &facts, &new, &project, &name).await?;
+        self.require_creatable(&repository, &facts, &new, &project, &name).await?;
         let request = worktree::Request {
             project,
             name,
@@ -54,10 +52,10 @@ impl Worktrees {
             brief: new.brief,
         };
         let worktree: Worktree = self.store.create(caller, Command::RequestWorktree(request)).await?;
-        let place = self.place(&worktree).await?;
+        let place = self.paths(&worktree).await?;
         let made = self.make(&place, &worktree, &facts, new.lfs_pointers).await;
         if let Err(problem) = made {
-            self.take_back(&worktree, &problem.message).await;
+            self.undo_creation(&worktree, &problem.message).await;
             return Err(problem);
         }
         let path = place.tree.to_string_lossy().into_owned();
@@ -71,8 +69,8 @@ impl Worktrees {
         self.observe_new(worktree, &facts).await
     }
 
-    /// Everything that can be refused before anything is recorded.
-    async fn require_makeable(
+    /// Refuses requests that cannot succeed, before anything is recorded.
+    async fn require_creatable(
         &self,
         repository: &Repository,
         facts: &Facts,
@@ -127,7 +125,7 @@ impl Worktrees {
             return Err(Problem::new(
                 ProblemKind::Conflict,
                 format!("{} is in the way", place.display()),
-                "nobody knows what it is: look at it, and move it away",
+                "flower did not make it: look at it, and move it away",
             ));
         }
         Ok(())
@@ -144,7 +142,7 @@ impl Worktrees {
         disk::make_private(&place.folder).map_err(io)?;
         let base = &CommitId::parse(&worktree.base)?;
         let mut refs = RefUpdates::new();
-        // Must not be there: a crash is mended by deleting it again.
+        // Fails if the branch exists: after a crash recovery deletes the branch, which must then be flower's own.
         refs.create(&place.full_branch(), base);
         refs.set(&place.keeper(base), base);
         let repo = place.repo();
@@ -152,7 +150,7 @@ impl Worktrees {
             repo.update_refs(refs).await?;
             check_out(place).await
         };
-        // Looking through all folders takes as long as it takes; the checkout takes longer.
+        // Reading the attributes of all folders is slow, but faster than the checkout that runs at the same time.
         let lfs = async { Ok::<_, Problem>(!lfs_pointers && repo.attributes_mention(base, LFS).await?) };
         let lends = place.seal == Seal::Sealed && facts.settings.worktree.objects == Objects::Reachable;
         let lent = async {
@@ -171,26 +169,26 @@ impl Worktrees {
         if place.seal == Seal::Sealed {
             private::write(place, facts, base, &identity?).map_err(io)?;
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
-            private::take_index(place, &admin).map_err(io)?;
+            private::copy_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;
             if let Some(lent) = lent? {
                 self.lend_to_new(place, &lent, &[base, &facts.main_tip]).await?;
             }
-            super::mirror::note_mirrored(place, base).map_err(io)?;
+            super::mirror::record_mirrored(place, base).map_err(io)?;
             gitlinks::protect_operator(place).await?;
         }
         setup::submodules(place, facts).await?;
         setup::carry(place, &facts.settings.worktree).await.map_err(io)
     }
 
-    /// Removes what was made of a worktree that nobody has seen yet.
-    pub(super) async fn take_back(&self, worktree: &Worktree, why: &str) {
-        if let Ok(place) = self.place(worktree).await {
+    /// Removes everything that was made of a worktree whose creation failed or was interrupted.
+    pub(super) async fn undo_creation(&self, worktree: &Worktree, why: &str) {
+        if let Ok(place) = self.paths(worktree).await {
             let repo = place.repo();
             let mut updates = RefUpdates::new();
             let kept = repo.own_refs_below(&place.keep()).await.unwrap_or_default();
             kept.iter().for_each(|(name, _)| updates.delete(name));
-            // Only if nothing was committed on it, which nobody could have yet.
+            // Only if nothing was committed on it.
             if let Ok(Some(tip)) = repo.tip(&place.full_branch()).await
                 && tip.as_str() == worktree.base
             {

@@ -1,16 +1,16 @@
-//! Copying, moving and deleting whole trees.
+//! Copies, moves and deletes directory trees.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Makes a directory, and those above it, for the owner alone.
+/// Makes a directory, and its parents, that only the owner can access.
 pub(crate) fn make_private(dir: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Deletes a tree, also one whose directories forbid it. What is gone already is fine.
+/// Deletes a tree, also if its directories are read-only. Succeeds if it does not exist.
 pub(crate) fn delete(path: &Path) -> io::Result<()> {
     let gone = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
     let attempt = || match fs::symlink_metadata(path) {
@@ -28,7 +28,7 @@ pub(crate) fn delete(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes every directory of a tree writable for us. Symbolic links are not followed.
+/// Makes every directory of a tree writable for the owner. Symbolic links are not followed.
 fn unlock(path: &Path) {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
         return;
@@ -39,26 +39,27 @@ fn unlock(path: &Path) {
     }
 }
 
-/// How much a tree holds, counted up to `most` bytes, and how many files.
-pub(super) fn size(path: &Path, most: u64) -> (u64, u64) {
+/// The bytes and the number of files of a tree. Stops counting beyond `max_bytes`.
+pub(super) fn size(path: &Path, max_bytes: u64) -> (u64, u64) {
     let Ok(found) = fs::symlink_metadata(path) else { return (0, 0) };
     if !found.is_dir() {
         return (found.len(), 1);
     }
     let (mut bytes, mut files) = (0, 0);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-        let (more, count) = size(&entry.path(), most.saturating_sub(bytes));
+        let (more, count) = size(&entry.path(), max_bytes.saturating_sub(bytes));
         bytes += more;
         files += count;
-        if bytes > most {
+        if bytes > max_bytes {
             break;
         }
     }
     (bytes, files)
 }
 
-/// Moves a file or tree, making the directories above it. What is not there any more was moved before.
-pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
+/// Moves a file or tree, makes the parents of its target, and replaces the target. Succeeds if the source does not exist: it was moved
+/// before a crash.
+pub(super) fn move_replacing(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(from).is_err() {
         return Ok(());
     }
@@ -90,8 +91,8 @@ pub(super) fn move_over(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Renames, also where a directory forbids it: the one that it leaves, the one that it goes to, or it itself, whose entry
-/// `..` is written when it moves. Their permissions are the same afterwards.
+/// Renames also if the old parent, the new parent, or the directory itself is read-only: a move writes its entry `..`. Restores their
+/// permissions afterwards.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -100,7 +101,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
             let mut before = Vec::new();
             for dir in around.chain(own) {
                 let permissions = fs::symlink_metadata(dir)?.permissions();
-                // Another user's directory stays as it is, and the attempt says so.
+                // This fails for another user's directory; then the rename fails too, and reports it.
                 let _ = fs::set_permissions(dir, fs::Permissions::from_mode(permissions.mode() | 0o700));
                 before.push((dir, permissions));
             }
@@ -115,13 +116,13 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a directory is there, and not only a link to one.
+/// Whether the path is a directory, and not a link to one.
 pub(super) fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// Copies a tree with permissions and times, sharing blocks where the file system can; never by hard link, through which a
-/// write would reach the original.
+/// Copies a tree with permissions and times. Shares blocks if the file system can; never makes hard links, through which a write
+/// would reach the original.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(from)?;
     if found.is_symlink() {
@@ -137,7 +138,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         return keep_time(to, &found);
     }
     if !found.is_file() {
-        // Sockets, pipes and devices are of no use in a copy.
+        // Sockets, pipes and devices are not copied.
         return Ok(());
     }
     let source = fs::File::open(from)?;
@@ -153,8 +154,8 @@ fn keep_time(dir: &Path, found: &fs::Metadata) -> io::Result<()> {
     fs::File::open(dir)?.set_modified(found.modified()?)
 }
 
-/// A path that was written down in a file, which must stay inside of the directory it is relative to.
-pub(crate) fn inside(raw: &str) -> Option<PathBuf> {
+/// Parses a path from a file. `None` unless it stays inside of the directory that it is relative to.
+pub(crate) fn relative_path(raw: &str) -> Option<PathBuf> {
     let path = Path::new(raw.trim_end_matches('/'));
     if path.as_os_str().is_empty() {
         return None;
@@ -163,15 +164,15 @@ pub(crate) fn inside(raw: &str) -> Option<PathBuf> {
     (plain && !raw.contains('\0')).then(|| path.to_owned())
 }
 
-/// `path` below `root`, if it is there and no symbolic link on the way to it leads anywhere: whoever works in a directory
-/// can put one in place of a folder, and then what looks like a file of theirs is somebody else's.
-pub(crate) fn beneath(root: &Path, path: &Path) -> Option<PathBuf> {
-    let at = place(root, path)?;
+/// `path` below `root`, if it exists and none of its parents is a symbolic link: a program that works in a directory can replace a
+/// folder by a link, and the path would then lead to a file outside.
+pub(crate) fn existing_beneath(root: &Path, path: &Path) -> Option<PathBuf> {
+    let at = path_beneath(root, path)?;
     fs::symlink_metadata(&at).is_ok().then_some(at)
 }
 
-/// The same for something that may not be there yet.
-pub(crate) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
+/// Like [`existing_beneath`], for a path that may not exist yet.
+pub(crate) fn path_beneath(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut at = root.to_owned();
     for part in path.components() {
         match fs::symlink_metadata(&at) {
@@ -183,8 +184,8 @@ pub(crate) fn place(root: &Path, path: &Path) -> Option<PathBuf> {
     Some(at)
 }
 
-/// Makes it so: whatever on the way is no directory is deleted.
-pub(super) fn clear_way(root: &Path, path: &Path) -> io::Result<()> {
+/// Deletes parents of `path` below `root` that are not directories.
+pub(super) fn clear_path(root: &Path, path: &Path) -> io::Result<()> {
     let above: Vec<&Path> = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()).collect();
     for part in above.into_iter().rev().map(|part| root.join(part)) {
         if fs::symlink_metadata(&part).is_ok_and(|found| !found.is_dir()) {
@@ -201,10 +202,10 @@ mod tests {
     #[test]
     fn written_paths_stay_inside() {
         for good in ["target", "node_modules/", "a/b.md", ".claude"] {
-            assert!(inside(good).is_some(), "{good}");
+            assert!(relative_path(good).is_some(), "{good}");
         }
         for bad in ["", "/", "//", "/etc", "../../.ssh/id_rsa", "a/../b", "./a", ".git", "a/.git/hooks", "a\0b"] {
-            assert!(inside(bad).is_none(), "{bad:?}");
+            assert!(relative_path(bad).is_none(), "{bad:?}");
         }
     }
 
@@ -216,11 +217,11 @@ mod tests {
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, root.join("link")).unwrap();
         for (path, stays) in [("real/a", true), ("new/er/a", true), ("a", true), ("link", true), ("link/a", false)] {
-            assert_eq!(place(&root, Path::new(path)).is_some(), stays, "{path}");
+            assert_eq!(path_beneath(&root, Path::new(path)).is_some(), stays, "{path}");
         }
-        clear_way(&root, Path::new("link/a/b")).unwrap();
+        clear_path(&root, Path::new("link/a/b")).unwrap();
         assert!(fs::symlink_metadata(root.join("link")).is_err() && outside.exists());
-        clear_way(&root, Path::new("real/a")).unwrap();
+        clear_path(&root, Path::new("real/a")).unwrap();
         assert!(root.join("real").exists());
     }
 
@@ -230,13 +231,17 @@ mod tests {
         fs::create_dir(dir.path().join("real")).unwrap();
         fs::write(dir.path().join("real/file"), "x").unwrap();
         std::os::unix::fs::symlink("/etc", dir.path().join("link")).unwrap();
-        assert!(beneath(dir.path(), Path::new("real/file")).is_some());
-        assert_eq!(beneath(dir.path(), Path::new("link/passwd")), None);
-        assert_eq!(beneath(dir.path(), Path::new("absent")), None);
-        assert_eq!(beneath(dir.path(), Path::new("link")), Some(dir.path().join("link")), "the link itself is ours");
-        assert!(place(dir.path(), Path::new("new/folder/file")).is_some());
-        assert_eq!(place(dir.path(), Path::new("link/new")), None);
-        assert_eq!(place(dir.path(), Path::new("real/file/new")), None);
+        assert!(existing_beneath(dir.path(), Path::new("real/file")).is_some());
+        assert_eq!(existing_beneath(dir.path(), Path::new("link/passwd")), None);
+        assert_eq!(existing_beneath(dir.path(), Path::new("absent")), None);
+        assert_eq!(
+            existing_beneath(dir.path(), Path::new("link")),
+            Some(dir.path().join("link")),
+            "the link itself is ours"
+        );
+        assert!(path_beneath(dir.path(), Path::new("new/folder/file")).is_some());
+        assert_eq!(path_beneath(dir.path(), Path::new("link/new")), None);
+        assert_eq!(path_beneath(dir.path(), Path::new("real/file/new")), None);
     }
 
     #[test]
@@ -265,7 +270,7 @@ mod tests {
         fs::create_dir_all(locked.join("in")).unwrap();
         fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
         let to = dir.path().join("other/place");
-        move_over(&locked, &to).unwrap();
+        move_replacing(&locked, &to).unwrap();
         assert!(!locked.exists() && to.join("in").exists());
         assert_eq!(fs::metadata(&to).unwrap().permissions().mode() & 0o777, 0o555);
         delete(&to).unwrap();

@@ -1,6 +1,6 @@
-//! Whether the log, git and the disk agree about worktrees.
+//! Checks whether the log, git and the disk agree about worktrees.
 
-use super::paths::{Found, keep};
+use super::paths::{TreeState, keep};
 use super::remove::archive;
 use super::{disk, reclaim};
 use crate::Worktrees;
@@ -22,7 +22,7 @@ impl Worktrees {
     pub(crate) async fn check_all(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let live = self.store.read(|conn| worktrees::live(conn, None)).await?;
         let kept = self.store.read(|conn| worktrees::removed(conn, None)).await?;
-        let mut findings = self.check_places(&live).await;
+        let mut findings = self.check_directories(&live).await;
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
         findings.extend(self.check_leftover_objects(fix).await?);
         for project in self.projects.list().await? {
@@ -34,14 +34,14 @@ impl Worktrees {
         Ok(findings)
     }
 
-    /// Every worktree that should be there is.
-    async fn check_places(&self, live: &[Worktree]) -> Vec<Finding> {
+    /// Checks that the directory of every live worktree is in place.
+    async fn check_directories(&self, live: &[Worktree]) -> Vec<Finding> {
         let mut findings = Vec::new();
         for worktree in live.iter().filter(|worktree| worktree.stage == Stage::Ready) {
-            let evidence = match self.place(worktree).await.map(|place| place.look()) {
-                Ok(Found::There) => continue,
-                Ok(Found::Missing) => "its directory is gone".to_owned(),
-                Ok(Found::Unknown(evidence)) => evidence,
+            let evidence = match self.paths(worktree).await.map(|place| place.tree_state()) {
+                Ok(TreeState::Present) => continue,
+                Ok(TreeState::Missing) => "its directory is gone".to_owned(),
+                Ok(TreeState::Unknown(evidence)) => evidence,
                 Err(problem) => problem.message,
             };
             let fix = format!("`flower worktree restore {0}`, or `flower worktree remove {0}`", worktree.name);
@@ -53,7 +53,7 @@ impl Worktrees {
         findings
     }
 
-    /// Directories of ours that the log does not know. What may be somebody's work is moved, never deleted.
+    /// Finds directories below FLOWER_HOME that belong to no worktree. They may contain work, so they are moved, never deleted.
     fn check_leftover_directories(&self, live: &[Worktree], kept: &[Worktree], fix: bool) -> Vec<Finding> {
         let known = |base: PathBuf| -> HashSet<PathBuf> {
             live.iter().map(|worktree| base.join(&worktree.project).join(&worktree.name)).collect()
@@ -82,7 +82,7 @@ impl Worktrees {
             let name = path.strip_prefix(self.home.dir()).unwrap_or(&path).to_string_lossy().replace('/', "-");
             let stamp = crate::now().replace([':', '.'], "-");
             let to = self.home.archive().join("leftovers").join(format!("{name}-{stamp}"));
-            let done = disk::make_private(&self.home.archive()).and_then(|()| disk::move_over(&path, &to));
+            let done = disk::make_private(&self.home.archive()).and_then(|()| disk::move_replacing(&path, &to));
             mended(
                 "leftovers",
                 evidence,
@@ -92,7 +92,7 @@ impl Worktrees {
         strange.into_iter().map(mend).collect()
     }
 
-    /// What worktrees read of MAIN is there, and whole.
+    /// Checks that the object store of a project is complete.
     async fn check_objects(&self, project: &str, repository: &Repository, fix: bool) -> Finding {
         let wrong = match self.verify_objects(project, repository).await {
             Ok(evidence) => return ok("objects", evidence),
@@ -105,7 +105,7 @@ impl Worktrees {
         mended("objects", wrong, made.map(|()| "made again".into()).map_err(|problem| problem.message))
     }
 
-    /// Copies for projects that are no more.
+    /// Finds object stores of projects that do not exist any more.
     async fn check_leftover_objects(&self, fix: bool) -> Result<Option<Finding>, Problem> {
         let projects: HashSet<PathBuf> =
             self.projects.list().await?.iter().map(|project| self.home.objects().join(&project.name)).collect();
@@ -123,8 +123,8 @@ impl Worktrees {
         Ok(Some(mended("objects", evidence, Ok("deleted".into()))))
     }
 
-    /// Refs of worktrees, archives and landings that ended. A commit that no other ref reaches may be work: its ref moves
-    /// to `refs/flower/saved` instead of being deleted.
+    /// Finds refs of worktrees, archives and landings that have ended. A commit that no other ref reaches may be work: its ref moves to
+    /// `refs/flower/saved` instead of being deleted.
     async fn check_leftover_refs(
         &self,
         project: &str,
@@ -137,7 +137,7 @@ impl Worktrees {
         let mut needed: Vec<String> = live.iter().filter(of_project).map(|worktree| keep(&worktree.name)).collect();
         let archived = kept.iter().chain(live).filter(of_project);
         needed.extend(archived.map(|worktree| super::remove::archive_refs(worktree.number)));
-        // What `main restore`, `main rescue` and `main pull` keep.
+        // Refs of `main restore`, `main rescue` and `main pull`.
         needed.extend([SAVED, UPSTREAM].map(|folder| format!("{folder}/")));
         let of = project.to_owned();
         let open = self.store.read(move |conn| landings::open(conn, Some(&of))).await?;
@@ -164,7 +164,7 @@ impl Worktrees {
         Ok(mended("refs", evidence, done.map_err(|problem| problem.message)))
     }
 
-    /// git's own notes of worktrees of ours that are no more.
+    /// Finds worktrees that git lists although flower has removed them.
     fn check_leftover_admin(&self, repository: &Repository, live: &[Worktree], fix: bool) -> Finding {
         let ours = self.home.worktrees().canonicalize().unwrap_or_else(|_| self.home.worktrees());
         let expected: HashSet<PathBuf> =
@@ -193,7 +193,7 @@ impl Worktrees {
 }
 
 /// Deletes refs whose commits a branch, a tag or a saved ref reaches, and moves the others below [`SAVED`], in one
-/// transaction. Gives what was done in words.
+/// transaction. Returns a description of what was done.
 async fn delete_or_save(repository: &Repository, refs: Vec<(OwnRef, ObjectId)>) -> Result<String, Problem> {
     const ELSEWHERE: [&str; 4] = ["refs/heads", "refs/tags", "refs/remotes", SAVED];
     let repo = Repo::main(repository);
@@ -205,7 +205,7 @@ async fn delete_or_save(repository: &Repository, refs: Vec<(OwnRef, ObjectId)>) 
             updates.set(&keeper, &object);
             saved.push(String::from(keeper));
         }
-        // Only if it still is what was looked at.
+        // Fails if the ref has changed meanwhile.
         updates.delete_at(&name, &object);
     }
     // Two refs of one commit are saved once.

@@ -1,4 +1,4 @@
-//! The worktree that a dispatch needs, made or brought back if there is none.
+//! Makes sure that the worktree of a dispatch exists.
 
 use super::NewWorktree;
 use crate::Worktrees;
@@ -9,11 +9,11 @@ use flower_core::{Caller, Worktree};
 use flower_store::worktrees;
 use std::time::{Duration, Instant};
 
-/// How long another request may take that makes or removes the worktree.
+/// How long another request may take to create or remove the worktree.
 const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
-    /// The live worktree of this name; made, or brought back, if there is none. Without a brief it is made to stay.
+    /// The live worktree of this name; created, or restored from its archive, if there is none. Without a brief it becomes a lane.
     pub(crate) async fn ensure(&self, project: &str, name: &str, brief: Option<u64>) -> Result<Worktree, Problem> {
         let lock = self.work_lock(project, name);
         let _one_at_a_time = lock.lock().await;
@@ -46,7 +46,7 @@ impl Worktrees {
         self.find(&choice, name).await
     }
 
-    /// Somebody else may be making it, or it may be on its way out.
+    /// Waits while another task creates, restores or removes the worktree.
     async fn until_ready(&self, mut worktree: Worktree) -> Result<Worktree, Problem> {
         let begun = Instant::now();
         let under_way = [Stage::Creating, Stage::Restoring, Stage::Removing];

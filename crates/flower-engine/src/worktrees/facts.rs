@@ -1,4 +1,4 @@
-//! What must be known of a repository before a worktree is made, asked of git at once.
+//! What flower needs to know about a repository, read from git in one batch.
 
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
@@ -10,27 +10,27 @@ use std::fs;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
-    /// MAIN's branch; the one it is on if none is called `main` or `master`.
+    /// MAIN's branch. Unless it is recorded or configured: `main`, `master`, or the branch that is checked out.
     pub(crate) main_branch: String,
     /// The recorded tip, once MAIN is recorded.
     pub(crate) main_tip: CommitId,
-    /// The commit to begin at, and how it was named.
+    /// The commit that a worktree begins at, and the name by which it was given.
     pub(crate) base: CommitId,
     pub(crate) from: String,
     /// A branch `flower`, which leaves no room for `flower/…`.
     pub(crate) blocked: bool,
-    /// Where the worktree's branch stands, if it is there already.
+    /// The tip of the worktree's branch, if it exists already.
     pub(crate) branch: Option<CommitId>,
     pub(crate) settings: Settings,
-    /// What is wrong with the `flower.toml` of MAIN's tip, where an earlier version is in force.
+    /// What is wrong with the `flower.toml` of MAIN's tip, if an earlier version is in force.
     pub(crate) settings_problem: Option<SettingsProblem>,
     pub(crate) attributes: String,
     pub(crate) submodules: String,
 }
 
 impl Facts {
-    /// Of `from`, or of MAIN if that is `None`. Where MAIN is recorded, the recorded tip counts, not where its branch may
-    /// have been moved by hand: that commit has passed no check.
+    /// Reads the facts, with `from` or MAIN as the base. Of a recorded MAIN the recorded tip counts: its branch may have been moved by
+    /// hand to a commit that has passed no check.
     pub(super) async fn gather(
         repository: &Repository,
         main: Option<&Main>,
@@ -58,7 +58,7 @@ impl Facts {
         };
         let repo = Repo::main(repository);
         let answers = match (repo.ask(questions).await.map_err(Problem::from), &given) {
-            // Over some names, as of an upstream that is not set, git gives up altogether.
+            // git fails as a whole for some names, such as `@{u}` without an upstream.
             (Err(problem), Some(given)) if problem.kind == ProblemKind::Refused => return Err(no_such(given)),
             (answers, _) => answers?,
         };
@@ -68,7 +68,7 @@ impl Facts {
             return Err(no_main(repository, main));
         };
         let mut main_branch = names[found].1.clone();
-        let in_force = InForce::of(&repo, &main_tip, &text(&answers, settings[found])).await?;
+        let in_force = SettingsInForce::of(&repo, &main_tip, &text(&answers, settings[found])).await?;
         let mut seen = (if given.is_some() { &bases[names.len()] } else { &bases[found] }).answer(&answers);
         if let (None, Some(named)) = (main, &in_force.settings.project.main) {
             main_branch = flower_core::text::line("branch", named, 250)?;
@@ -106,7 +106,7 @@ impl Facts {
     }
 }
 
-/// Refs that may be MAIN of a repository that has not been looked at yet, each with the name of its branch.
+/// Refs that may be MAIN of a repository without a recorded MAIN, each with the name of its branch.
 fn likely_mains(repository: &Repository) -> Vec<(String, String)> {
     let head = head_branch(repository);
     let names: Vec<&str> = ["main", "master"].into_iter().chain(head.as_deref()).collect();
@@ -131,17 +131,17 @@ fn no_main(repository: &Repository, main: Option<&Main>) -> Problem {
     }
 }
 
-/// The settings that count, and what is wrong with those of MAIN's tip if they are older ones.
-struct InForce {
+/// The settings in force, and what is wrong with the `flower.toml` of MAIN's tip if they are older.
+struct SettingsInForce {
     settings: Settings,
     problem: Option<SettingsProblem>,
 }
 
-/// A `flower.toml` in MAIN that cannot be read: it came by another way than a landing, or from an older flower.
+/// A `flower.toml` in MAIN that cannot be read. It did not come by a landing, or was written for an older flower.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SettingsProblem {
     pub(crate) why: String,
-    /// The commit whose version is in force; without one there are no checks, and nothing lands unasked.
+    /// The commit whose version is in force. Without one there are no checks, and every landing needs approval.
     pub(crate) in_force: Option<CommitId>,
 }
 
@@ -157,37 +157,37 @@ impl SettingsProblem {
     }
 }
 
-impl InForce {
+impl SettingsInForce {
     /// The newest valid version on MAIN's first-parent history.
-    async fn of(repo: &Repo, tip: &CommitId, text: &str) -> Result<InForce, Problem> {
-        /// Versions that are tried.
-        const MOST_VERSIONS: u64 = 20;
+    async fn of(repo: &Repo, tip: &CommitId, text: &str) -> Result<SettingsInForce, Problem> {
+        /// Older versions that are tried.
+        const MAX_VERSIONS: u64 = 20;
         let why = match Settings::parse(text) {
-            Ok(settings) => return Ok(InForce { settings, problem: None }),
+            Ok(settings) => return Ok(SettingsInForce { settings, problem: None }),
             Err(problem) => problem.message,
         };
-        for commit in repo.commits_touching(tip, None, &["flower.toml".as_ref()], MOST_VERSIONS).await? {
-            // One that deleted the file is no version of it.
+        for commit in repo.commits_touching(tip, None, &["flower.toml".as_ref()], MAX_VERSIONS).await? {
+            // This commit deleted the file.
             let Some(content) = repo.read_file(&commit, "flower.toml").await? else { continue };
             if let Ok(settings) = Settings::parse(&String::from_utf8_lossy(&content)) {
                 let problem = Some(SettingsProblem { why, in_force: Some(commit) });
-                return Ok(InForce { settings, problem });
+                return Ok(SettingsInForce { settings, problem });
             }
         }
-        // What the file was to keep away from the network is not known, so nothing reaches it.
+        // The file may have closed the network, so it is closed.
         let mut settings = Settings::default();
         settings.worktree.network = Some(Network::Closed);
-        Ok(InForce { settings, problem: Some(SettingsProblem { why, in_force: None }) })
+        Ok(SettingsInForce { settings, problem: Some(SettingsProblem { why, in_force: None }) })
     }
 }
 
-/// The branch that MAIN's checkout is on, unless it is on none.
+/// The branch that is checked out in MAIN. `None` if HEAD is detached.
 pub(crate) fn head_branch(repository: &Repository) -> Option<String> {
     let head = fs::read_to_string(repository.git_dir.join("HEAD")).ok()?;
     head.trim_end().strip_prefix("ref: refs/heads/").map(str::to_owned)
 }
 
-/// The questions about a commit to begin at.
+/// The queries about a commit that a worktree can begin at.
 struct Base {
     commit: Question,
     attributes: Question,
@@ -209,7 +209,7 @@ impl Base {
     }
 }
 
-/// The text of a file; none if there is no such file.
+/// The text of a file; empty if it does not exist.
 fn text(answers: &Answers, question: Question) -> String {
     answers.file(question).map_or_else(String::new, |content| String::from_utf8_lossy(content).into_owned())
 }

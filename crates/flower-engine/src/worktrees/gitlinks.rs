@@ -1,8 +1,7 @@
-//! Gitlinks, git's entries for submodules. Where the operator's index has one, a plain `git status` or `git add -A` runs git
-//! in the repository that it finds there, and with it whatever that repository's configuration names. So nothing that runs
-//! inside a worktree may put a repository at such a place: its folder is an overlay in the jail, whose changes never reach
-//! the worktree's directory, and the folders above it cannot be renamed. The operator's index also marks each gitlink
-//! `skip-worktree`, which keeps git from looking there at all.
+//! Gitlinks, git's entries for submodules. If the operator's index has one, `git status` or `git add -A` runs git in the repository at
+//! its path, and with it the programs that this repository's configuration names. So no program inside a worktree may put a
+//! repository there: the folder of a gitlink is an overlay in the jail, whose changes never reach the worktree's directory, and the
+//! folders above it cannot be renamed. The operator's index also marks each gitlink `skip-worktree`, so that git does not look there.
 
 use super::disk;
 use super::paths::WorktreePaths;
@@ -23,18 +22,18 @@ use std::sync::{LazyLock, Mutex};
 /// Paths of gitlinks, relative to the top of the worktree.
 pub(crate) type Gitlinks = BTreeSet<PathBuf>;
 
-/// Each costs a few mounts in every jail; more than any project that is built has.
+/// Each takes a few mounts in every jail. Larger than in any real project.
 const MAX_GITLINKS: usize = 500;
-/// Trees of commits never change, so their gitlinks are remembered.
-const MAX_REMEMBERED: usize = 64;
+/// The tree of a commit never changes, so its gitlinks are cached.
+const MAX_CACHED: usize = 64;
 
-static REMEMBERED: LazyLock<Mutex<HashMap<CommitId, Gitlinks>>> = LazyLock::new(Mutex::default);
+static CACHE: LazyLock<Mutex<HashMap<CommitId, Gitlinks>>> = LazyLock::new(Mutex::default);
 
-/// By this line the hook in MAIN's repository knows a worktree of flower's.
-pub(crate) const WORKTREE_CONFIG_SIGN: &str = "# Written by flower:";
+/// The hook in MAIN's repository recognises flower's worktrees by this line.
+pub(crate) const WORKTREE_CONFIG_MARKER: &str = "# Written by flower:";
 
-/// What plain git reads in the worktree's directory beside MAIN's own configuration. It covers gitlinks that the operator adds,
-/// as `git add -A` does for a repository that was made inside.
+/// Configuration that the operator's git reads in the worktree, in addition to MAIN's. It covers gitlinks that the operator adds, as
+/// `git add -A` does for a repository that was made inside.
 const OPERATORS_CONFIG: &str = "\
 # Written by flower: keeps git from running what a repository inside of this worktree names.
 [diff]
@@ -50,11 +49,11 @@ const OPERATORS_CONFIG: &str = "\
 ";
 
 impl Worktrees {
-    /// Seals the places of all submodules in a jail that is about to start. The paths are noted, because only commits whose
-    /// gitlinks are sealed in every jail that runs may move the operator's index.
+    /// Seals the folders of all submodules in a jail that is about to start. The paths are stored, because the operator's index may only
+    /// move to commits whose gitlinks are sealed in every running jail.
     pub(crate) async fn seal_gitlinks(&self, place: &WorktreePaths, spec: &mut Spec) -> Result<(), Problem> {
         let io = |error: io::Error| self.home.problem(&place.folder, &error);
-        // Not that of the worktree: a mirror can take long, and starting something need not wait for it.
+        // A lock of its own: the worktree's lock is held during a mirror, which can take long.
         let lock = self.lock_of(&place.folder.join("gitlinks"));
         let _lock = lock.lock().await;
         let in_index = match place.linked() {
@@ -67,7 +66,7 @@ impl Worktrees {
         for path in in_index.union(&in_main) {
             match make_folder(&place.tree, path) {
                 Ok(true) => {}
-                // Only what the operator's index has is looked at by the operator's git.
+                // The operator's git ignores the path unless the operator's index has it.
                 Ok(false) if !in_index.contains(path) => continue,
                 Ok(false) => return Err(blocked(place, path)),
                 Err(error) => return Err(io(error)),
@@ -84,15 +83,15 @@ impl Worktrees {
         for path in &sealed {
             set_aside_repository(place, path).map_err(io)?;
         }
-        note_sealed(place, &sealed).map_err(io)?;
+        save_sealed(place, &sealed).map_err(io)?;
         for path in &sealed {
             seal(place, path, spec).map_err(io)?;
         }
         Ok(())
     }
 
-    /// Fails unless every gitlink is sealed in whatever runs inside: otherwise a repository could be put there as soon as the
-    /// operator's index has it.
+    /// Fails unless every gitlink is sealed in all running jails: otherwise a program inside could put a repository there once the
+    /// operator's index has the gitlink.
     pub(super) fn require_sealed(&self, place: &WorktreePaths, gitlinks: &Gitlinks) -> Result<(), Problem> {
         let sealed = load_sealed(place);
         let Some(open) = gitlinks.iter().find(|path| !sealed.contains(*path)) else { return Ok(()) };
@@ -114,26 +113,25 @@ impl Worktrees {
 /// The gitlinks of a commit of MAIN's repository.
 pub(super) async fn in_commit(repository: &Repository, commit: &CommitId) -> Result<Gitlinks, Problem> {
     let known = |all: &HashMap<CommitId, Gitlinks>| all.get(commit).cloned();
-    if let Some(found) = known(&REMEMBERED.lock().expect("no panic while held")) {
+    if let Some(found) = known(&CACHE.lock().expect("no panic while held")) {
         return Ok(found);
     }
     let files = Repo::main(repository).list_files(commit).await?;
     let found: Gitlinks = files.entries().filter(|entry| entry.is_gitlink()).map(|entry| entry.path.into()).collect();
-    remember(commit, &found);
+    cache(commit, &found);
     Ok(found)
 }
 
-/// For a commit whose tree was just listed.
-pub(super) fn remember(commit: &CommitId, gitlinks: &Gitlinks) {
-    let mut all = REMEMBERED.lock().expect("no panic while held");
-    if all.len() >= MAX_REMEMBERED {
+/// Caches the gitlinks of a commit.
+pub(super) fn cache(commit: &CommitId, gitlinks: &Gitlinks) {
+    let mut all = CACHE.lock().expect("no panic while held");
+    if all.len() >= MAX_CACHED {
         all.clear();
     }
     all.insert(commit.clone(), gitlinks.clone());
 }
 
-/// Makes plain git harmless on the operator's side of a worktree, as far as configuration and index can. To be repeated whenever
-/// the index has moved.
+/// Protects the operator's git in a worktree by configuration and index. Must be repeated whenever the index has moved.
 pub(super) async fn protect_operator(place: &WorktreePaths) -> Result<(), Problem> {
     let Some(admin) = place.admin() else { return Ok(()) };
     write_config(place, &admin).await?;
@@ -142,8 +140,8 @@ pub(super) async fn protect_operator(place: &WorktreePaths) -> Result<(), Proble
     Ok(linked.skip_worktree(&unmarked.collect::<Vec<_>>()).await?)
 }
 
-/// git reads `config.worktree` only where the repository says so, as it does for `git sparse-checkout`. A repository whose own
-/// `core.worktree` or `core.bare` would then count for all worktrees stays as it is.
+/// Writes `config.worktree`, and enables the extension that makes git read it, as `git sparse-checkout` does. A repository with its own
+/// `core.worktree` or `core.bare` is not changed: with the extension these would apply to all worktrees.
 async fn write_config(place: &WorktreePaths, admin: &Path) -> Result<(), Problem> {
     let file = admin.join("config.worktree");
     let io = |error: io::Error| crate::home::problem(&file, &error);
@@ -162,8 +160,8 @@ async fn write_config(place: &WorktreePaths, admin: &Path) -> Result<(), Problem
     Ok(())
 }
 
-/// Takes the extension out again once no worktree has a configuration of its own.
-pub(super) async fn forget_config(repository: &Repository) -> Result<(), Problem> {
+/// Disables the extension again once no worktree has a configuration of its own.
+pub(super) async fn disable_worktree_config(repository: &Repository) -> Result<(), Problem> {
     let admins = fs::read_dir(repository.git_dir.join("worktrees")).into_iter().flatten().flatten();
     let mut configs =
         admins.map(|admin| admin.path().join("config.worktree")).chain([repository.git_dir.join("config.worktree")]);
@@ -173,10 +171,10 @@ pub(super) async fn forget_config(repository: &Repository) -> Result<(), Problem
     Ok(Repo::main(repository).unset_local("extensions", "worktreeConfig").await?)
 }
 
-/// Moves a repository away that stands in the place of a gitlink, before the operator's git can see it there. What leads into
-/// MAIN's own folder is the operator's.
+/// Moves a repository at the path of a gitlink away, before the operator's git can run in it. A `.git` file that leads into MAIN's
+/// `.git` is the operator's and stays.
 pub(super) fn set_aside_repository(place: &WorktreePaths, gitlink: &Path) -> io::Result<()> {
-    let Some(folder) = disk::beneath(&place.tree, gitlink) else { return Ok(()) };
+    let Some(folder) = disk::existing_beneath(&place.tree, gitlink) else { return Ok(()) };
     let found = folder.join(".git");
     match fs::symlink_metadata(&found) {
         Err(_) => return Ok(()),
@@ -203,7 +201,7 @@ fn leads_into(gitfile: &Path, git_dir: &Path) -> bool {
     real.is_ok_and(|real| real.starts_with(git_dir))
 }
 
-/// Makes the folder of a submodule, as git does. Says whether it is one: a file or link may stand on the way.
+/// Makes the folder of a submodule, as git does. Returns false if a file or link is in its way.
 fn make_folder(tree: &Path, gitlink: &Path) -> io::Result<bool> {
     let mut at = tree.to_owned();
     for part in gitlink.components() {
@@ -228,7 +226,7 @@ fn blocked(place: &WorktreePaths, gitlink: &Path) -> Problem {
     )
 }
 
-/// An overlay over the submodule's own folder, and each folder above it as a mount, which cannot be renamed.
+/// Adds an overlay over the submodule's folder to the jail, and pins each folder above it as a mount, which cannot be renamed.
 fn seal(place: &WorktreePaths, gitlink: &Path, spec: &mut Spec) -> io::Result<()> {
     let lower = place.tree.join(gitlink);
     let own = place.folder.join("submodules").join(escaped(gitlink.as_os_str()));
@@ -242,14 +240,14 @@ fn seal(place: &WorktreePaths, gitlink: &Path, spec: &mut Spec) -> io::Result<()
     Ok(())
 }
 
-/// A path as one name.
+/// A path as a single file name.
 fn escaped(path: &OsStr) -> String {
     let byte = |&byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
         _ => format!("%{byte:02x}"),
     };
     let name: String = path.as_bytes().iter().map(byte).collect();
-    // Names of files are bounded; what is longer is told apart by its hash.
+    // File names have a maximum length; longer paths are replaced by their hash.
     if name.len() <= 200 { name } else { flower_core::chain::sha256(path.as_bytes()) }
 }
 
@@ -258,8 +256,8 @@ fn load_sealed(place: &WorktreePaths) -> Gitlinks {
     text.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(|path| OsStr::from_bytes(path).into()).collect()
 }
 
-/// While something runs inside, only what is sealed there too counts.
-fn note_sealed(place: &WorktreePaths, sealed: &Gitlinks) -> io::Result<()> {
+/// Stores the sealed gitlinks. While a program runs inside, only those that are sealed in its jail too count.
+fn save_sealed(place: &WorktreePaths, sealed: &Gitlinks) -> io::Result<()> {
     let alone = lock::try_exclusive(&place.lock());
     let before = load_sealed(place);
     let all = sealed.iter().filter(|path| alone.is_some() || before.contains(*path));

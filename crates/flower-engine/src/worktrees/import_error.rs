@@ -1,41 +1,43 @@
-//! Why the commits of a worktree stay inside, in words, and what whoever works there does about it.
+//! Why commits of a worktree cannot be imported into MAIN's repository, and what to do about it inside.
 
-use super::limits::{LARGEST_FILE, LONGEST, MAX_FILES, MOST_MEMORY, MOST_PACKED, MOST_UNPACKED, in_gb};
+use super::limits::{
+    IMPORT_TIMEOUT, MAX_FILE_BYTES, MAX_FILES, MAX_MEMORY_BYTES, MAX_PACKED_BYTES, MAX_UNPACKED_BYTES, in_gb,
+};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::GitError;
 use thiserror::Error;
 
 #[derive(Clone, Debug, Error)]
 pub(crate) enum ImportError {
-    #[error("its new commits are more than {} GB", in_gb(MOST_PACKED))]
+    #[error("its new commits are more than {} GB", in_gb(MAX_PACKED_BYTES))]
     Packed,
-    #[error("unpacking its new commits takes more than {} GB of memory", in_gb(MOST_MEMORY))]
+    #[error("unpacking its new commits takes more than {} GB of memory", in_gb(MAX_MEMORY_BYTES))]
     Memory,
-    #[error("looking through its new commits takes more than {} minutes", LONGEST.as_secs() / 60)]
+    #[error("looking through its new commits takes more than {} minutes", IMPORT_TIMEOUT.as_secs() / 60)]
     Time,
-    #[error("a file in its new commits has more than {} GB", in_gb(LARGEST_FILE))]
+    #[error("a file in its new commits has more than {} GB", in_gb(MAX_FILE_BYTES))]
     File,
     #[error("it has more than {MAX_FILES} files that MAIN has not")]
     Files,
-    #[error("its files would fill more than {} GB that MAIN does not", in_gb(MOST_UNPACKED))]
+    #[error("its files would fill more than {} GB that MAIN does not", in_gb(MAX_UNPACKED_BYTES))]
     Unpacked,
     #[error("`{0}` and `{1}` differ only in upper and lower case or in composed characters")]
-    Twins(String, String),
+    CaseCollision(String, String),
     #[error("the address of a submodule would run a program: `{0}`")]
     Submodule(String),
     #[error("`{0}` would become a submodule, which MAIN does not have there")]
     Gitlink(String),
     #[error("it has brought {} of commits into MAIN's repository, and with {} more it would be over {}", size(*before), size(*more), size(*most))]
-    Brought { before: u64, more: u64, most: u64 },
+    Total { before: u64, more: u64, most: u64 },
     #[error("git finds fault with its new commits: {0}")]
     Fault(String),
-    /// Nothing is wrong with the commits, or nobody knows.
+    /// git failed for a reason that need not lie in the commits.
     #[error(transparent)]
     Git(#[from] GitError),
 }
 
 impl ImportError {
-    /// From what git said when it failed over them.
+    /// Classifies a failure of git while it read the commits.
     pub(super) fn of(error: GitError) -> ImportError {
         match &error {
             GitError::Deadline { .. } => ImportError::Time,
@@ -55,15 +57,15 @@ impl ImportError {
         let enter = format!("`flower worktree shell {worktree}`");
         let hint = match &self {
             ImportError::Git(error) => return error.clone().into(),
-            // They are looked for in the newest commit only.
-            ImportError::Files | ImportError::Unpacked | ImportError::Twins(..) | ImportError::Submodule(_) => {
+            // Only the newest commit is inspected for these, so a further commit can correct them.
+            ImportError::Files | ImportError::Unpacked | ImportError::CaseCollision(..) | ImportError::Submodule(_) => {
                 format!("mend it inside ({enter}) and commit: then it comes out by itself")
             }
             ImportError::Gitlink(path) => format!(
                 "add its files instead of the repository, or none of it: {enter}, then `git rm --cached {path}`, keep \
                  `{path}` in `.gitignore` or delete its `.git`, and commit"
             ),
-            ImportError::Brought { .. } => format!(
+            ImportError::Total { .. } => format!(
                 "take large files out of its commits inside ({enter}), or go on in a new worktree that begins at this branch: \
                  `flower worktree new NAME --from flower/{worktree}`, then `flower worktree remove {worktree}`"
             ),
@@ -82,7 +84,7 @@ impl From<std::io::Error> for ImportError {
     }
 }
 
-/// As people read it.
+/// A size for people.
 fn size(bytes: u64) -> String {
     match bytes {
         0..0x10_0000 => format!("{} KB", bytes.div_ceil(1024)),
@@ -97,7 +99,7 @@ fn is_out_of_memory(stderr: &str) -> bool {
         .any(|sign| stderr.contains(sign))
 }
 
-/// What git's checks say is wrong with an object, if that is why it failed.
+/// What is wrong with an object according to git's checks, if that is why git failed.
 fn fault(stderr: &str) -> Option<String> {
     let lines = || stderr.lines().map(|line| line.trim_start_matches("error: ").trim_start_matches("fatal: "));
     // As in `object 1234: hasDotgit: contains '.git'`.
@@ -120,7 +122,7 @@ fn fault(stderr: &str) -> Option<String> {
     checked.or_else(missing).map(|words| plain(&words))
 }
 
-/// Words that were chosen inside, fit to be shown.
+/// A text from inside a worktree, made safe for display: without control characters and of bounded length.
 pub(super) fn plain(words: &str) -> String {
     words.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(300).collect()
 }
@@ -130,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gits_words_become_ours() {
+    fn errors_of_git_are_translated() {
         let said = |stderr: &str| fault(stderr);
         let dotgit = "error: object 12ab: hasDotgit: contains '.git'\nfatal: fsck error in packed object";
         assert_eq!(said(dotgit).unwrap(), "a file or folder is named like git's own `.git` (in 12ab)");

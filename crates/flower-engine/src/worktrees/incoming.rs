@@ -1,8 +1,8 @@
-//! Commits from a private repository, until it is known that they can be taken. They wait in a folder of their own that
-//! borrows MAIN's objects: to every other git they are not there, and if they are refused they never were.
+//! Imports commits from a private repository. Until they are inspected they wait in an object folder of their own, which borrows
+//! MAIN's objects and which no other git reads; if they are refused, the folder is deleted.
 
 use super::import_error::ImportError;
-use super::limits::{LONGEST, MOST_MEMORY, MOST_PACKED, max_brought};
+use super::limits::{IMPORT_TIMEOUT, MAX_MEMORY_BYTES, MAX_PACKED_BYTES, max_imported};
 use super::paths::WorktreePaths;
 use super::{disk, inspect};
 use flower_git::repository::Repository;
@@ -11,8 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Up to so many objects and bytes they become files of their own, as git itself would have it: every pack is one more to
-/// look through.
+/// Imports of at most this many objects and bytes are stored as loose objects, as git itself does: each additional pack slows down
+/// every git.
 const FEW_OBJECTS: u32 = 100;
 const FEW_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -21,9 +21,9 @@ struct Incoming {
     dir: PathBuf,
 }
 
-/// Brings everything that belongs to the commit `new` into MAIN's repository, if it can be taken. `has` are commits that are
-/// there already, `branch` the one that the operator's branch has; `private` is the private repository, in its jail.
-pub(super) async fn bring(
+/// Imports the commit `new` with all of its objects into MAIN's repository, if it passes the inspection. `has` are commits that MAIN's
+/// repository has, `branch` is the tip of the operator's branch, and `private` is the private repository in its jail.
+pub(super) async fn import(
     place: &WorktreePaths,
     private: &Repo,
     new: &CommitId,
@@ -32,7 +32,7 @@ pub(super) async fn bring(
 ) -> Result<(), ImportError> {
     let incoming = Incoming::open(place)?;
     let received = incoming.receive(private, new, has).await;
-    // Whoever works inside may have thrown away commits that MAIN has.
+    // The private repository may have deleted commits of `has`; then git cannot pack relative to them.
     if let Err(ImportError::Fault(_)) = received {
         let still_there = private.present_commits(has).await?;
         if still_there.len() == has.len() {
@@ -42,25 +42,25 @@ pub(super) async fn bring(
     } else {
         received?;
     }
-    inspect::require_fit(&incoming.repo(), new, branch).await?;
-    count(place, incoming.size()?, max_brought())?;
+    inspect::require_importable(&incoming.repo(), new, branch).await?;
+    add_to_imported(place, incoming.size()?, max_imported())?;
     incoming.accept().await
 }
 
-/// Adds to what the worktree has brought before, unless that would be too much. Noted before anything is taken: a crash in between
-/// counts it twice at most.
-fn count(place: &WorktreePaths, bytes: u64, most: u64) -> Result<(), ImportError> {
-    let before = fs::read_to_string(place.brought()).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_u64);
+/// Adds to the bytes that were imported from the worktree, unless the sum exceeds `most`. Written before the import: a crash in
+/// between counts the bytes twice, but never too few.
+fn add_to_imported(place: &WorktreePaths, bytes: u64, most: u64) -> Result<(), ImportError> {
+    let before = fs::read_to_string(place.imported()).ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0_u64);
     let all = before.saturating_add(bytes);
     if all > most {
-        return Err(ImportError::Brought { before, more: bytes, most });
+        return Err(ImportError::Total { before, more: bytes, most });
     }
-    Ok(fs::write(place.brought(), all.to_string())?)
+    Ok(fs::write(place.imported(), all.to_string())?)
 }
 
 impl Incoming {
     fn open(place: &WorktreePaths) -> io::Result<Incoming> {
-        // git clears away what begins so and is old, should nobody else do it.
+        // `git gc` deletes old folders with this prefix, if flower is killed and never imports from this worktree again.
         let dir = place.repository.git_dir.join("objects").join(format!("tmp_objdir-flower-{}", place.name));
         disk::delete(&dir)?;
         fs::create_dir_all(dir.join("pack"))?;
@@ -69,16 +69,19 @@ impl Incoming {
         Ok(Incoming { repository: place.repository.clone(), dir })
     }
 
-    /// Sees what waits here beside what MAIN has.
+    /// MAIN's repository together with the waiting objects.
     fn repo(&self) -> Repo {
-        Repo::main(&self.repository).with_objects_in(&self.dir).with_memory(MOST_MEMORY).with_deadline(LONGEST)
+        Repo::main(&self.repository)
+            .with_objects_in(&self.dir)
+            .with_memory(MAX_MEMORY_BYTES)
+            .with_deadline(IMPORT_TIMEOUT)
     }
 
     async fn receive(&self, private: &Repo, new: &CommitId, has: &[CommitId]) -> Result<(), ImportError> {
-        let private = private.clone().with_deadline(LONGEST);
-        let transfer = self.repo().receive_untrusted(&private, new, has, MOST_PACKED).await;
+        let private = private.clone().with_deadline(IMPORT_TIMEOUT);
+        let transfer = self.repo().receive_untrusted(&private, new, has, MAX_PACKED_BYTES).await;
         match (transfer.packed, transfer.unpacked) {
-            // Cut off at the beginning: the reason is inside.
+            // The stream ended early because packing failed, so the error of the packing side is the cause.
             (Err(packing), Err(GitError::Failed { stderr, .. })) if stderr.contains("early EOF") => {
                 Err(ImportError::of(packing))
             }
@@ -87,21 +90,21 @@ impl Incoming {
         }
     }
 
-    /// Of all that waits, as it is packed.
+    /// The size of the waiting packs.
     fn size(&self) -> io::Result<u64> {
         let packs = fs::read_dir(self.dir.join("pack"))?.flatten();
         let packs = packs.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "pack"));
         packs.map(|entry| Ok(entry.metadata()?.len())).sum()
     }
 
-    /// From here on they are MAIN's.
+    /// Moves the waiting objects into MAIN's repository.
     async fn accept(&self) -> Result<(), ImportError> {
         let packs = self.dir.join("pack");
         let entries = fs::read_dir(&packs)?.flatten().map(|entry| entry.path());
         for pack in entries.filter(|path| path.extension().is_some_and(|kind| kind == "pack")) {
             if fs::metadata(&pack)?.len() <= FEW_BYTES {
                 let content = fs::read(&pack)?;
-                if objects(&content) <= FEW_OBJECTS {
+                if object_count(&content) <= FEW_OBJECTS {
                     Repo::main(&self.repository).unpack(content).await?;
                     continue;
                 }
@@ -111,7 +114,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Its index last: git finds a pack by that.
+    /// Moves the index of the pack last, because git finds a pack by its index.
     fn move_pack(&self, pack: &Path) -> io::Result<()> {
         let to = self.repository.git_dir.join("objects/pack");
         fs::create_dir_all(&to)?;
@@ -134,7 +137,7 @@ impl Drop for Incoming {
     }
 }
 
-/// How many a pack says that it has.
-fn objects(pack: &[u8]) -> u32 {
+/// The number of objects in the header of a pack.
+fn object_count(pack: &[u8]) -> u32 {
     pack.get(8..12).and_then(|count| count.try_into().ok()).map_or(u32::MAX, u32::from_be_bytes)
 }

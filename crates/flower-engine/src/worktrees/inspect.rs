@@ -1,30 +1,33 @@
-//! Looks through commits that were made by somebody who is not to be trusted, before anything of them is checked out.
+//! Inspects untrusted commits before any of their files is checked out.
 
 use super::gitlinks::{self, Gitlinks};
 use super::import_error::{ImportError, plain};
-use super::limits::{LARGEST_FILE, MAX_FILES, MOST_UNPACKED};
+use super::limits::{MAX_FILE_BYTES, MAX_FILES, MAX_UNPACKED_BYTES};
 use crate::path_policy::fold;
 use flower_git::{CommitId, GitError, Head, ObjectId, Repo, TreeListing, Treeish};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All files of a commit, as far as it matters whether they can be taken.
+/// What the inspection needs to know about the files of a commit.
 #[derive(Debug, Default)]
 struct Listing {
     files: u64,
     bytes: u64,
-    /// The first of each pair of paths that are one path where upper and lower case are the same.
-    twins: BTreeMap<String, String>,
-    /// The object that lists submodules.
+    /// Paths that equal an earlier path on file systems without upper and lower case, each with the earlier path.
+    case_collisions: BTreeMap<String, String>,
+    /// The object of `.gitmodules`.
     submodules: Option<ObjectId>,
     gitlinks: Gitlinks,
 }
 
-/// Whether `commit` can be taken. `repo` has all of it, or should have. `branch` is the commit that the
-/// operator's branch has.
-pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&CommitId>) -> Result<(), ImportError> {
+/// Fails unless `commit` can be imported. `repo` includes its objects; `branch` is the tip of the operator's branch.
+pub(crate) async fn require_importable(
+    repo: &Repo,
+    commit: &CommitId,
+    branch: Option<&CommitId>,
+) -> Result<(), ImportError> {
     require_whole(repo, commit).await?;
     let new = match listing(repo, commit).await {
-        // A few trees that hold one another many times are more files than anybody can count.
+        // A few trees that contain each other many times expand to more files than git can list.
         Err(ImportError::Git(GitError::TooMuch { .. })) => return Err(ImportError::Files),
         listing => listing?,
     };
@@ -32,26 +35,26 @@ pub(crate) async fn require_fit(repo: &Repo, commit: &CommitId, branch: Option<&
         require_plain_addresses(repo, object).await?;
     }
     require_known_gitlinks(repo, &new.gitlinks, branch).await?;
-    gitlinks::remember(commit, &new.gitlinks);
-    if new.files <= MAX_FILES && new.bytes <= MOST_UNPACKED && new.twins.is_empty() {
+    gitlinks::cache(commit, &new.gitlinks);
+    if new.files <= MAX_FILES && new.bytes <= MAX_UNPACKED_BYTES && new.case_collisions.is_empty() {
         return Ok(());
     }
-    // What MAIN has itself was not made inside.
+    // Files that MAIN has too do not count.
     let main = listing(repo, &Head).await?;
     if new.files > main.files + MAX_FILES {
         return Err(ImportError::Files);
     }
-    if new.bytes > main.bytes + MOST_UNPACKED {
+    if new.bytes > main.bytes + MAX_UNPACKED_BYTES {
         return Err(ImportError::Unpacked);
     }
-    match new.twins.into_iter().find(|(twin, _)| !main.twins.contains_key(twin)) {
-        Some((second, first)) => Err(ImportError::Twins(plain(&first), plain(&second))),
+    match new.case_collisions.into_iter().find(|(path, _)| !main.case_collisions.contains_key(path)) {
+        Some((second, first)) => Err(ImportError::CaseCollision(plain(&first), plain(&second))),
         None => Ok(()),
     }
 }
 
-/// A gitlink is refused unless MAIN or the branch has one at the same path: the operator's git would run what the repository
-/// names that was put there.
+/// Refuses a gitlink unless MAIN or the branch has one at the same path: a program inside could put a repository there, and the
+/// operator's git would run the programs in its configuration.
 async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&CommitId>) -> Result<(), ImportError> {
     let mut unknown = new.clone();
     if !unknown.is_empty() {
@@ -65,10 +68,10 @@ async fn require_known_gitlinks(repo: &Repo, new: &Gitlinks, branch: Option<&Com
     unknown.first().map_or(Ok(()), |path| Err(ImportError::Gitlink(plain(&path.to_string_lossy()))))
 }
 
-/// Every object that no ref leads to yet is there, and none is too large.
+/// Fails unless all new objects exist and none is too large.
 async fn require_whole(repo: &Repo, commit: &CommitId) -> Result<(), ImportError> {
     let largest = repo.largest_unreached(commit).await.map_err(ImportError::of)?;
-    if largest.is_some_and(|size| size > LARGEST_FILE) { Err(ImportError::File) } else { Ok(()) }
+    if largest.is_some_and(|size| size > MAX_FILE_BYTES) { Err(ImportError::File) } else { Ok(()) }
 }
 
 async fn listing(repo: &Repo, tree: &impl Treeish) -> Result<Listing, ImportError> {
@@ -79,7 +82,7 @@ async fn listing(repo: &Repo, tree: &impl Treeish) -> Result<Listing, ImportErro
 impl Listing {
     fn of(files: &TreeListing) -> Listing {
         let mut listing = Listing::default();
-        // By how a path or a folder is written in lower case: how it was written first.
+        // Maps each path and folder in lower case to its first spelling.
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         let mut folders = BTreeSet::new();
         for entry in files.entries() {
@@ -97,7 +100,7 @@ impl Listing {
             for name in fresh.chain([path]).collect::<Vec<_>>() {
                 let first = seen.entry(fold(name)).or_insert_with(|| name.to_owned());
                 if first != name {
-                    listing.twins.insert(name.to_owned(), first.clone());
+                    listing.case_collisions.insert(name.to_owned(), first.clone());
                 }
             }
         }
@@ -105,7 +108,7 @@ impl Listing {
     }
 }
 
-/// `ext::sh -c …` is an address to git, and runs whatever it says.
+/// Refuses addresses of submodules such as `ext::sh -c …`, which git would run.
 async fn require_plain_addresses(repo: &Repo, object: &ObjectId) -> Result<(), ImportError> {
     let addresses = repo.submodule_addresses(object).await?;
     match addresses.iter().find(|address| runs_a_program(address)) {
@@ -114,7 +117,7 @@ async fn require_plain_addresses(repo: &Repo, object: &ObjectId) -> Result<(), I
     }
 }
 
-/// Whether git would hand an address to a helper of that name.
+/// Whether git would pass an address to a helper program.
 fn runs_a_program(address: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     address.split_once("::").is_some_and(|(helper, _)| is_name(helper))
@@ -124,19 +127,19 @@ fn runs_a_program(address: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn twins(paths: &[&str]) -> Vec<(String, String)> {
+    fn collisions(paths: &[&str]) -> Vec<(String, String)> {
         let lines: String = paths.iter().map(|path| format!("100644 blob 12ab 7\t{path}\0")).collect();
-        Listing::of(&TreeListing::parse(lines.into_bytes())).twins.into_iter().collect()
+        Listing::of(&TreeListing::parse(lines.into_bytes())).case_collisions.into_iter().collect()
     }
 
     #[test]
-    fn twins_are_found_in_files_and_folders() {
+    fn case_collisions_are_found_in_files_and_folders() {
         let pair = |second: &str, first: &str| vec![(second.to_owned(), first.to_owned())];
-        assert_eq!(twins(&["README", "readme"]), pair("readme", "README"));
-        assert_eq!(twins(&["Src/a", "src/b"]), pair("src", "Src"));
-        assert_eq!(twins(&["src", "Src/a"]), pair("Src", "src"));
-        assert_eq!(twins(&["ÄRGER", "ärger"]), pair("ärger", "ÄRGER"));
-        assert_eq!(twins(&["a/b/c", "a/b/d", "a/c/b", "b/a"]), []);
+        assert_eq!(collisions(&["README", "readme"]), pair("readme", "README"));
+        assert_eq!(collisions(&["Src/a", "src/b"]), pair("src", "Src"));
+        assert_eq!(collisions(&["src", "Src/a"]), pair("Src", "src"));
+        assert_eq!(collisions(&["ÄRGER", "ärger"]), pair("ärger", "ÄRGER"));
+        assert_eq!(collisions(&["a/b/c", "a/b/d", "a/c/b", "b/a"]), []);
     }
 
     #[test]

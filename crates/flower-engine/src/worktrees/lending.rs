@@ -1,5 +1,5 @@
-//! Lending MAIN's objects to sealed worktrees: keeps each project's [`ObjectStore`] up to date, and gives a private repository
-//! itself what it needs beyond that.
+//! Lends MAIN's objects to sealed worktrees: keeps each project's [`ObjectStore`] up to date, and copies further objects that a
+//! worktree needs into its private repository.
 
 use super::object_store::{Contents, ObjectStore};
 use super::paths::WorktreePaths;
@@ -18,45 +18,38 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 /// How long a command waits for a store that is being made.
-const WAIT: Duration = Duration::from_secs(10 * 60);
-/// Tags and remote-tracking branches move without a word to flower.
-const INTERVAL: Duration = Duration::from_secs(60);
-/// What failed for lack of space fails again a minute later.
+const COPY_TIMEOUT: Duration = Duration::from_secs(10 * 60);
+/// flower gets no event when tags or remote-tracking branches move.
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
+/// A copy that failed, for instance for lack of space, would fail again a minute later.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// What the daemon knows about copies that are under way.
+/// The state of copies that are not complete.
 #[derive(Debug, Default)]
 pub(super) struct Lending {
     wake: Notify,
-    by_project: Mutex<HashMap<String, Copying>>,
+    by_project: Mutex<HashMap<String, CopyState>>,
 }
 
 #[derive(Clone, Debug)]
-enum Copying {
+enum CopyState {
     Waiting,
-    /// Of so many bytes at most.
-    UnderWay {
-        store: ObjectStore,
-        of: u64,
-    },
-    Failed {
-        why: String,
-        at: Instant,
-    },
+    Running { store: ObjectStore, max_bytes: u64 },
+    Failed { why: String, at: Instant },
 }
 
-/// What is lent now.
+/// The objects that are lent now.
 #[derive(Clone, Debug)]
-pub(crate) struct Lent {
+pub(crate) struct LentObjects {
     contents: Contents,
-    /// The tips that MAIN has now; the store may have former ones.
+    /// The current tips of MAIN; the store may also have former ones.
     tips: BTreeSet<ObjectId>,
-    /// Names below `refs/tags/`, and objects.
+    /// Tags, with the objects that they name.
     pub(super) tags: Vec<(RefName, ObjectId)>,
 }
 
 impl Lending {
-    fn note(&self, project: &str, state: Option<Copying>) {
+    fn set(&self, project: &str, state: Option<CopyState>) {
         let mut all = self.by_project.lock().expect("no panic while held");
         match state {
             Some(state) => all.insert(project.to_owned(), state),
@@ -64,29 +57,29 @@ impl Lending {
         };
     }
 
-    fn of(&self, project: &str) -> Option<Copying> {
+    fn get(&self, project: &str) -> Option<CopyState> {
         self.by_project.lock().expect("no panic while held").get(project).cloned()
     }
 }
 
 impl Worktrees {
-    /// Until the daemon ends: makes the stores of new projects, and keeps all of them up to date.
+    /// Makes the stores of new projects, and keeps all of them up to date, until the daemon ends.
     pub async fn run_lending(self: Arc<Self>) {
         loop {
             let mut tasks = JoinSet::new();
             for project in self.projects.list().await.unwrap_or_default() {
-                let app = self.clone();
-                tasks.spawn(async move { app.lend_in_background(&project.name).await });
+                let worktrees = self.clone();
+                tasks.spawn(async move { worktrees.lend_in_background(&project.name).await });
             }
             tasks.join_all().await;
-            let _ = tokio::time::timeout(INTERVAL, self.lending.wake.notified()).await;
+            let _ = tokio::time::timeout(POLL_INTERVAL, self.lending.wake.notified()).await;
         }
     }
 
-    /// For a project that may be new.
-    pub(crate) fn lend_soon(&self, project: &str, repository: &Repository) {
+    /// Starts the copy for a new project in the background.
+    pub(crate) fn start_lending(&self, project: &str, repository: &Repository) {
         if !ObjectStore::new(&self.home, project, repository).was_made() {
-            self.lending.note(project, Some(Copying::Waiting));
+            self.lending.set(project, Some(CopyState::Waiting));
         }
         self.lending.wake.notify_one();
     }
@@ -94,14 +87,15 @@ impl Worktrees {
     async fn lend_in_background(&self, project: &str) {
         self.lend_and_settle(project).await;
         // There was nothing to copy.
-        if matches!(self.lending.of(project), Some(Copying::Waiting)) {
-            self.lending.note(project, None);
+        if matches!(self.lending.get(project), Some(CopyState::Waiting)) {
+            self.lending.set(project, None);
         }
     }
 
     async fn lend_and_settle(&self, project: &str) {
-        let rests = |state: Copying| matches!(state, Copying::Failed { at, .. } if at.elapsed() < RETRY_INTERVAL);
-        if self.lending.of(project).is_some_and(rests) {
+        let is_backing_off =
+            |state: CopyState| matches!(state, CopyState::Failed { at, .. } if at.elapsed() < RETRY_INTERVAL);
+        if self.lending.get(project).is_some_and(is_backing_off) {
             return;
         }
         let Ok(repository) = self.repository(project).await else { return };
@@ -112,11 +106,11 @@ impl Worktrees {
         let mut places = Vec::new();
         for worktree in self.live(project).await.unwrap_or_default() {
             if worktree.seal == Seal::Sealed && worktree.stage == Stage::Ready {
-                places.extend(self.place(&worktree).await);
+                places.extend(self.paths(&worktree).await);
             }
         }
         if facts.settings.worktree.objects == Objects::All {
-            // A copy is not kept once no worktree reads it.
+            // The copy is deleted once no worktree reads it.
             if places.iter().all(|place| place.store().is_none()) {
                 super::reclaim(&self.home, &self.home.objects().join(project));
             }
@@ -130,8 +124,8 @@ impl Worktrees {
             if self.store_of(&place).contents().as_ref().is_some_and(is_settled) {
                 continue;
             }
-            // What runs in an older jail still reads all of MAIN's objects, and may come to need any of them.
-            if super::remove::at_work(&place).is_some() {
+            // A program in an older jail still reads all of MAIN's objects, and may need any of them.
+            if super::remove::busy_process(&place).is_some() {
                 continue;
             }
             if let Err(problem) = self.settle_objects(&place, Objects::Reachable).await {
@@ -140,7 +134,7 @@ impl Worktrees {
         }
     }
 
-    /// Once, for all worktrees, before each is told of MAIN's new tip.
+    /// Adds MAIN's new tip to the store once, before it is provided to all worktrees.
     pub(crate) async fn lend_landed(&self, project: &str) {
         let Ok(repository) = self.repository(project).await else { return };
         // A project whose worktrees read all of MAIN's objects has no store.
@@ -151,12 +145,12 @@ impl Worktrees {
         }
     }
 
-    /// Waits for the first copy, before anything is recorded or locked that others need.
+    /// Waits for the first copy, before a lock is taken or anything is recorded.
     pub(super) async fn require_lendable(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
         if ObjectStore::new(&self.home, project, repository).contents().is_some() {
             return Ok(());
         }
-        // Without commits there is nothing to lend, and something else to be said.
+        // A repository without commits has nothing to lend; a later check reports it.
         let Ok(facts) = self.facts_of(project).await else { return Ok(()) };
         if facts.settings.worktree.objects == Objects::All || super::create::is_partial(repository) {
             return Ok(());
@@ -164,8 +158,8 @@ impl Worktrees {
         self.lend(project, repository).await.map(|_| ())
     }
 
-    /// Brings the store up to date with MAIN's recorded tip, its tags and its remote-tracking branches.
-    pub(crate) async fn lend(&self, project: &str, repository: &Repository) -> Result<Lent, Problem> {
+    /// Updates the store with MAIN's recorded tip, its tags and its remote-tracking branches.
+    pub(crate) async fn lend(&self, project: &str, repository: &Repository) -> Result<LentObjects, Problem> {
         let repo = Repo::main(repository);
         let (main, tags, remotes) =
             tokio::join!(self.main_of(project), repo.refs_below("refs/tags/"), repo.refs_below("refs/remotes/"));
@@ -179,10 +173,10 @@ impl Worktrees {
             _ => self.update_store(project, store, tips.clone()).await?,
         };
         let tags = tags.into_iter().filter(|(_, object)| contents.tips.contains(object)).collect();
-        Ok(Lent { tips: tips.intersection(&contents.tips).cloned().collect(), contents, tags })
+        Ok(LentObjects { tips: tips.intersection(&contents.tips).cloned().collect(), contents, tags })
     }
 
-    /// In a task of its own: whoever asked may give up, and the copy goes on.
+    /// Runs in a task of its own, so that the copy continues if the request is dropped.
     async fn update_store(
         &self,
         project: &str,
@@ -195,16 +189,16 @@ impl Worktrees {
             let _lock = lock.lock().await;
             if !store.was_made() {
                 let measured = store.clone();
-                let of = tokio::task::spawn_blocking(move || measured.size_of_main()).await.unwrap_or_default();
-                lending.note(&name, Some(Copying::UnderWay { store: store.clone(), of }));
+                let max_bytes = tokio::task::spawn_blocking(move || measured.size_of_main()).await.unwrap_or_default();
+                lending.set(&name, Some(CopyState::Running { store: store.clone(), max_bytes }));
             }
             let updated = store.update(&tips).await;
             let failed = updated.as_ref().err();
-            let failed = failed.map(|problem| Copying::Failed { why: problem.message.clone(), at: Instant::now() });
-            lending.note(&name, failed);
+            let failed = failed.map(|problem| CopyState::Failed { why: problem.message.clone(), at: Instant::now() });
+            lending.set(&name, failed);
             updated
         });
-        match tokio::time::timeout(WAIT, task).await {
+        match tokio::time::timeout(COPY_TIMEOUT, task).await {
             Ok(Ok(updated)) => updated,
             Ok(Err(error)) => Err(Problem::bug(format!("copying MAIN's objects: {error}"))),
             Err(_) => Err(Problem::new(
@@ -212,26 +206,26 @@ impl Worktrees {
                 format!(
                     "{}, and is not finished after {} minutes",
                     self.lending_note(project).unwrap_or_else(|| "MAIN's objects are being copied".to_owned()),
-                    WAIT.as_secs() / 60
+                    COPY_TIMEOUT.as_secs() / 60
                 ),
                 "it goes on: `flower main` shows how far it is; then try again",
             )),
         }
     }
 
-    /// How a copy gets on, or why there is none, in words.
+    /// A note about the progress of a copy, or why there is none.
     pub(crate) fn lending_note(&self, project: &str) -> Option<String> {
         const MB: u64 = 1_000_000;
-        match self.lending.of(project)? {
-            Copying::Waiting => {
+        match self.lending.get(project)? {
+            CopyState::Waiting => {
                 Some("the part of MAIN's objects that worktrees may read is about to be copied".to_owned())
             }
-            Copying::UnderWay { store, of } => Some(format!(
+            CopyState::Running { store, max_bytes } => Some(format!(
                 "the part of MAIN's objects that worktrees may read is being copied: {} of at most {} MB",
                 store.written() / MB,
-                of.div_ceil(MB)
+                max_bytes.div_ceil(MB)
             )),
-            Copying::Failed { why, .. } => Some(format!(
+            CopyState::Failed { why, .. } => Some(format!(
                 "the part of MAIN's objects that worktrees may read could not be copied: {why}; it is tried again with the \
                  next sealed worktree, and every {} minutes",
                 RETRY_INTERVAL.as_secs() / 60
@@ -239,22 +233,22 @@ impl Worktrees {
         }
     }
 
-    /// Makes a private repository that no process has entered yet read the store, and gives it what these commits need beyond
-    /// that.
+    /// Makes a new private repository, in which no program has run yet, read the store, and adds the objects of these commits that the
+    /// store does not have.
     pub(crate) async fn lend_to_new(
         &self,
         place: &WorktreePaths,
-        lent: &Lent,
+        lent: &LentObjects,
         commits: &[&CommitId],
     ) -> Result<(), Problem> {
         let store = self.store_of(place);
         store.complete_new(&place.private(), &lent.contents, commits).await?;
         private::write_tags(place, &lent.tags).map_err(|error| self.home.problem(&place.folder, &error))?;
-        self.mark(place, &lent.contents.generation)
+        self.set_generation(place, &lent.contents.generation)
     }
 
-    /// Before something is started inside: lends what the project's settings say, and completes the private repository if it
-    /// was made while it could read more, or with another store.
+    /// Applies the project's setting `objects` before a program starts inside: completes the private repository if it was made when it
+    /// could read more, or with another store.
     pub(crate) async fn settle_objects(&self, place: &WorktreePaths, objects: Objects) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         if objects == Objects::All {
@@ -265,27 +259,27 @@ impl Worktrees {
         }
         let lent = self.lend(&place.project, &place.repository).await?;
         if let Err(error) = self.copy_borrowed(place, &lent).await {
-            // What is broken inside stays so; what MAIN has of it follows.
+            // The private repository is damaged. `complete` adds at least what MAIN keeps for it.
             match error {
                 GitError::Failed { .. } => tracing::warn!("{}: {error}", place.name),
                 _ => return Err(error.into()),
             }
         }
-        // From here on git inside sees the store.
-        self.mark(place, "")?;
+        // From here on git inside reads the store; the empty generation makes `complete` run.
+        self.set_generation(place, "")?;
         self.complete(place).await
     }
 
-    /// Copies everything that a private repository has borrowed and that is not lent, while it still can: also what is staged,
-    /// or only on a branch of its own.
-    async fn copy_borrowed(&self, place: &WorktreePaths, lent: &Lent) -> Result<(), GitError> {
+    /// Copies all borrowed objects that will not be lent into the private repository, while it can still read them: also staged ones and
+    /// those of its own branches.
+    async fn copy_borrowed(&self, place: &WorktreePaths, lent: &LentObjects) -> Result<(), GitError> {
         let io = |error: std::io::Error| GitError::Io { command: "pack-objects".into(), error: error.to_string() };
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         let (lent, packs) = (lent.tips.iter().cloned().collect::<Vec<_>>(), place.private().join("objects/pack/pack"));
-        Repo::jailed(launcher).with_deadline(super::limits::LONGEST).pack_everything(&lent, &packs).await
+        Repo::jailed(launcher).with_deadline(super::limits::IMPORT_TIMEOUT).pack_everything(&lent, &packs).await
     }
 
-    /// If the store was made anew since, gives a private repository what MAIN keeps for it and the store has not.
+    /// If the store was made again, adds the objects that MAIN keeps for a private repository and the store does not have.
     pub(super) async fn complete(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let Some(generation) = place.store() else { return Ok(()) };
         let known = self.store_of(place).contents();
@@ -298,10 +292,10 @@ impl Worktrees {
         };
         let commits = self.kept_commits(place).await?;
         self.add_inside(place, &contents, &commits.iter().collect::<Vec<_>>()).await?;
-        self.mark(place, &contents.generation)
+        self.set_generation(place, &contents.generation)
     }
 
-    /// What MAIN's repository keeps for a worktree: commits that were handed in or came out, and its branch.
+    /// Commits that MAIN's repository keeps for a worktree: those that were provided or imported, and its branch.
     async fn kept_commits(&self, place: &WorktreePaths) -> Result<Vec<CommitId>, Problem> {
         let repo = place.repo();
         let kept = repo.refs_below(&place.keep()).await?.into_iter().map(|(_, object)| CommitId::of_object(object));
@@ -316,13 +310,14 @@ impl Worktrees {
         self.complete(place).await?;
         let contents = match self.store_of(place).contents() {
             Some(contents) if commits.iter().all(|commit| contents.has(commit)) => return Ok(()),
-            // The newest tip may not be in it yet.
+            // The store may not have the newest tip yet.
             _ => self.lend(&place.project, &place.repository).await?.contents,
         };
         self.add_inside(place, &contents, commits).await
     }
 
-    /// Packed outside, unpacked inside: nothing is written to a private repository from outside once something ran there.
+    /// Adds the objects of commits to a private repository. They are packed outside and unpacked in the jail: once a program has run
+    /// inside, flower writes nothing to a private repository from outside.
     async fn add_inside(
         &self,
         place: &WorktreePaths,
@@ -333,7 +328,7 @@ impl Worktrees {
         let Some(wanted) = store.beyond(contents, commits).await? else { return Ok(()) };
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
-        let private = Repo::jailed(launcher).with_deadline(super::limits::LONGEST);
+        let private = Repo::jailed(launcher).with_deadline(super::limits::IMPORT_TIMEOUT);
         let transfer = store.repo().send(&wanted, &private).await;
         match (transfer.packed, transfer.unpacked) {
             (Err(GitError::Failed { stderr, .. }), Err(unpacking)) if stderr.is_empty() => Err(unpacking.into()),
@@ -342,7 +337,7 @@ impl Worktrees {
         }
     }
 
-    /// What the store has, in words; an error if it is damaged, or gone although worktrees read it.
+    /// A description of the store; an error if it is damaged, or missing although worktrees read it.
     pub(super) async fn verify_objects(&self, project: &str, repository: &Repository) -> Result<String, Problem> {
         let store = ObjectStore::new(&self.home, project, repository);
         let lock = self.lock_of(&self.home.objects().join(project));
@@ -356,7 +351,7 @@ impl Worktrees {
                 return Err(damaged("is damaged, or made before MAIN's repository was made deeper or shallower"));
             }
             for worktree in self.live(project).await? {
-                if self.place(&worktree).await?.store().is_some() {
+                if self.paths(&worktree).await?.store().is_some() {
                     return Err(damaged("is gone"));
                 }
             }
@@ -367,14 +362,14 @@ impl Worktrees {
         Ok(format!("{folder} is whole: {} MB in {packs} packs", bytes.div_ceil(1_000_000)))
     }
 
-    /// Makes the store from nothing, and completes what reads it.
+    /// Makes the store from nothing, and completes the private repositories that read it.
     pub(super) async fn remake_objects(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
         let store = ObjectStore::new(&self.home, project, repository);
-        store.forget().map_err(|error| self.home.problem(&store.objects(), &error))?;
+        store.invalidate().map_err(|error| self.home.problem(&store.objects(), &error))?;
         self.lend(project, repository).await?;
         for worktree in self.live(project).await? {
             if worktree.stage == Stage::Ready {
-                self.complete(&self.place(&worktree).await?).await?;
+                self.complete(&self.paths(&worktree).await?).await?;
             }
         }
         Ok(())
@@ -384,7 +379,8 @@ impl Worktrees {
         ObjectStore::new(&self.home, &place.project, &place.repository)
     }
 
-    fn mark(&self, place: &WorktreePaths, generation: &str) -> Result<(), Problem> {
+    /// Records which generation of the store a private repository reads.
+    fn set_generation(&self, place: &WorktreePaths, generation: &str) -> Result<(), Problem> {
         fs::write(place.lent(), format!("{generation}\n")).map_err(|error| self.home.problem(&place.folder, &error))
     }
 }

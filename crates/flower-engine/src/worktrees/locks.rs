@@ -1,4 +1,4 @@
-//! Locks that a git left in a private repository when it was killed: every later git would refuse to work because of them.
+//! Removes locks that a killed git has left in a private repository, and that would block every later git.
 
 use super::paths::WorktreePaths;
 use crate::Worktrees;
@@ -7,22 +7,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long whoever enters waits for a mirror that is under way. Those who work inside are not waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Deeper and more than this nobody's branches are.
-const DEEPEST: usize = 8;
-const MOST: usize = 10_000;
+/// How long the start of a program inside waits for a mirror that is under way.
+const MIRROR_TIMEOUT: Duration = Duration::from_secs(5);
+/// Branches are not nested deeper, and no repository has more files in these folders.
+const MAX_DEPTH: usize = 8;
+const MAX_ENTRIES: usize = 10_000;
 
 impl Worktrees {
-    /// Takes them away if nobody can hold them: nothing runs inside, and no git of flower's is at it.
+    /// Removes the locks if no process can hold them: no program runs inside, and no git of flower either.
     pub(super) async fn clear_locks(&self, place: &WorktreePaths) {
-        if left_in(&place.private()).is_empty() {
+        if lock_files(&place.private()).is_empty() {
             return;
         }
         let lock = self.lock_of(&place.folder);
-        let Ok(_lock) = tokio::time::timeout(PATIENCE, lock.lock()).await else { return };
+        let Ok(_lock) = tokio::time::timeout(MIRROR_TIMEOUT, lock.lock()).await else { return };
         let Some(_alone) = lock::try_exclusive(&place.lock()) else { return };
-        for file in left_in(&place.private()) {
+        for file in lock_files(&place.private()) {
             match fs::remove_file(&file) {
                 Ok(()) => tracing::info!("worktree {}: a git that was killed had left {}", place.name, file.display()),
                 Err(error) => tracing::warn!("worktree {}: {} stays: {error}", place.name, file.display()),
@@ -31,21 +31,21 @@ impl Worktrees {
     }
 }
 
-/// Files only, and links are not followed: what is here was written from inside.
-fn left_in(private: &Path) -> Vec<PathBuf> {
+/// The lock files of a private repository. Links are not followed, because programs inside could have made them.
+fn lock_files(private: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut looked = 0;
+    let mut entries = 0;
     let mut folders = vec![(private.to_owned(), 0)];
     while let Some((folder, depth)) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            looked += 1;
-            if looked > MOST {
+            entries += 1;
+            if entries > MAX_ENTRIES {
                 return found;
             }
-            let (path, Ok(sort)) = (entry.path(), entry.file_type()) else { continue };
-            if sort.is_file() && path.extension().is_some_and(|end| end == "lock") {
+            let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+            if kind.is_file() && path.extension().is_some_and(|end| end == "lock") {
                 found.push(path);
-            } else if sort.is_dir() && depth < DEEPEST && (depth > 0 || entry.file_name() == "refs") {
+            } else if kind.is_dir() && depth < MAX_DEPTH && (depth > 0 || entry.file_name() == "refs") {
                 folders.push((path, depth + 1));
             }
         }
@@ -70,9 +70,9 @@ mod tests {
         fs::write(private.join("elsewhere/x.lock"), "").unwrap();
         std::os::unix::fs::symlink(private.join("elsewhere"), private.join("refs/tags")).unwrap();
         std::os::unix::fs::symlink(private.join("HEAD"), private.join("config.lock")).unwrap();
-        let mut found = left_in(&private);
+        let mut found = lock_files(&private);
         found.sort();
         assert_eq!(found, ["HEAD.lock", "index.lock", "refs/heads/flower/one.lock"].map(|name| private.join(name)));
-        assert!(left_in(&dir.path().join("none")).is_empty());
+        assert!(lock_files(&dir.path().join("none")).is_empty());
     }
 }

@@ -1,10 +1,10 @@
-//! The two ways between a private repository and MAIN's: commits come out as the worktree's branch, MAIN's tip goes in.
-//! git on the private side runs inside a jail, always.
+//! Exchanges commits between a private repository and MAIN's: new commits are imported as the worktree's branch, and MAIN's tip is
+//! provided inside. git on the private side always runs in a jail.
 
 use super::gitlinks;
 use super::import_error::{ImportError, plain};
 use super::incoming;
-use super::limits::LONGEST;
+use super::limits::IMPORT_TIMEOUT;
 use super::observe::is_dirty;
 use super::paths::WorktreePaths;
 use super::private;
@@ -23,37 +23,37 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
-/// How long whoever only looks waits for a mirror that is under way.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a read-only request waits for a mirror that is under way.
+const MIRROR_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reading everything that was committed once, on a slow disk.
+/// Enough to read all committed files once, on a slow disk.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
-    /// Brings new commits out and MAIN's tip in, and merges it if nobody is at work there.
+    /// Imports new commits, provides MAIN's tip inside, and merges it if no process works there.
     pub async fn sync(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
         let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let facts = self.facts_of(&worktree.project).await?;
         if place.seal == Seal::Sealed {
             self.mirror(&place).await?;
-            self.hand_in(&place, &facts.main_branch, &facts.main_tip).await?;
+            self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
         }
-        let merged = self.bring_up_to_date(&place, &facts.main_branch, &facts.main_tip).await?;
+        let merged = self.merge_main(&place, &facts.main_branch, &facts.main_tip).await?;
         let worktree = self.observe(worktree).await?;
         Ok(SyncView { merged: merged.is_none(), reason: merged, worktree })
     }
 
-    /// Ready, and where it should be.
+    /// Fails unless the worktree is ready and its directory is in place.
     pub(crate) async fn require_ready(&self, worktree: &Worktree) -> Result<WorktreePaths, Problem> {
         if worktree.stage != Stage::Ready {
             return Err(Refusal::WorktreeStage { name: worktree.name.clone(), stage: worktree.stage }.into());
         }
-        let place = self.place(worktree).await?;
-        let evidence = match place.look() {
-            super::paths::Found::There => return Ok(place),
-            super::paths::Found::Missing => format!("{} is gone", place.tree.display()),
-            super::paths::Found::Unknown(evidence) => evidence,
+        let place = self.paths(worktree).await?;
+        let evidence = match place.tree_state() {
+            super::paths::TreeState::Present => return Ok(place),
+            super::paths::TreeState::Missing => format!("{} is gone", place.tree.display()),
+            super::paths::TreeState::Unknown(evidence) => evidence,
         };
         Err(Problem::new(
             ProblemKind::Refused,
@@ -62,18 +62,18 @@ impl Worktrees {
         ))
     }
 
-    /// Brings the private branch into MAIN's repository, if anything moved there.
+    /// Imports the private branch into MAIN's repository, if it has changed.
     pub(crate) async fn mirror(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let lock = self.lock_of(&place.folder);
         let _lock = lock.lock().await;
         self.mirror_locked(place).await
     }
 
-    /// The same for somebody who only looks, and would rather hear that it is still under way than wait for all of it.
-    pub(super) async fn mirror_soon(&self, place: &WorktreePaths) -> Result<(), Problem> {
+    /// Like [`Worktrees::mirror`], for a read-only request: fails if another mirror of this worktree takes long.
+    pub(super) async fn mirror_or_time_out(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let lock = self.lock_of(&place.folder);
-        let Ok(_lock) = tokio::time::timeout(PATIENCE, lock.lock()).await else {
-            return Err(still_under_way(place));
+        let Ok(_lock) = tokio::time::timeout(MIRROR_TIMEOUT, lock.lock()).await else {
+            return Err(import_pending(place));
         };
         self.mirror_locked(place).await
     }
@@ -82,6 +82,7 @@ impl Worktrees {
         let now = stamp(place);
         let before = fs::read_to_string(place.mirrored()).unwrap_or_default();
         let (seen, mirrored) = before.split_once('\n').unwrap_or((&before, ""));
+        // Nothing inside has changed since the last mirror.
         if seen == now {
             return Ok(());
         }
@@ -92,7 +93,7 @@ impl Worktrees {
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         self.complete(place).await?;
         let repo = place.repo();
-        // Nothing before the first time.
+        // `None` before the first mirror.
         let mirrored = CommitId::parse(mirrored).ok();
         let old = repo.tip(&place.full_branch()).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
@@ -103,22 +104,22 @@ impl Worktrees {
             let kept = repo.refs_below(&place.keep()).await?.into_iter();
             let kept = kept.map(|(_, object)| CommitId::of_object(object));
             let has: Vec<CommitId> = kept.chain(old.clone()).collect();
-            if let Err(unfit) = incoming::bring(place, &private, &new, &has, old.as_ref()).await {
-                return Err(remember(place, now, unfit));
+            if let Err(error) = incoming::import(place, &private, &new, &has, old.as_ref()).await {
+                return Err(remember_refusal(place, now, error));
             }
         }
         let branch = place.full_branch();
         let mut updates = RefUpdates::new();
-        // What the operator committed here stays, as long as nothing was committed inside meanwhile.
-        let operators_turn = old.is_some() && old != mirrored && !is_new;
-        let moves = old.as_ref() != Some(&new) && !operators_turn;
-        // An earlier daemon may have ended behind that.
+        // Commits that the operator made on the branch stay, as long as nothing was committed inside meanwhile.
+        let is_operator_ahead = old.is_some() && old != mirrored && !is_new;
+        let moves = old.as_ref() != Some(&new) && !is_operator_ahead;
+        // The branch may have been moved by an earlier daemon that ended before it recorded the rest.
         let moved = moves || (old.as_ref() == Some(&new) && is_new);
         if moved {
             self.require_sealed(place, &gitlinks::in_commit(&place.repository, &new).await?)?;
         }
         if moves {
-            // Only if it still is where it was: the operator may be committing at this moment.
+            // Fails if the branch is not at `old` any more: the operator may be committing at this moment.
             match &old {
                 Some(old) => updates.swap(&branch, &new, old),
                 None => updates.create(&branch, &new),
@@ -127,16 +128,18 @@ impl Worktrees {
         if let (true, Some(old)) = (moves, &old)
             && !repo.is_ancestor(old, &new).await?
         {
-            // The private repository may have dropped its own copy of whatever MAIN's once had, so that stays.
+            // The private repository borrows these commits from MAIN's, and may still use them.
             let kept_at = place.keeper(old);
             updates.set(&kept_at, old);
-            // Before it happens, so that a crash cannot make a secret of it.
-            if mirrored.as_ref().is_some_and(|mirrored| mirrored != old) {
+            // The operator and a program inside have both committed. Recorded before the branch moves, so that a crash cannot hide
+            // the operator's commit.
+            if let Some(number) = place.number
+                && mirrored.as_ref().is_some_and(|mirrored| mirrored != old)
+            {
                 let (operators, inside) = (old.to_string(), new.to_string());
-                let diverged =
-                    WorktreeDiverged { number: place.number, operators, inside, kept_at: kept_at.to_string() };
+                let diverged = WorktreeDiverged { number, operators, inside, kept_at: kept_at.to_string() };
                 self.store.execute(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
-                // It can be merged inside, which is what people are told to do.
+                // The note tells the operator to merge it inside, so it must be readable there.
                 self.provide(place, &[old]).await?;
             }
         }
@@ -144,22 +147,22 @@ impl Worktrees {
         if moved {
             self.move_operators_index(place, &new).await?;
             let before = if moves { old } else { mirrored };
-            self.note_commits(place, before.as_ref(), &new).await;
+            self.record_commits(place, before.as_ref(), &new).await;
         }
         fs::write(place.mirrored(), format!("{now}\n{new}")).map_err(io)?;
         super::disk::delete(&place.refused()).map_err(io)
     }
 
-    /// Commits of the operator's that the branch went on without, and how to bring each of them back.
-    pub(super) async fn displaced(&self, place: &WorktreePaths) -> Result<Vec<String>, Problem> {
-        let number = place.number;
+    /// Notes about commits of the operator that are no longer on the branch, each with the way to bring it back.
+    pub(super) async fn displaced_notes(&self, place: &WorktreePaths) -> Result<Vec<String>, Problem> {
+        let Some(number) = place.number else { return Ok(Vec::new()) };
         let known = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
         let mut notes = Vec::new();
         let repo = place.repo();
         for commit in known.map(|worktree| worktree.displaced).unwrap_or_default() {
             let commit = CommitId::parse(&commit)?;
             let kept_at = place.keeper(&commit);
-            // Let go, or brought in.
+            // The operator has deleted the ref, or the commit was merged.
             if repo.tip(&kept_at).await?.is_none() || repo.is_ancestor(&commit, &place.full_branch()).await? {
                 continue;
             }
@@ -173,28 +176,33 @@ impl Worktrees {
         Ok(notes)
     }
 
-    /// The operator's index follows the branch; files and what is known about them stay.
+    /// Moves the operator's index to the new tip of the branch. Files do not change: they are those that programs inside work on.
     async fn move_operators_index(&self, place: &WorktreePaths, commit: &CommitId) -> Result<(), Problem> {
         let Some(linked) = place.linked() else { return Ok(()) };
         for path in gitlinks::in_commit(&place.repository, commit).await? {
             gitlinks::set_aside_repository(place, &path).map_err(|error| self.home.problem(&place.tree, &error))?;
         }
         linked.reset_index(&Head).await?;
-        // Once here, or every look at the worktree would read all that was committed again.
+        // Without this, every `git status` in the worktree would read all committed files again.
         match linked.with_deadline(REFRESH_TIMEOUT).refresh_index().await {
-            // Then the next look takes longer; a FIFO in place of attributes must not keep commits from coming out.
+            // Only the next status is slower. A FIFO in place of an attributes file must not prevent the mirror.
             Err(GitError::Deadline { .. }) => {}
             refreshed => refreshed?,
         }
         gitlinks::protect_operator(place).await
     }
 
-    /// Lets what runs inside see MAIN's newest commit, as `origin/main`.
-    pub(crate) async fn hand_in(&self, place: &WorktreePaths, main: &str, commit: &CommitId) -> Result<(), Problem> {
+    /// Makes MAIN's tip available inside, as `origin/main`.
+    pub(crate) async fn provide_main_tip(
+        &self,
+        place: &WorktreePaths,
+        main: &str,
+        commit: &CommitId,
+    ) -> Result<(), Problem> {
         let lock = self.lock_of(&place.folder);
         let _lock = lock.lock().await;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
-        // MAIN could be rewound; what was handed in once stays.
+        // The private repository borrows the commit, so it must stay also if MAIN is reset.
         place.repo().set_ref(&place.keeper(commit), commit).await?;
         self.provide(place, &[commit]).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
@@ -202,8 +210,8 @@ impl Worktrees {
         Ok(Repo::jailed(launcher).with_deadline(ASK_TIMEOUT).set_origin(main, commit).await?)
     }
 
-    /// Merges MAIN's tip where nobody is at work. Gives the reason if it did not.
-    async fn bring_up_to_date(
+    /// Merges MAIN's tip if no process works inside. Returns the reason if it did not.
+    async fn merge_main(
         &self,
         place: &WorktreePaths,
         main: &str,
@@ -212,8 +220,8 @@ impl Worktrees {
         if place.repo().is_ancestor(commit, &place.full_branch()).await? {
             return Ok(None);
         }
-        if let Some(who) = super::remove::at_work(place) {
-            return Ok(Some(format!("{who} is at work there; `origin/{main}` is there to be merged")));
+        if let Some(process) = super::remove::busy_process(place) {
+            return Ok(Some(format!("{process} is at work there; `origin/{main}` is there to be merged")));
         }
         if is_dirty(place).await? {
             return Ok(Some(format!("it has changes that are not committed; `origin/{main}` is there to be merged")));
@@ -233,7 +241,7 @@ impl Worktrees {
                 linked.with_operators_settings()
             }
         };
-        let Merge::Conflict(conflicts) = checkout.clone().with_deadline(LONGEST).merge(commit).await? else {
+        let Merge::Conflict(conflicts) = checkout.clone().with_deadline(IMPORT_TIMEOUT).merge(commit).await? else {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
             }
@@ -251,15 +259,15 @@ impl Worktrees {
     }
 }
 
-pub(super) fn still_under_way(place: &WorktreePaths) -> Problem {
+pub(super) fn import_pending(place: &WorktreePaths) -> Problem {
     Problem::new(
         ProblemKind::Timeout,
-        "they are still on their way",
+        format!("commits of worktree `{}` are still being imported", place.name),
         format!("look again later: `flower worktree show {}`", place.name),
     )
 }
 
-/// Where the branch stands inside. Whoever works there can rename or delete it; then there is nothing to mirror.
+/// The tip of the branch in the private repository. Fails if it was renamed or deleted inside.
 async fn branch_inside(place: &WorktreePaths, private: &Repo) -> Result<CommitId, Problem> {
     let private = private.clone().with_deadline(ASK_TIMEOUT);
     let stderr = match private.tip_or_reason(&place.full_branch()).await {
@@ -276,7 +284,7 @@ async fn branch_inside(place: &WorktreePaths, private: &Repo) -> Result<CommitId
     ))
 }
 
-/// Why the branch was not taken, and for which state of the private repository that was said.
+/// Why an import was refused, and the stamp of the private repository at that time.
 #[derive(Serialize, Deserialize)]
 struct LastRefusal {
     stamp: String,
@@ -287,23 +295,22 @@ fn last_refusal(place: &WorktreePaths) -> Option<LastRefusal> {
     serde_json::from_slice(&fs::read(place.refused()).ok()?).ok()
 }
 
-/// What is refused for good is not tried again until something moves inside.
-fn remember(place: &WorktreePaths, stamp: String, unfit: ImportError) -> Problem {
-    let is_final = unfit.is_final();
-    let refusal = LastRefusal { stamp, problem: unfit.problem(&place.name) };
+/// Stores a final refusal, so that the same commits are not imported again until something changes inside.
+fn remember_refusal(place: &WorktreePaths, stamp: String, error: ImportError) -> Problem {
+    let is_final = error.is_final();
+    let refusal = LastRefusal { stamp, problem: error.problem(&place.name) };
     if is_final && let Err(error) = fs::write(place.refused(), serde_json::to_vec(&refusal).expect("plain data")) {
         tracing::warn!("{}: {error}", place.refused().display());
     }
     refusal.problem
 }
 
-/// Notes that a private repository and MAIN's branch are the same, as they are when it was just made.
-pub(super) fn note_mirrored(place: &WorktreePaths, commit: &CommitId) -> std::io::Result<()> {
+/// Records that the private repository and the branch in MAIN's are equal, as in a new worktree.
+pub(super) fn record_mirrored(place: &WorktreePaths, commit: &CommitId) -> std::io::Result<()> {
     fs::write(place.mirrored(), format!("{}\n{commit}", stamp(place)))
 }
 
-/// What the private repository's branches look like from outside. Whoever is inside can lie about it, and only delays its
-/// own mirror.
+/// A stamp of the files that change when the private branch moves. A program inside can forge it, but delays only its own mirror.
 fn stamp(place: &WorktreePaths) -> String {
     let private = place.private();
     let branch = place.full_branch();

@@ -1,5 +1,5 @@
-//! Worktrees: streams of work beside MAIN. To the operator each is a linked git worktree of MAIN's repository; what runs
-//! inside a sealed one sees a private repository and nothing else.
+//! Worktrees. To the operator each is a linked git worktree of MAIN's repository; programs inside a sealed one see a private
+//! repository and nothing else.
 
 mod checkout;
 pub(crate) mod commits;
@@ -63,9 +63,9 @@ pub struct Worktrees {
     locks: KeyedLocks<PathBuf>,
     /// By project and worktree: held while flower makes the worktree or changes it.
     work_locks: KeyedLocks<(String, String)>,
-    /// Whether the kernel can build a jail, found out once.
+    /// Whether the kernel can build a jail, tested once.
     protection: OnceCell<Protection>,
-    watch: watch::Watch,
+    watch: watch::WorktreeWatch,
     lending: Arc<lending::Lending>,
 }
 
@@ -82,7 +82,7 @@ impl Worktrees {
             locks: KeyedLocks::default(),
             work_locks: KeyedLocks::default(),
             protection: OnceCell::default(),
-            watch: watch::Watch::default(),
+            watch: watch::WorktreeWatch::default(),
             lending: Arc::default(),
         }
     }
@@ -98,7 +98,7 @@ impl Worktrees {
 }
 
 impl Worktrees {
-    /// All that are live, of one project or of all, as they are now.
+    /// The live worktrees of one project or of all, with their state now.
     pub async fn list(&self, caller: &Caller, choice: &ProjectChoice) -> Result<Vec<WorktreeView>, Problem> {
         let reader = self.access.reader(caller).await?;
         let project = self.projects.find(choice).await?;
@@ -112,14 +112,14 @@ impl Worktrees {
         self.observe(worktree).await
     }
 
-    /// What is kept of removed ones.
+    /// The archives of removed worktrees.
     pub async fn archives(&self, choice: &ProjectChoice) -> Result<Vec<ArchiveView>, Problem> {
         let project = self.projects.find(choice).await?;
         let removed = self.store.read(move |conn| worktrees::removed(conn, project.as_deref())).await?;
         Ok(removed.into_iter().filter_map(ArchiveView::new).collect())
     }
 
-    /// The live one of this name, in the project that is meant; outside of any project, the only one of this name.
+    /// The live worktree of this name in the chosen project; without a project, the only one of this name.
     pub(crate) async fn find(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
         let project = self.projects.find(choice).await?;
         let name = name.to_owned();
@@ -143,7 +143,7 @@ impl Worktrees {
         }
     }
 
-    pub(crate) async fn place(&self, worktree: &Worktree) -> Result<WorktreePaths, Problem> {
+    pub(crate) async fn paths(&self, worktree: &Worktree) -> Result<WorktreePaths, Problem> {
         let repository = self.repository(&worktree.project).await?;
         WorktreePaths::new(&self.home, repository, worktree, self.covered().await?)
     }
@@ -154,7 +154,7 @@ impl Worktrees {
         Ok(std::iter::once(self.home.dir().to_owned()).chain(roots).collect())
     }
 
-    /// The repository of a project, which must still be where it was.
+    /// The repository of a project. Fails if it is no longer at its path.
     pub(super) async fn repository(&self, project: &str) -> Result<Repository, Problem> {
         let root = PathBuf::from(self.projects.get(project).await?.root);
         match Repository::discover(&root) {
@@ -168,12 +168,12 @@ impl Worktrees {
     }
 }
 
-/// Deletes something in the background, out of everybody's way first.
+/// Deletes a path in the background. It is renamed first, so that its name is free at once.
 pub(crate) fn reclaim(home: &Home, path: &Path) {
     let trash = home.trash().join(crate::home::random_hex());
     let doomed = match disk::make_private(&home.trash()).and_then(|()| disk::rename(path, &trash)) {
         Ok(()) => trash,
-        // Whatever is there a moment later is somebody else's.
+        // Nothing to delete. A path that appears later is not the one that was meant.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
         Err(_) => path.to_owned(),
     };

@@ -18,8 +18,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Copying a very large repository on a slow disk.
-const COPY_DEADLINE: Duration = Duration::from_secs(60 * 60);
+/// Enough for a very large repository on a slow disk.
+const COPY_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// Every landing adds a pack, and git looks through all of them: beyond this many they are merged.
 const MAX_PACKS: usize = 24;
 /// Commits of former tips that no current ref reaches. A longer list is not read: then all former tips stay listed.
@@ -34,11 +34,11 @@ pub(super) struct ObjectStore {
 /// What is known to be in the store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Contents {
-    /// Changes each time the store is made from nothing: private repositories then have to be completed again.
+    /// Differs each time the store is made from nothing: private repositories then have to be completed again.
     pub(super) generation: String,
-    /// Objects that are there with everything reachable from them.
+    /// Objects that the store has with everything reachable from them.
     pub(super) tips: BTreeSet<ObjectId>,
-    /// MAIN's `shallow` file when it was made: with another one, other commits are reachable from the same tips.
+    /// MAIN's `shallow` file when the store was made: with another one, other commits are reachable from the same tips.
     shallow: String,
     /// Files of packs and their sizes, by which a damaged store is noticed.
     files: BTreeMap<String, u64>,
@@ -47,12 +47,12 @@ pub(super) struct Contents {
 /// What is packed into the store.
 enum Packing<'a> {
     Reachable(&'a Revisions),
-    /// All that these packs of the store have.
+    /// All objects of these packs of the store.
     Packs(&'a [&'a str]),
 }
 
 impl Contents {
-    /// Whether a commit is there with everything that it reaches, because it is one of the tips.
+    /// Whether the store has a commit with everything that it reaches, because it is one of the tips.
     pub(super) fn has(&self, commit: &CommitId) -> bool {
         self.tips.contains(&ObjectId::from(commit.clone()))
     }
@@ -65,10 +65,10 @@ impl ObjectStore {
 
     /// The folder that is shown inside, in place of MAIN's objects.
     pub(super) fn objects(&self) -> PathBuf {
-        shown(&self.folder)
+        objects_dir(&self.folder)
     }
 
-    /// What the store has, unless it is missing, damaged, or made from a repository that was shallow in another way.
+    /// The contents of the store. `None` if it is missing, damaged, or made with another `shallow` file.
     pub(super) fn contents(&self) -> Option<Contents> {
         let contents: Contents = serde_json::from_slice(&fs::read(self.list()).ok()?).ok()?;
         let packs = self.objects().join("pack");
@@ -78,7 +78,7 @@ impl ObjectStore {
         (contents.shallow == self.shallow() && contents.files.iter().all(is_whole)).then_some(contents)
     }
 
-    /// Whether there is a list of contents, whatever became of them.
+    /// Whether the store was ever made. It can be damaged since.
     pub(super) fn was_made(&self) -> bool {
         self.list().exists()
     }
@@ -89,7 +89,7 @@ impl ObjectStore {
         (contents.files.values().sum(), packs)
     }
 
-    /// Adds what is reachable from `tips` and not there yet. Only one at a time may do so.
+    /// Adds everything that is reachable from `tips`. The caller makes sure that only one update runs at a time.
     pub(super) async fn update(&self, tips: &BTreeSet<ObjectId>) -> Result<Contents, Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         self.prepare().map_err(io)?;
@@ -116,36 +116,36 @@ impl ObjectStore {
         Ok(contents)
     }
 
-    /// Reads all packs, and says what is wrong with them.
+    /// Fails if a pack is damaged. Reads all packs.
     pub(super) async fn verify(&self, contents: &Contents) -> Result<(), Problem> {
         let packs = self.objects().join("pack");
         let indexes = contents.files.keys().filter(|name| name.ends_with(".idx")).map(|name| packs.join(name));
         Ok(self.repo().verify_packs(&indexes.collect::<Vec<_>>()).await?)
     }
 
-    /// The next update begins from nothing.
-    pub(super) fn forget(&self) -> io::Result<()> {
+    /// Makes the next update begin from nothing.
+    pub(super) fn invalidate(&self) -> io::Result<()> {
         disk::delete(&self.list())
     }
 
-    /// Bytes that are written so far of what is being copied.
+    /// Bytes that a running copy has written so far.
     pub(super) fn written(&self) -> u64 {
         self.drafts().iter().map(|draft| disk::size(draft, u64::MAX).0).sum()
     }
 
-    /// Bytes of all objects that MAIN has or borrows, which is about what a copy takes at most.
+    /// Bytes of all objects that MAIN has or borrows: about the maximum that a copy takes.
     pub(super) fn size_of_main(&self) -> u64 {
         borrowed_by_main(&self.repository).iter().map(|dir| disk::size(dir, u64::MAX).0).sum()
     }
 
-    /// MAIN's repository, with what only the store still has.
+    /// MAIN's repository, together with objects that only the store still has.
     pub(super) fn repo(&self) -> Repo {
-        // Parents that are only claimed locally are not those that are read inside, and lead to what is not lent.
+        // Grafts and replacements change parents only locally. git inside does not have them, and would miss the real parents.
         let repo = Repo::main(&self.repository).without_grafts();
-        repo.borrowing(&[self.objects()]).with_deadline(COPY_DEADLINE)
+        repo.borrowing(&[self.objects()]).with_deadline(COPY_TIMEOUT)
     }
 
-    /// Packs what is reachable from `commits` beyond the store into a private repository that no process has entered yet.
+    /// Packs what is reachable from `commits` beyond the store into a private repository in which no program has run yet.
     pub(super) async fn complete_new(
         &self,
         private: &Path,
@@ -181,14 +181,14 @@ impl ObjectStore {
         fs::read_to_string(self.repository.git_dir.join("shallow")).unwrap_or_default()
     }
 
-    /// All folders in which something to be copied may lie.
+    /// All object folders that a copy reads.
     fn lenders(&self) -> Vec<PathBuf> {
         let mut all = borrowed_by_main(&self.repository);
         all.push(self.objects());
         all
     }
 
-    /// Packs that are being written, or were when a daemon was killed.
+    /// Folders of packs that are being written, or that a killed daemon left.
     fn drafts(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_draft = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_bytes().starts_with(b"draft-"));
@@ -203,13 +203,13 @@ impl ObjectStore {
         self.drafts().iter().try_for_each(|draft| disk::delete(draft))
     }
 
-    /// Those that MAIN's repository has: a ref may name an object that is lost.
+    /// The objects that MAIN's repository has: a ref may name one that is lost.
     async fn present(&self, objects: impl Iterator<Item = &ObjectId>) -> Result<BTreeSet<ObjectId>, Problem> {
         let asked: Vec<ObjectId> = objects.cloned().collect();
         Ok(self.repo().present(&asked).await?.into_iter().collect())
     }
 
-    /// Former tips that no current one reaches, so that the list does not grow with every landing. If git does not say, all.
+    /// Former tips that no current tip reaches; all of them if git fails. Without this the list would grow with every landing.
     async fn still_needed(&self, former: &BTreeSet<ObjectId>, current: &BTreeSet<ObjectId>) -> BTreeSet<ObjectId> {
         let gone: BTreeSet<ObjectId> = former.difference(current).cloned().collect();
         let mut kept: BTreeSet<ObjectId> = former.intersection(current).cloned().collect();
@@ -227,7 +227,7 @@ impl ObjectStore {
         kept
     }
 
-    /// Has git write packs beside the store, and moves them in. Gives their files.
+    /// Writes packs beside the store, and moves them in. Returns their files.
     async fn write_pack(&self, what: &Packing<'_>, lenders: Vec<PathBuf>) -> Result<BTreeMap<String, u64>, Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         let draft = self.folder.join(format!("draft-{}", &random_hex()[..16]));
@@ -235,13 +235,13 @@ impl ObjectStore {
         fs::create_dir_all(&packs).map_err(io)?;
         let repo = self.repo().with_objects_in(&draft).borrowing(&lenders);
         let written = match what {
-            // Differences that MAIN's packs have are taken over. To look for more takes minutes where large files are new.
+            // Only the deltas of MAIN's packs are reused: a search for more takes minutes if large files are new.
             Packing::Reachable(revisions) => repo.pack_fast(revisions, &packs.join("pack")).await,
             Packing::Packs(names) => repo.merge_packs(names, &packs.join("pack")).await,
         };
         let moved = match written {
             Ok(()) => self.move_in(&packs).map_err(io),
-            Err(error) => Err(too_long(error)),
+            Err(error) => Err(copy_problem(error)),
         };
         if let Err(error) = disk::delete(&draft) {
             tracing::warn!("{} stays behind: {error}", draft.display());
@@ -249,7 +249,7 @@ impl ObjectStore {
         moved
     }
 
-    /// Indexes last: git finds a pack by its index.
+    /// Moves indexes last, because git finds a pack by its index.
     fn move_in(&self, from: &Path) -> io::Result<BTreeMap<String, u64>> {
         let to = self.objects().join("pack");
         let mut files: Vec<(bool, String, u64)> = Vec::new();
@@ -262,7 +262,7 @@ impl ObjectStore {
         for (_, name, _) in &files {
             fs::rename(from.join(name), to.join(name))?;
         }
-        // Their names are on disk before the list says so.
+        // The new names must be on disk before the list of contents has them.
         fs::File::open(&to)?.sync_all()?;
         Ok(files.into_iter().map(|(_, name, size)| (name, size)).collect())
     }
@@ -271,7 +271,7 @@ impl ObjectStore {
         write_private(&self.list(), &serde_json::to_string(contents).expect("plain data"))
     }
 
-    /// Many small packs become one. The largest stays as it is, until the others are worth copying it.
+    /// Merges small packs into one. The largest pack is only copied if the others together are at least half as large.
     async fn merge_packs(&self, contents: &mut Contents) -> Result<(), Problem> {
         let mut packs: Vec<(u64, &str)> = contents
             .files
@@ -293,7 +293,7 @@ impl ObjectStore {
         self.save(contents).map_err(|error| crate::home::problem(&self.folder, &error))
     }
 
-    /// A git that has such a pack open goes on reading it; others look again.
+    /// Deletes packs that are not listed. A git that has one open continues to read it; others read the list of packs again.
     fn delete_unlisted(&self, contents: &Contents) -> io::Result<()> {
         for entry in fs::read_dir(self.objects().join("pack"))? {
             let entry = entry?;
@@ -305,8 +305,8 @@ impl ObjectStore {
     }
 }
 
-/// The part of a store that is shown inside.
-pub(super) fn shown(store: &Path) -> PathBuf {
+/// The part of a store that programs inside see.
+pub(super) fn objects_dir(store: &Path) -> PathBuf {
     store.join("objects")
 }
 
@@ -318,7 +318,7 @@ fn beyond(contents: &Contents, commits: &[&CommitId]) -> Revisions {
     Revisions::new(commits.iter().copied().filter(|commit| !contents.has(commit)), &contents.tips)
 }
 
-fn too_long(error: GitError) -> Problem {
+fn copy_problem(error: GitError) -> Problem {
     match error {
         GitError::Deadline { seconds, .. } => Problem::new(
             ProblemKind::Timeout,

@@ -1,9 +1,9 @@
-//! What a worktree is like now. The log says what should be; this asks git and the disk.
+//! Reads the current state of worktrees from git and the disk. The log has only their intended state.
 
 use super::facts::Facts;
-use super::paths::{Found, WorktreePaths};
+use super::paths::{TreeState, WorktreePaths};
 use super::setup;
-use super::special_files::{self, ASK_TIMEOUT, LOOK_TIMEOUT};
+use super::special_files::{self, ASK_TIMEOUT, OBSERVE_TIMEOUT};
 use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
@@ -19,16 +19,16 @@ use futures_util::{StreamExt, TryStreamExt};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Worktrees that are looked at at the same time.
-const MAX_LOOKS: usize = 8;
-/// How long a look waits for new commits. They come out all the same: their worktree is watched.
-const MIRROR_PATIENCE: Duration = Duration::from_secs(1);
+/// Worktrees that are observed at the same time.
+const MAX_CONCURRENT: usize = 8;
+/// How long an observation waits for the import of new commits. The watch imports them in any case.
+const MIRROR_WAIT: Duration = Duration::from_secs(1);
 
-/// What [`Objects::All`] means.
+/// The effect of [`Objects::All`].
 pub(crate) const READS_EVERYTHING: &str = "what runs inside can read every object of MAIN's repository, also of \
      local branches, stashes and other worktrees";
 
-/// Whether the kernel can keep what runs inside away from everything else, and what is missing if not.
+/// Whether the kernel can build a jail; if not, what is missing.
 #[derive(Clone, Debug)]
 pub struct Protection {
     pub missing: Vec<String>,
@@ -44,33 +44,33 @@ impl Worktrees {
         Ok(Main::unrecorded(facts.main_branch, facts.main_tip.into(), crate::now()))
     }
 
-    /// MAIN as the log has it, if it was looked at before.
+    /// MAIN as the log has it, if it is recorded.
     pub(crate) async fn recorded_main(&self, project: &str) -> Result<Option<Main>, Problem> {
         let of = project.to_owned();
         Ok(self.store.read(move |conn| landings::main(conn, &of)).await?)
     }
 
-    /// Live ephemeral worktrees, and lanes, of a project.
+    /// The live worktrees of a project.
     pub(crate) async fn live(&self, project: &str) -> Result<Vec<flower_core::Worktree>, Problem> {
         let of = project.to_owned();
         Ok(self.store.read(move |conn| worktrees::live(conn, Some(&of))).await?)
     }
 
-    /// Whether somebody has claimed something that happens there.
-    pub(crate) async fn is_worked_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+    /// Whether a dispatch in this worktree is claimed.
+    pub(crate) async fn has_claimed_work(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
         let (project, worktree) = (project.to_owned(), worktree.to_owned());
         let open = self.store.read(move |conn| dispatches::in_worktree(conn, &project, &worktree)).await?;
         Ok(open.iter().any(is_claimed))
     }
 
-    /// Whether an agent waits there for further work.
-    pub(crate) async fn is_stayed_in(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
+    /// Whether an agent stays in this worktree and waits for further work.
+    pub(crate) async fn has_standing_agent(&self, project: &str, worktree: &str) -> Result<bool, Problem> {
         let of = project.to_owned();
         let live = self.store.read(move |conn| flower_store::agents::live(conn, Some(&of))).await?;
         Ok(live.iter().any(|agent| agent.standing && agent.worktree == worktree))
     }
 
-    /// Names of those that run in a worktree.
+    /// Names of the agents that run in a worktree.
     pub(crate) async fn agents_in(&self, worktree: &Worktree) -> Vec<String> {
         let project = worktree.project.clone();
         let live =
@@ -78,7 +78,7 @@ impl Worktrees {
         live.into_iter().filter(|agent| agent.worktree == worktree.name).map(|agent| agent.name).collect()
     }
 
-    /// Asks the kernel once, by building a jail.
+    /// Tests once whether the kernel can build a jail.
     pub async fn protection(&self) -> &Protection {
         let ask = || async {
             let probed = tokio::task::spawn_blocking(flower_jail::probe).await;
@@ -92,7 +92,7 @@ impl Worktrees {
         self.protection.get_or_init(ask).await
     }
 
-    /// Without a jail nothing is sealed: it is refused rather than left open.
+    /// Fails if the kernel cannot build a jail: a sealed worktree without one would be open.
     pub(crate) async fn require_jail(&self) -> Result<(), Problem> {
         let protection = self.protection().await;
         if protection.missing.is_empty() {
@@ -116,28 +116,28 @@ impl Worktrees {
                 mains.insert(worktree.project.clone(), facts);
             }
         }
-        // Side by side, so that one that cannot be looked at keeps no other waiting.
-        let looks = all.into_iter().map(|worktree| {
+        // In parallel, so that a slow worktree does not delay the others.
+        let observations = all.into_iter().map(|worktree| {
             let facts = mains.get(&worktree.project).and_then(Option::as_ref);
-            self.look_at(worktree, facts)
+            self.observe_with(worktree, facts)
         });
-        futures_util::stream::iter(looks).buffered(MAX_LOOKS).try_collect().await
+        futures_util::stream::iter(observations).buffered(MAX_CONCURRENT).try_collect().await
     }
 
     pub(super) async fn observe(&self, worktree: Worktree) -> Result<WorktreeView, Problem> {
         let facts = self.facts_of(&worktree.project).await.ok();
-        self.look_at(worktree, facts.as_ref()).await
+        self.observe_with(worktree, facts.as_ref()).await
     }
 
-    /// One that was made this moment: nothing has changed in it yet.
+    /// A worktree that was just created: if nothing can have changed in it, git need not be asked.
     pub(super) async fn observe_new(&self, worktree: Worktree, facts: &Facts) -> Result<WorktreeView, Problem> {
         if worktree.base == facts.main_tip.as_str() && facts.settings.worktree.setup.is_empty() {
-            let place = self.place(&worktree).await?;
+            let place = self.paths(&worktree).await?;
             let mut view = self.view(&worktree, &place).await;
             view.notes.extend(reads_everything(&place, Some(facts)));
             return Ok(view);
         }
-        self.look_at(worktree, Some(facts)).await
+        self.observe_with(worktree, Some(facts)).await
     }
 
     pub(crate) async fn facts_of(&self, project: &str) -> Result<Facts, Problem> {
@@ -146,8 +146,8 @@ impl Worktrees {
         Facts::gather(&repository, main.as_ref(), None, "flower/none").await
     }
 
-    async fn look_at(&self, worktree: Worktree, facts: Option<&Facts>) -> Result<WorktreeView, Problem> {
-        let place = match self.place(&worktree).await {
+    async fn observe_with(&self, worktree: Worktree, facts: Option<&Facts>) -> Result<WorktreeView, Problem> {
+        let place = match self.paths(&worktree).await {
             Ok(place) => place,
             Err(problem) => return Ok(WorktreeView::unknown(&worktree, problem.message)),
         };
@@ -155,9 +155,9 @@ impl Worktrees {
         if worktree.stage != Stage::Ready {
             return Ok(view);
         }
-        match place.look() {
-            Found::There => {}
-            Found::Missing => {
+        match place.tree_state() {
+            TreeState::Present => {}
+            TreeState::Missing => {
                 view.state = "missing".into();
                 view.notes.push(format!(
                     "its directory is gone: move it back, check it out again from its branch (`flower worktree restore {0}`), or let it go (`flower worktree remove {0}`)",
@@ -165,7 +165,7 @@ impl Worktrees {
                 ));
                 return Ok(view);
             }
-            Found::Unknown(evidence) => {
+            TreeState::Unknown(evidence) => {
                 view.state = "unknown".into();
                 view.notes.push(format!(
                     "{evidence}: put it back as it was, or let flower do so (`flower worktree restore {}`)",
@@ -175,26 +175,26 @@ impl Worktrees {
             }
         }
         view.notes.extend(reads_everything(&place, facts));
-        // What is under way when the time is over is ended with it, as it would be by a crash.
-        if tokio::time::timeout(LOOK_TIMEOUT, self.look_closely(&place, facts, &mut view)).await.is_err() {
-            view.notes.push(in_one_line(special_files::too_slow(&place, LOOK_TIMEOUT)));
+        // At the timeout a mirror that is under way ends as in a crash, and can be repeated.
+        if tokio::time::timeout(OBSERVE_TIMEOUT, self.observe_git(&place, facts, &mut view)).await.is_err() {
+            view.notes.push(in_one_line(special_files::too_slow(&place, OBSERVE_TIMEOUT)));
         }
         Ok(view)
     }
 
-    /// What git says about it.
-    async fn look_closely(&self, place: &WorktreePaths, facts: Option<&Facts>, view: &mut WorktreeView) {
+    /// Adds what git knows about a worktree to its view.
+    async fn observe_git(&self, place: &WorktreePaths, facts: Option<&Facts>, view: &mut WorktreeView) {
         if place.seal == Seal::Sealed {
-            let mirrored = match tokio::time::timeout(MIRROR_PATIENCE, self.mirror_soon(place)).await {
+            let mirrored = match tokio::time::timeout(MIRROR_WAIT, self.mirror_or_time_out(place)).await {
                 Ok(mirrored) => mirrored,
-                Err(_) => Err(super::mirror::still_under_way(place)),
+                Err(_) => Err(super::mirror::import_pending(place)),
             };
             if let Err(problem) = mirrored {
                 let said = in_one_line(problem);
                 view.notes.push(format!("its newest commits are not in MAIN's repository yet: {said}"));
             }
         }
-        match self.displaced(place).await {
+        match self.displaced_notes(place).await {
             Ok(notes) => view.notes.extend(notes),
             Err(problem) => view.notes.push(problem.message),
         }
@@ -236,13 +236,13 @@ impl Worktrees {
         view.agents.dedup();
         view.protection = protection.into();
         view.protection_reason = reason;
-        view.setup = setup::last(place);
-        view.notes.extend(view.setup.as_ref().and_then(|last| setup::cut_off(place, last)));
+        view.setup = setup::load_setup_state(place);
+        view.notes.extend(view.setup.as_ref().and_then(|last| setup::interrupted_note(place, last)));
         view
     }
 }
 
-/// That what runs inside can read more of MAIN's repository than it needs, and why.
+/// A note if programs inside can read more of MAIN's repository than they need.
 fn reads_everything(place: &WorktreePaths, facts: Option<&Facts>) -> Option<String> {
     if place.seal != Seal::Sealed || place.store().is_some() {
         return None;
@@ -255,22 +255,22 @@ fn reads_everything(place: &WorktreePaths, facts: Option<&Facts>) -> Option<Stri
     Some(format!("{READS_EVERYTHING}, {why}"))
 }
 
-/// A problem with what to do about it.
+/// The message and the hints of a problem.
 fn in_one_line(problem: Problem) -> String {
     std::iter::once(problem.message).chain(problem.hints).collect::<Vec<_>>().join("; ")
 }
 
-/// How many commits MAIN's branch has that this one has not, and the other way round.
+/// How many commits the worktree's branch is behind and ahead of MAIN.
 async fn counts(place: &WorktreePaths, main_tip: &CommitId) -> Result<(u64, u64), Problem> {
     Ok(place.repo().count_apart(main_tip, &place.full_branch()).await?)
 }
 
-/// Whether anything in it is not committed. Runs nothing that is configured inside.
+/// Whether a worktree has uncommitted changes. Runs no program that is configured inside.
 pub(crate) async fn is_dirty(place: &WorktreePaths) -> Result<bool, Problem> {
     Ok(!uncommitted(place).await?.is_empty())
 }
 
-/// What in it is not committed.
+/// Paths with uncommitted changes.
 pub(crate) async fn uncommitted(place: &WorktreePaths) -> Result<Vec<String>, Problem> {
     let linked = place.linked().ok_or_else(|| Problem::bug("a worktree that git does not know"))?;
     special_files::require_plain_files(place)?;

@@ -1,4 +1,4 @@
-//! Where everything of one worktree lies, and whether it is still there.
+//! The paths of one worktree, and whether its directory is still in place.
 
 use crate::home::Home;
 use flower_contract::error::Problem;
@@ -12,28 +12,29 @@ use std::path::{Path, PathBuf};
 
 #[derive(Clone, Debug)]
 pub(crate) struct WorktreePaths {
-    pub(crate) number: u64,
+    /// `None` for the candidate of a landing, which the log does not record as a worktree.
+    pub(crate) number: Option<u64>,
     pub(crate) repository: Repository,
     pub(crate) project: String,
     pub(crate) name: String,
     pub(crate) branch: String,
     pub(crate) seal: Seal,
-    /// The directory that one works in.
+    /// The working directory.
     pub(crate) tree: PathBuf,
-    /// What belongs to it but is not in it.
+    /// flower's own files for this worktree, which are not in the working directory.
     pub(crate) folder: PathBuf,
-    /// The project's store of objects.
+    /// The project's object store.
     pub(crate) objects: PathBuf,
-    /// What no jail shows although a folder of the system may contain it: FLOWER_HOME and every project.
+    /// Folders that no jail shows, also if they lie below a system folder: FLOWER_HOME and every project.
     pub(crate) covered: Vec<PathBuf>,
 }
 
-/// What was found where a worktree should be.
+/// The state of a worktree's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    There,
+pub(super) enum TreeState {
+    Present,
     Missing,
-    /// Something else is there; what.
+    /// Something else is at its path, with a description.
     Unknown(String),
 }
 
@@ -47,12 +48,12 @@ impl WorktreePaths {
         let place = |base: PathBuf| -> Result<PathBuf, Problem> {
             let project = base.join(&worktree.project);
             fs::create_dir_all(&project).map_err(|error| home.problem(&project, &error))?;
-            // git writes down real paths, so ours must be such too.
+            // git records real paths, so the paths given to it must not contain links.
             let real = project.canonicalize().map_err(|error| home.problem(&project, &error))?;
             Ok(real.join(&worktree.name))
         };
         Ok(WorktreePaths {
-            number: worktree.number,
+            number: Some(worktree.number),
             tree: place(home.worktrees())?,
             folder: place(home.seals())?,
             objects: home.objects().join(&worktree.project),
@@ -65,12 +66,12 @@ impl WorktreePaths {
         })
     }
 
-    /// What runs inside sees this repository instead of MAIN's.
+    /// The private repository, which programs inside see instead of MAIN's.
     pub(crate) fn private(&self) -> PathBuf {
         self.folder.join("private.git")
     }
 
-    /// What runs inside sees this instead of the worktree's `.git` file.
+    /// The `.git` file that programs inside see instead of the worktree's own.
     pub(super) fn gitfile(&self) -> PathBuf {
         self.folder.join("gitfile")
     }
@@ -83,7 +84,7 @@ impl WorktreePaths {
         self.folder.join("tmp")
     }
 
-    /// Held, shared, by whatever runs inside.
+    /// Every program inside holds this lock, shared.
     pub(crate) fn lock(&self) -> PathBuf {
         self.folder.join("lock")
     }
@@ -96,37 +97,37 @@ impl WorktreePaths {
         self.folder.join("setup.json")
     }
 
-    /// Names the store that what runs inside reads instead of all of MAIN's objects.
+    /// Names the object store that programs inside read instead of all of MAIN's objects.
     pub(super) fn lent(&self) -> PathBuf {
         self.folder.join("lent")
     }
 
-    /// The generation of that store, if there is one for it: otherwise all of MAIN's objects are read.
+    /// The generation of that object store. `None` if programs inside read all of MAIN's objects.
     pub(super) fn store(&self) -> Option<String> {
         fs::read_to_string(self.lent()).ok().map(|text| text.trim_end().to_owned())
     }
 
-    /// What was in the private repository when it was last mirrored.
+    /// The stamp and the tip of the private repository when it was last mirrored.
     pub(super) fn mirrored(&self) -> PathBuf {
         self.folder.join("mirrored")
     }
 
-    /// How many bytes of commits it has brought into MAIN's repository.
-    pub(super) fn brought(&self) -> PathBuf {
+    /// The number of bytes that were imported from this worktree into MAIN's repository.
+    pub(super) fn imported(&self) -> PathBuf {
         self.folder.join("brought")
     }
 
-    /// Why it was not mirrored, if it was not.
+    /// Why the last import was refused.
     pub(super) fn refused(&self) -> PathBuf {
         self.folder.join("refused.json")
     }
 
-    /// What was found instead of the worktree's `.git` file: kept, and never followed.
+    /// A `.git` that was found in place of the worktree's own: kept, and never followed.
     pub(super) fn displaced(&self) -> PathBuf {
         self.folder.join("displaced.git")
     }
 
-    /// Whether `.git` below `tree` is there, but is not the file that leads to MAIN's repository.
+    /// Whether `.git` below `tree` exists, but is not the file that leads to MAIN's repository.
     pub(super) fn leads_elsewhere(&self, tree: &Path) -> bool {
         let own = self.repository.git_dir.join("worktrees");
         let leads_home = |text: String| {
@@ -144,7 +145,7 @@ impl WorktreePaths {
         Repo::main(&self.repository)
     }
 
-    /// The operator's side of it, if git knows it.
+    /// The linked worktree as the operator's git sees it, if git lists it.
     pub(super) fn linked(&self) -> Option<Repo> {
         Some(Repo::linked(&self.repository, &self.admin()?, &self.tree))
     }
@@ -153,24 +154,24 @@ impl WorktreePaths {
         OwnRef::branch(&self.branch).expect("branches of worktrees lie below `flower/`")
     }
 
-    /// The ref that keeps one commit there.
+    /// The ref that protects one commit from `git gc`.
     pub(super) fn keeper(&self, commit: &CommitId) -> OwnRef {
         OwnRef::parse(&format!("{}{commit}", self.keep())).expect("a worktree's name is plain")
     }
 
-    /// Commits below this stay in MAIN's repository as long as the private one may borrow them.
+    /// The prefix of refs that protect commits which the private repository borrows from MAIN's.
     pub(super) fn keep(&self) -> String {
         keep(&self.name)
     }
 
-    /// Its folder inside MAIN's repository, as git chose it.
+    /// The folder of this worktree inside MAIN's `.git`, which git may have given another name.
     pub(super) fn admin(&self) -> Option<PathBuf> {
         let all = self.repository.git_dir.join("worktrees");
         let expected = self.tree.join(".git");
         let is_ours = |admin: &Path| {
             fs::read_to_string(admin.join("gitdir")).is_ok_and(|line| Path::new(line.trim_end()) == expected)
         };
-        // Nearly always git takes the directory's own name.
+        // git uses the directory's own name unless it is taken.
         let first = all.join(&self.name);
         if is_ours(&first) {
             return Some(first);
@@ -179,23 +180,23 @@ impl WorktreePaths {
         entries.filter_map(|entry| Some(entry.ok()?.path())).find(|admin| is_ours(admin))
     }
 
-    pub(super) fn look(&self) -> Found {
+    pub(super) fn tree_state(&self) -> TreeState {
         match fs::symlink_metadata(&self.tree) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Missing,
-            Err(error) => return Found::Unknown(format!("{}: {error}", self.tree.display())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return TreeState::Missing,
+            Err(error) => return TreeState::Unknown(format!("{}: {error}", self.tree.display())),
             Ok(found) if !found.is_dir() => {
-                return Found::Unknown(format!("{} is no directory any more", self.tree.display()));
+                return TreeState::Unknown(format!("{} is no directory any more", self.tree.display()));
             }
             Ok(_) => {}
         }
         let Some(admin) = self.admin() else {
-            return Found::Unknown(format!("git lists no worktree at {} any more", self.tree.display()));
+            return TreeState::Unknown(format!("git lists no worktree at {} any more", self.tree.display()));
         };
         let expected = gitfile_text(&admin);
         match fs::read_to_string(self.tree.join(".git")) {
-            Ok(text) if text.trim_end() == expected.trim_end() => Found::There,
-            Ok(_) => Found::Unknown(format!("{} leads elsewhere", self.tree.join(".git").display())),
-            Err(error) => Found::Unknown(format!("{}: {error}", self.tree.join(".git").display())),
+            Ok(text) if text.trim_end() == expected.trim_end() => TreeState::Present,
+            Ok(_) => TreeState::Unknown(format!("{} leads elsewhere", self.tree.join(".git").display())),
+            Err(error) => TreeState::Unknown(format!("{}: {error}", self.tree.join(".git").display())),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! The inside of a sealed worktree: a private repository that borrows those of MAIN's objects that are lent, and the jail in
-//! which it is all there is.
+//! The inside of a sealed worktree: a private repository that borrows the lent part of MAIN's objects, and the jail around it.
 
 use super::disk;
 use super::facts::Facts;
@@ -14,8 +13,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Writes the private repository as `git clone --shared --no-checkout --separate-git-dir` would, without starting git
-/// for it: a handful of small files against some thirty milliseconds. The index comes with [`take_index`].
+/// Writes the private repository as `git clone --shared --no-checkout --separate-git-dir` would. It is a handful of small files, and
+/// starting git would take some thirty milliseconds. [`copy_index`] adds the index.
 pub(crate) fn write(place: &WorktreePaths, facts: &Facts, base: &CommitId, identity: &Identity) -> io::Result<()> {
     let private = place.private();
     for dir in ["objects/info", "objects/pack", "refs/heads/flower", "refs/tags", "refs/remotes/origin", "info"] {
@@ -39,11 +38,11 @@ pub(crate) fn write(place: &WorktreePaths, facts: &Facts, base: &CommitId, ident
     fs::write(place.gitfile(), gitfile_text(&private))
 }
 
-/// Whoever has no token has nobody to ask for.
+/// Without a token there is no agent whose commit flower could check.
 const HOOK: &str = "[ -n \"$FLOWER_TOKEN\" ] && [ -x \"$FLOWER_PROGRAM\" ] || exit 0\n";
 
-/// Hooks that ask flower before and tell it after a commit, for whoever has a token. A courtesy: whoever leaves them out is
-/// found when the commits are collected.
+/// Writes hooks that ask flower before a commit and report it afterwards. They are a courtesy: a commit without them is found by the
+/// mirror.
 fn write_hooks(private: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let hooks = private.join("hooks");
@@ -59,7 +58,7 @@ fn write_hooks(private: &Path) -> io::Result<()> {
 }
 
 fn config(base: &CommitId, identity: &Identity) -> String {
-    // SHA-256 repositories name their commits with 64 digits.
+    // Ids of a SHA-256 repository have 64 digits.
     let (version, format) =
         if base.as_str().len() == 64 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
     let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
@@ -77,12 +76,12 @@ fn config(base: &CommitId, identity: &Identity) -> String {
     text
 }
 
-/// Gives the private repository the operator's index, so that nothing has to be read again.
-pub(super) fn take_index(place: &WorktreePaths, admin: &Path) -> io::Result<()> {
+/// Copies the operator's index to the private repository, so that git need not read all files again.
+pub(super) fn copy_index(place: &WorktreePaths, admin: &Path) -> io::Result<()> {
     fs::copy(admin.join("index"), place.private().join("index")).map(|_| ())
 }
 
-/// Lets commands such as `git describe` see MAIN's tags, as they were when the worktree was made.
+/// Writes MAIN's current tags, for commands such as `git describe`.
 pub(super) fn write_tags(place: &WorktreePaths, tags: &[(RefName, ObjectId)]) -> io::Result<()> {
     if tags.is_empty() {
         return Ok(());
@@ -92,7 +91,7 @@ pub(super) fn write_tags(place: &WorktreePaths, tags: &[(RefName, ObjectId)]) ->
     fs::write(place.private().join("packed-refs"), format!("# pack-refs with: sorted \n{}", lines.concat()))
 }
 
-/// What git must not track although it is in the worktree.
+/// Excludes paths of the worktree from git, in addition to MAIN's own excludes.
 pub(super) fn exclude(place: &WorktreePaths, lines: &[String]) -> io::Result<()> {
     let common = fs::read_to_string(place.repository.git_dir.join("info/exclude")).unwrap_or_default();
     fs::write(place.private().join("info/exclude"), format!("{common}\n{}\n", lines.join("\n")))
@@ -105,7 +104,7 @@ pub(crate) fn spec(
     settings: &WorktreeSettings,
     flower_port: Option<u16>,
 ) -> io::Result<Spec> {
-    let mut spec = around(place)?;
+    let mut spec = base_spec(place)?;
     let outer_home = std::env::var_os("HOME").map_or_else(|| place.home(), PathBuf::from);
     spec.write.push(place.tree.clone());
     spec.binds.push(Bind { from: place.gitfile(), at: place.tree.join(".git"), write: false });
@@ -119,24 +118,24 @@ pub(crate) fn spec(
     spec.forward.extend(flower_port);
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
-    speak_to_flower(&mut spec, flower_port);
+    add_flower_access(&mut spec, flower_port);
     Ok(spec)
 }
 
-/// What runs inside speaks to the daemon with a token of its own, if whoever starts it has one.
-fn speak_to_flower(spec: &mut Spec, port: Option<u16>) {
+/// Lets programs inside reach the daemon. The token, if there is one, comes from the environment of the process that starts them.
+fn add_flower_access(spec: &mut Spec, port: Option<u16>) {
     let (Some(port), Ok(flower)) = (port, std::env::current_exe()) else { return };
     spec.env.insert("FLOWER_URL".into(), format!("http://127.0.0.1:{port}"));
     spec.pass_env.push("FLOWER_TOKEN".into());
     spec.programs.extend(flower.parent().map(Path::to_owned));
-    // A login shell forgets PATH, and the hooks need it all the same.
+    // A login shell resets PATH, so the hooks get the program's full path.
     spec.env.insert("FLOWER_PROGRAM".into(), flower.to_string_lossy().into_owned());
     spec.read.push(flower);
 }
 
-/// The jail in which flower itself asks the private repository: no network, no home, nothing of the worktree but its name.
+/// The jail for flower's own git in the private repository: no network, no home, no files of the worktree.
 pub(super) fn spec_for_git(place: &WorktreePaths) -> io::Result<Spec> {
-    let mut spec = around(place)?;
+    let mut spec = base_spec(place)?;
     spec.dir = place.private();
     spec.env.insert("HOME".into(), "/nonexistent".into());
     spec.env.insert("GIT_CONFIG_NOSYSTEM".into(), "1".into());
@@ -145,8 +144,8 @@ pub(super) fn spec_for_git(place: &WorktreePaths) -> io::Result<Spec> {
     Ok(spec)
 }
 
-/// What both have in common: the private repository, and read-only the objects that it borrows.
-fn around(place: &WorktreePaths) -> io::Result<Spec> {
+/// What both jails have: the private repository, and read-only the objects that it borrows.
+fn base_spec(place: &WorktreePaths) -> io::Result<Spec> {
     for dir in [place.home(), place.tmp()] {
         disk::make_private(&dir)?;
     }
@@ -155,15 +154,15 @@ fn around(place: &WorktreePaths) -> io::Result<Spec> {
     spec.cover(&place.covered);
     spec.write.push(place.private());
     spec.binds.push(Bind { from: place.tmp(), at: "/tmp".into(), write: true });
-    // Where MAIN is there is a read-only shell of it, with nothing but the objects that are borrowed: whatever is tried
-    // there is refused, instead of succeeding in a private folder of the same name.
+    // At MAIN's path there is a read-only folder with nothing but the borrowed objects: a write there fails, instead of
+    // succeeding in a private folder of the same name.
     let shell = place.folder.join("main");
     fs::create_dir_all(shell.join(".git/objects"))?;
     spec.binds.push(Bind { from: shell, at: place.repository.root.clone(), write: false });
     match place.store() {
-        // In place of MAIN's own, so that private repositories find it where they look for that.
+        // Mounted at the path of MAIN's objects, which the private repository names as its alternate.
         Some(_) => {
-            let store = object_store::shown(&place.objects);
+            let store = object_store::objects_dir(&place.objects);
             fs::create_dir_all(&store)?;
             spec.binds.push(Bind { from: store, at: place.repository.git_dir.join("objects"), write: false });
         }
@@ -173,32 +172,32 @@ fn around(place: &WorktreePaths) -> io::Result<Spec> {
     Ok(spec)
 }
 
-/// MAIN's objects, and those that MAIN itself borrows.
+/// MAIN's object folder, and those that MAIN itself borrows from.
 pub(super) fn borrowed_by_main(repository: &Repository) -> Vec<PathBuf> {
-    /// git gives up at five.
-    const MOST: usize = 5;
+    /// git follows no more than five.
+    const MAX_ALTERNATES: usize = 5;
     let mut all = vec![repository.git_dir.join("objects")];
     let mut at = 0;
-    while at < all.len() && all.len() <= MOST {
+    while at < all.len() && all.len() <= MAX_ALTERNATES {
         let alternates = fs::read_to_string(all[at].join("info/alternates")).unwrap_or_default();
         let lines = alternates.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-        let found: Vec<PathBuf> = lines.map(|line| all[at].join(line)).filter(|path| holds_objects(path)).collect();
+        let found: Vec<PathBuf> = lines.map(|line| all[at].join(line)).filter(|path| is_objects_dir(path)).collect();
         all.extend(found);
         at += 1;
     }
     all
 }
 
-/// Whether it is what it should be: the list of what is borrowed may come from elsewhere with the repository, and could
-/// name any folder to be shown inside.
-fn holds_objects(path: &Path) -> bool {
+/// Whether the path is the object folder of a repository. The list of alternates may come from elsewhere with the repository, and
+/// could otherwise make any folder visible inside.
+fn is_objects_dir(path: &Path) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
-    let around = real.parent().is_some_and(|git_dir| git_dir.join("HEAD").is_file() && git_dir.join("refs").is_dir());
-    around && real.file_name().is_some_and(|name| name == "objects")
+    let in_repository =
+        real.parent().is_some_and(|git_dir| git_dir.join("HEAD").is_file() && git_dir.join("refs").is_dir());
+    in_repository && real.file_name().is_some_and(|name| name == "objects")
 }
 
-/// Caches of build tools that are read from the operator's and written to the worktree's own; never a folder which holds
-/// credentials.
+/// Caches of build tools: reads come from the operator's, writes go to the worktree's own. None of these folders contains credentials.
 const CACHES: &[(&str, &str)] = &[
     ("cargo-registry", ".cargo/registry"),
     ("cargo-git", ".cargo/git"),
@@ -226,7 +225,7 @@ fn caches(place: &WorktreePaths, outer_home: &Path) -> io::Result<Vec<Overlay>> 
     Ok(overlays)
 }
 
-/// Writes a jail's description down and gives what stands before a command so that it runs inside.
+/// Saves a jail's spec, and returns the words to put before a command so that it runs in the jail.
 pub(crate) fn launcher(place: &WorktreePaths, spec: &Spec, name: &str) -> io::Result<Vec<std::ffi::OsString>> {
     let file = place.folder.join(format!("{name}.json"));
     spec.save(&file)?;

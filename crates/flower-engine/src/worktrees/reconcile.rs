@@ -1,4 +1,4 @@
-//! What was under way when flower ended is finished or taken back; what has lain long enough is deleted.
+//! Finishes or undoes what was under way when flower ended, and deletes expired archives.
 
 use super::{disk, gitlinks, remove, setup};
 use crate::Worktrees;
@@ -8,11 +8,11 @@ use flower_git::Repo;
 use flower_store::worktrees;
 use std::time::Duration;
 
-/// Packing a large repository.
-const TIDYING: Duration = Duration::from_secs(3_600);
+/// Enough to pack a large repository.
+const TIDY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 impl Worktrees {
-    /// Once at every start, before anybody asks for more.
+    /// Reconciles all worktrees, once at every start, before requests are served.
     pub async fn reconcile_all(&self) {
         let live = match self.store.read(|conn| worktrees::live(conn, None)).await {
             Ok(live) => live,
@@ -29,27 +29,27 @@ impl Worktrees {
 
     async fn reconcile(&self, worktree: &Worktree) -> Result<(), flower_contract::error::Problem> {
         match worktree.stage {
-            // Nobody has seen it yet, and whoever asked for it was told that it failed.
+            // The request that creates it has failed with the daemon, so no client knows it.
             Stage::Creating => {
                 let repository = self.repository(&worktree.project).await?;
                 let lock = self.lock_of(&repository.root);
                 let _lock = lock.lock().await;
-                self.take_back(worktree, "flower ended while it was being made").await;
+                self.undo_creation(worktree, "flower ended while it was being made").await;
                 Ok(())
             }
             Stage::Removing => self.finish_removal(worktree.clone()).await,
             Stage::Restoring => self.resume_restoring(worktree).await,
             Stage::Ready => {
-                let place = self.place(worktree).await?;
-                setup::note_cut_off(&place);
-                // Those that an earlier version made have neither configuration nor marks.
+                let place = self.paths(worktree).await?;
+                setup::record_interrupted_setup(&place);
+                // Worktrees of an earlier version of flower have neither the configuration nor the marks.
                 if worktree.seal == Seal::Sealed { gitlinks::protect_operator(&place).await } else { Ok(()) }
             }
             Stage::Removed | Stage::Failed => Ok(()),
         }
     }
 
-    /// What waits to be deleted and belongs to no removal that is still under way.
+    /// Deletes everything in the trash, except directories of removals that are still under way.
     async fn empty_trash(&self) {
         let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
         let under_way: Vec<_> = live.iter().map(|worktree| remove::trash(&self.home, worktree.number)).collect();
@@ -65,7 +65,7 @@ impl Worktrees {
         });
     }
 
-    /// Archives whose time has come.
+    /// Deletes expired archives.
     pub async fn drop_expired(&self) {
         let Ok(removed) = self.store.read(|conn| worktrees::removed(conn, None)).await else { return };
         let now = jiff::Timestamp::now();
@@ -79,15 +79,15 @@ impl Worktrees {
         }
     }
 
-    /// Packs what has gathered in the repositories. git itself never does so in the middle of something here: flower's git
-    /// has that switched off, and the refs below `refs/flower` keep whatever private repositories borrow.
+    /// Packs loose objects of the repositories. Automatic packing by git is disabled in flower's commands, and the refs below
+    /// `refs/flower` protect objects that private repositories borrow.
     pub async fn tidy_repositories(&self) {
         let Ok(projects) = self.projects.list().await else { return };
         for project in projects {
             let Ok(repository) = self.repository(&project.name).await else { continue };
             let lock = self.lock_of(&repository.root);
             let _lock = lock.lock().await;
-            if let Err(error) = Repo::main(&repository).with_deadline(TIDYING).tidy().await {
+            if let Err(error) = Repo::main(&repository).with_deadline(TIDY_TIMEOUT).tidy().await {
                 tracing::warn!("{}: {error}", repository.root.display());
             }
         }

@@ -1,8 +1,8 @@
-//! Removing a worktree, and losing nothing by it.
+//! Removes a worktree without losing anything.
 //!
-//! First the tombstone, then its directory leaves by a rename, and the caller has an answer. The rest happens behind:
-//! whatever differs from the branch moves to the archive, together with the private repository; what git has is deleted.
-//! Every step can be repeated, so a crash anywhere is mended by doing it again.
+//! `worktree_removing` is recorded, the directory is renamed, and the caller gets an answer. The rest happens in the background:
+//! files that differ from the branch move to the archive, together with the private repository; files that git has are deleted.
+//! Each step can be repeated, so after a crash the removal runs again from the beginning.
 
 use super::disk;
 use super::paths::{WorktreePaths, keep};
@@ -29,24 +29,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Ignored files beyond this are build output far more often than anything precious; they are left out, and said so.
-const MOST_IGNORED: u64 = 256 * 1024 * 1024;
-/// How long something removed can be brought back.
+/// Ignored files beyond this size are left out of the archive, and listed: they are nearly always build output.
+const MAX_IGNORED_BYTES: u64 = 256 * 1024 * 1024;
+/// How long a removed worktree can be restored.
 const KEPT_HOURS: i64 = 30 * 24;
-/// How long flower's own work in a worktree may take before its removal is refused.
-const OWN_WORK: Duration = Duration::from_secs(5);
-/// Enough to see what it is about.
-const MOST_LEFT_OUT: usize = 50;
-/// Directories with nothing in them that come back; more than any tool makes on purpose.
-const MOST_EMPTY: usize = 10_000;
+/// How long a removal waits for flower's own processes in the worktree.
+const OWN_PROCESS_TIMEOUT: Duration = Duration::from_secs(5);
+/// Paths that are listed as left out.
+const MAX_LEFT_OUT: usize = 50;
+/// Empty directories that are restored; more than any tool makes on purpose.
+const MAX_EMPTY_DIRS: usize = 10_000;
 
-/// What happens to the files of a worktree that goes, written down before the first one moves.
+/// What happens to the files of a removed worktree. Saved before the first file moves.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Plan {
+pub(super) struct ArchivePlan {
     pub(super) moved: Vec<OsString>,
-    /// Tracked files that had been deleted, to be deleted again.
+    /// Tracked files that were deleted in the worktree; a restore deletes them again.
     pub(super) deleted: Vec<OsString>,
-    /// Directories with nothing in them, which git does not know, and their permissions.
+    /// Empty directories, which git does not track, and their permissions.
     #[serde(default)]
     pub(super) empty: Vec<(OsString, u32)>,
     left_out: Vec<String>,
@@ -62,16 +62,16 @@ impl Worktrees {
         name: &str,
     ) -> Result<WorktreeView, Problem> {
         policy::require_action(caller, Action::RemoveWorktree)?;
-        // Names only: no path, link or spelling leads to MAIN from here.
+        // A plain name cannot be a path that leads to MAIN.
         let name = flower_core::worktree::name(name)?;
         let worktree = self.find(choice, &name).await?;
-        let place = self.place(&worktree).await?;
+        let place = self.paths(&worktree).await?;
         require_own(&self.home, &place)?;
-        require_nothing_else(&place)?;
-        if let Some(who) = self.still_at_work(&worktree, &place).await {
+        require_directory(&place)?;
+        if let Some(process) = self.busy_process_after_wait(&worktree, &place).await {
             return Err(Problem::new(
                 ProblemKind::Refused,
-                format!("{who} is at work in `{name}`"),
+                format!("{process} is at work in `{name}`"),
                 "end it first, or leave its directory",
             ));
         }
@@ -80,14 +80,15 @@ impl Worktrees {
             && worktree.stage == Stage::Ready
             && let Err(problem) = self.mirror(&place).await
         {
-            // Nothing is lost by it: the private repository goes to the archive as it is.
+            // Nothing is lost: the archive gets the whole private repository.
             tracing::warn!("{name}: {}", problem.message);
         }
-        // Until it is moved nobody else finishes the removal, after which the directory could be the next worktree's.
+        // Without the lock another task could finish the removal between the record and the rename, and a new worktree of this
+        // name would be renamed instead.
         let lock = self.lock_of(&place.folder);
         let holding = lock.lock().await;
         let events = self.store.execute(caller, Command::RemoveWorktree { number: worktree.number }).await?;
-        // Only whoever put up the tombstone moves it.
+        // Empty if the removal was recorded before: then the request that recorded it moves the directory.
         if !events.is_empty() && disk::is_dir(&place.tree) {
             let trash = trash(&self.home, worktree.number);
             disk::make_private(&trash)
@@ -97,30 +98,30 @@ impl Worktrees {
         drop(holding);
         let mut view = WorktreeView::of(&worktree, place.tree.to_string_lossy().into_owned());
         view.state = "removing".into();
-        let (app, number) = (self.clone(), worktree.number);
+        let (worktrees, number) = (self.clone(), worktree.number);
         tokio::spawn(async move {
-            if let Err(problem) = app.finish_removal(worktree).await {
+            if let Err(problem) = worktrees.finish_removal(worktree).await {
                 tracing::warn!("removing worktree {number}: {}; tried again at the next start", problem.message);
             }
         });
         Ok(view)
     }
 
-    /// The same as [`at_work`], but git processes of flower's own get a moment to end: after a landing flower merges inside.
-    async fn still_at_work(&self, worktree: &Worktree, place: &WorktreePaths) -> Option<String> {
+    /// Like [`busy_process`], but gives flower's own git processes a moment to end: after a landing flower merges inside.
+    async fn busy_process_after_wait(&self, worktree: &Worktree, place: &WorktreePaths) -> Option<String> {
         let start = Instant::now();
-        // Agents are started by this process as well, and do not end by themselves.
+        // Agents are descendants of this process too, but do not end within a moment.
         let has_agents = !self.agents_in(worktree).await.is_empty();
         loop {
-            let who = at_work(place)?;
-            if has_agents || start.elapsed() > OWN_WORK || process_in(&place.tree, is_descendant).is_some() {
-                return Some(who);
+            let process = busy_process(place)?;
+            if has_agents || start.elapsed() > OWN_PROCESS_TIMEOUT || process_in(&place.tree, is_descendant).is_some() {
+                return Some(process);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     }
 
-    /// Nobody holds a claim on work in it, or has reserved paths there.
+    /// Fails if work in the worktree is claimed, or paths in it are reserved.
     async fn require_unclaimed(&self, worktree: &Worktree) -> Result<(), Problem> {
         let (project, name) = (worktree.project.clone(), worktree.name.clone());
         let read = self.store.read(move |conn| {
@@ -144,16 +145,16 @@ impl Worktrees {
         Err(Problem::new(ProblemKind::Refused, message, hint))
     }
 
-    /// Everything after the tombstone.
+    /// Archives and deletes a worktree whose removal is recorded.
     pub(super) async fn finish_removal(&self, worktree: Worktree) -> Result<(), Problem> {
-        let place = self.place(&worktree).await?;
+        let place = self.paths(&worktree).await?;
         require_own(&self.home, &place)?;
         let lock = self.lock_of(&place.repository.root);
         let _lock = lock.lock().await;
         let inner = self.lock_of(&place.folder);
         let _inner = inner.lock().await;
         let number = worktree.number;
-        // Somebody else may have finished it meanwhile.
+        // Another task may have finished the removal while this one waited for the locks.
         let now = self.store.read(move |conn| flower_store::worktrees::worktree(conn, number)).await?;
         if now.is_none_or(|now| now.stage != Stage::Removing) {
             return Ok(());
@@ -166,6 +167,7 @@ impl Worktrees {
         if disk::is_dir(&place.tree) && !tree.exists() {
             disk::rename(&place.tree, &tree).map_err(io)?;
         }
+        // After a crash the saved plan counts: files that have moved already would be missing in a new one.
         let plan = match load_plan(&archive) {
             Some(plan) => plan,
             None => {
@@ -175,22 +177,23 @@ impl Worktrees {
             }
         };
         for path in &plan.moved {
-            if let Some(from) = disk::beneath(&tree, Path::new(path)) {
-                disk::move_over(&from, &archive.join("files").join(path)).map_err(io)?;
+            if let Some(from) = disk::existing_beneath(&tree, Path::new(path)) {
+                disk::move_replacing(&from, &archive.join("files").join(path)).map_err(io)?;
             }
         }
-        // An agent's caches are copies of others, or made anew.
+        // Caches of agents are copies, or can be made again.
         disk::delete(&place.folder.join("caches")).map_err(io)?;
         disk::delete(&place.tmp()).map_err(io)?;
         if place.leads_elsewhere(&tree) {
-            disk::move_over(&tree.join(".git"), &place.displaced()).map_err(io)?;
+            disk::move_replacing(&tree.join(".git"), &place.displaced()).map_err(io)?;
         }
-        disk::move_over(&place.folder, &archive.join("folder")).map_err(io)?;
+        disk::move_replacing(&place.folder, &archive.join("folder")).map_err(io)?;
+        // Refs protect the archived commits before the branch may be deleted.
         let branch = place.repo().tip(&place.full_branch()).await?;
         let tip = branch.clone().map_or_else(|| CommitId::parse(&worktree.base), Ok)?;
         keep_in_archive(&place, number, &tip).await?;
         if let Some(admin) = place.admin() {
-            disk::move_over(&admin, &archive.join("admin")).map_err(io)?;
+            disk::move_replacing(&admin, &archive.join("admin")).map_err(io)?;
         }
         let branch_kept = match branch {
             Some(branch) => !self.delete_if_in_main(&place, &worktree.project, &branch).await?,
@@ -211,7 +214,7 @@ impl Worktrees {
         Ok(())
     }
 
-    /// A branch goes only when all that is on it is proved to be in MAIN.
+    /// Deletes the branch if MAIN has all of it. Returns whether it was deleted.
     async fn delete_if_in_main(
         &self,
         place: &WorktreePaths,
@@ -226,7 +229,7 @@ impl Worktrees {
         Ok(in_main)
     }
 
-    /// Deletes what was kept.
+    /// Deletes the archive of a removed worktree.
     pub async fn drop_archive(&self, caller: &Caller, number: u64) -> Result<(), Problem> {
         let worktree = self.store.read(move |conn| flower_store::worktrees::worktree(conn, number)).await?;
         self.store.execute(caller, Command::DropArchive { number }).await?;
@@ -243,7 +246,7 @@ impl Worktrees {
     }
 }
 
-/// Whether MAIN has all of a branch, as commits or as what they change.
+/// Whether MAIN has all commits of a branch, or all of their changes.
 pub(super) async fn is_in_main(repository: &Repository, main: &CommitId, branch: &CommitId) -> Result<bool, Problem> {
     let repo = Repo::main(repository);
     Ok(repo.is_ancestor(branch, main).await? || repo.merge_changes_nothing(main, branch).await?)
@@ -261,15 +264,15 @@ pub(super) fn archive_refs(number: u64) -> String {
     format!("refs/flower/archive/{number}/")
 }
 
-pub(super) fn load_plan(archive: &Path) -> Option<Plan> {
+pub(super) fn load_plan(archive: &Path) -> Option<ArchivePlan> {
     serde_json::from_slice(&fs::read(archive.join("plan.json")).ok()?).ok()
 }
 
-fn save_plan(archive: &Path, plan: &Plan) -> std::io::Result<()> {
+fn save_plan(archive: &Path, plan: &ArchivePlan) -> std::io::Result<()> {
     crate::home::write_private(&archive.join("plan.json"), &serde_json::to_string(plan).expect("plain data"))
 }
 
-/// The last guard: what is to go lies among our worktrees, and is neither MAIN nor around it.
+/// Fails unless the directory lies below FLOWER_HOME's worktrees, and is neither MAIN nor one of its parents.
 fn require_own(home: &Home, place: &WorktreePaths) -> Result<(), Problem> {
     let worktrees = home.worktrees().canonicalize().map_err(|error| home.problem(&home.worktrees(), &error))?;
     let inside = place.tree.starts_with(&worktrees) && place.tree != worktrees;
@@ -283,8 +286,8 @@ fn require_own(home: &Home, place: &WorktreePaths) -> Result<(), Problem> {
     ))
 }
 
-/// What somebody else put where the worktree was is not ours to move.
-fn require_nothing_else(place: &WorktreePaths) -> Result<(), Problem> {
+/// Fails if something other than a directory is in place of the worktree: it is not flower's.
+fn require_directory(place: &WorktreePaths) -> Result<(), Problem> {
     match fs::symlink_metadata(&place.tree) {
         Ok(found) if !found.is_dir() => Err(Problem::new(
             ProblemKind::Refused,
@@ -295,13 +298,13 @@ fn require_nothing_else(place: &WorktreePaths) -> Result<(), Problem> {
     }
 }
 
-/// Somebody who works in it right now: in its jail, or with the working directory below it.
-pub(crate) fn at_work(place: &WorktreePaths) -> Option<String> {
-    // A free lock says more than a list of processes: it also covers those that other users may not see.
+/// A process that works in the worktree: in its jail, or with a working directory below it.
+pub(crate) fn busy_process(place: &WorktreePaths) -> Option<String> {
+    // The lock also covers processes that this user cannot list.
     if lock::is_held(&place.lock()) {
         return Some(process_in(&place.tree, is_child).unwrap_or_else(|| "something in its jail".to_owned()));
     }
-    // A git of our own that looks at it is not at work there.
+    // flower's own git processes only read.
     process_in(&place.tree, is_child)
 }
 
@@ -318,12 +321,12 @@ fn process_in(tree: &Path, is_own: fn(u32) -> bool) -> Option<String> {
     })
 }
 
-/// Whether this process started it.
+/// Whether this process started `pid`.
 fn is_child(pid: u32) -> bool {
     parent(pid) == Some(std::process::id())
 }
 
-/// Whether this process started it or one of its ancestors. What runs in a jail is a grandchild.
+/// Whether this process started `pid` or one of its ancestors. A program in a jail is a grandchild.
 fn is_descendant(pid: u32) -> bool {
     let mut ancestors = std::iter::successors(Some(pid), |pid| parent(*pid));
     ancestors.any(|pid| pid == std::process::id())
@@ -334,18 +337,18 @@ fn parent(pid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
 }
 
-/// Asks git what of `tree` is not on the branch. A tree that is gone has nothing to keep.
-async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> {
+/// Finds what of `tree` is not on the branch. Empty if the directory does not exist.
+async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<ArchivePlan, Problem> {
     let Some(admin) = place.admin() else {
-        // Without git's help everything that is there is kept.
+        // git does not list the worktree, so all files are archived.
         let all = fs::read_dir(tree).into_iter().flatten().flatten();
         let names = all.map(|entry| entry.file_name()).filter(|name| name != ".git");
-        return Ok(measured(tree, Plan { moved: names.collect(), ..Plan::default() }));
+        return Ok(measured(tree, ArchivePlan { moved: names.collect(), ..ArchivePlan::default() }));
     };
     if !tree.exists() {
-        return Ok(Plan::default());
+        return Ok(ArchivePlan::default());
     }
-    // git would wait for them for ever, and the worktree would never be gone.
+    // git would block on FIFOs named like its own files, and the removal would never end.
     let below = tree.to_owned();
     let deleting = tokio::task::spawn_blocking(move || super::special_files::delete_below(&below));
     deleting
@@ -353,14 +356,14 @@ async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> 
         .unwrap_or_else(|error| Err(std::io::Error::other(error)))
         .map_err(|error| crate::home::problem(tree, &error))?;
     let linked = Repo::linked(&place.repository, &admin, tree);
-    let mut plan = Plan::default();
+    let mut plan = ArchivePlan::default();
     let mut ignored = Vec::new();
     for status in linked.uncommitted_and_ignored().await? {
         let path = status.path.as_bytes();
         let path: &Path = Path::new(OsStr::from_bytes(path.strip_suffix(b"/").unwrap_or(path)));
         if status.is_ignored {
             ignored.push(path.to_owned());
-        } else if disk::beneath(tree, path).is_some() {
+        } else if disk::existing_beneath(tree, path).is_some() {
             plan.moved.push(path.into());
         } else {
             plan.deleted.push(path.into());
@@ -368,18 +371,18 @@ async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> 
     }
     plan = measured(tree, plan);
     ignored.extend(filled_submodules(&linked, tree).await?);
-    // The smallest first: settings and secrets are small, build output is not.
+    // The smallest first: settings and secrets are small, build output is large.
     let mut sized: Vec<(u64, u64, PathBuf)> = ignored
         .into_iter()
         .map(|path| {
-            let (bytes, files) = disk::size(&tree.join(&path), MOST_IGNORED);
+            let (bytes, files) = disk::size(&tree.join(&path), MAX_IGNORED_BYTES);
             (bytes, files, path)
         })
         .collect();
     sized.sort();
-    let mut room = MOST_IGNORED;
+    let mut room = MAX_IGNORED_BYTES;
     for (bytes, files, path) in sized {
-        // Mostly nothing but links to what is shared: not worth counting.
+        // This folder has mostly links to shared files: its size does not count.
         if path == Path::new(super::setup::FOLDER) {
             plan.moved.push(path.into());
             continue;
@@ -389,7 +392,7 @@ async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> 
             plan.bytes += bytes;
             plan.files += files;
             plan.moved.push(path.into());
-        } else if plan.left_out.len() < MOST_LEFT_OUT {
+        } else if plan.left_out.len() < MAX_LEFT_OUT {
             plan.left_out.push(path.to_string_lossy().into_owned());
         }
     }
@@ -397,20 +400,20 @@ async fn make_plan(place: &WorktreePaths, tree: &Path) -> Result<Plan, Problem> 
     Ok(plan)
 }
 
-/// Those that do not move with what is around them.
-fn empty_directories(tree: &Path, plan: &Plan) -> Vec<(OsString, u32)> {
+/// Empty directories that do not move together with a parent.
+fn empty_directories(tree: &Path, plan: &ArchivePlan) -> Vec<(OsString, u32)> {
     let left_out = plan.left_out.iter().map(PathBuf::from);
     let elsewhere: HashSet<PathBuf> = plan.moved.iter().map(PathBuf::from).chain(left_out).collect();
     let mut found = Vec::new();
     let mut waiting = vec![PathBuf::new()];
-    while let (Some(path), true) = (waiting.pop(), found.len() < MOST_EMPTY) {
+    while let (Some(path), true) = (waiting.pop(), found.len() < MAX_EMPTY_DIRS) {
         let dir = tree.join(&path);
         let Ok(entries) = fs::read_dir(&dir) else { continue };
         let mut is_empty = true;
         for entry in entries.flatten() {
             is_empty = false;
             let below = path.join(entry.file_name());
-            let is_dir = entry.file_type().is_ok_and(|sort| sort.is_dir());
+            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_dir && below != Path::new(".git") && !elsewhere.contains(&below) {
                 waiting.push(below);
             }
@@ -422,14 +425,14 @@ fn empty_directories(tree: &Path, plan: &Plan) -> Vec<(OsString, u32)> {
     found
 }
 
-/// What was changed in the files of a submodule is nowhere else, and git does not look into it.
+/// Submodules that have files. `git status` does not report changes in them, so all of their files are archived.
 async fn filled_submodules(linked: &Repo, tree: &Path) -> Result<Vec<PathBuf>, Problem> {
     let paths = linked.gitlinks().await?.into_iter().map(|(path, _)| path);
     let is_filled = |path: &Path| fs::read_dir(tree.join(path)).is_ok_and(|mut entries| entries.next().is_some());
     Ok(paths.filter(|path| is_filled(path)).collect())
 }
 
-fn measured(tree: &Path, mut plan: Plan) -> Plan {
+fn measured(tree: &Path, mut plan: ArchivePlan) -> ArchivePlan {
     for path in &plan.moved {
         let (bytes, files) = disk::size(&tree.join(path), u64::MAX);
         plan.bytes += bytes;
@@ -438,7 +441,7 @@ fn measured(tree: &Path, mut plan: Plan) -> Plan {
     plan
 }
 
-/// Whatever the private repository borrows from MAIN's stays there as long as the archive does.
+/// Moves the refs that protect borrowed commits from the worktree to the archive, and protects the tip and the staged tree.
 async fn keep_in_archive(place: &WorktreePaths, number: u64, tip: &CommitId) -> Result<(), Problem> {
     let archive = archive_refs(number);
     let repo = place.repo();
@@ -448,7 +451,7 @@ async fn keep_in_archive(place: &WorktreePaths, number: u64, tip: &CommitId) -> 
         updates.set(&OwnRef::parse(&format!("{archive}{commit}"))?, &commit);
         updates.delete(&name);
     }
-    // What was staged is in no commit; its tree is kept.
+    // Staged changes are in no commit.
     if place.seal == Seal::Linked
         && let Some(linked) = place.linked()
         && let Some(staged) = linked.staged_tree().await?

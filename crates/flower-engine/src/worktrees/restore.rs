@@ -1,9 +1,9 @@
-//! Bringing a worktree back: one that was removed, from its archive, or one whose directory somebody took away.
+//! Restores a removed worktree from its archive, or repairs a live one whose directory is missing or damaged.
 
 use super::checkout::{check_out, write_admin};
 use super::disk;
 use super::gitlinks;
-use super::paths::{Found, WorktreePaths, gitfile_text};
+use super::paths::{TreeState, WorktreePaths, gitfile_text};
 use super::remove::{archive, archive_refs, load_plan};
 use crate::Worktrees;
 use crate::projects::ProjectChoice;
@@ -18,11 +18,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a removal that is under way may take before it can be undone.
-const REMOVAL: Duration = Duration::from_secs(120);
+/// How long a restore waits for the end of the removal.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl Worktrees {
-    /// By name, the one that was removed last; by number, exactly that one.
+    /// Restores the worktree that was removed last under this name, or the one with this number.
     pub async fn restore(
         &self,
         caller: &Caller,
@@ -36,13 +36,13 @@ impl Worktrees {
             && let Ok(live) = self.find(choice, name).await
             && matches!(live.stage, Stage::Ready | Stage::Restoring)
         {
-            // One that failed in the middle goes on from there.
+            // An earlier restore failed halfway.
             if live.stage == Stage::Restoring {
                 self.resume_restoring(&live).await?;
                 return self.observe(Worktree { stage: Stage::Ready, archive: None, ..live }).await;
             }
-            let place = self.place(&live).await?;
-            self.put_back(&place).await?;
+            let place = self.paths(&live).await?;
+            self.repair(&place).await?;
             return self.observe(live).await;
         }
         let worktree = self.removed(project, name, number).await?;
@@ -56,7 +56,7 @@ impl Worktrees {
         self.observe(Worktree { stage: Stage::Ready, archive: None, ..worktree }).await
     }
 
-    /// Waits for a removal that is still under way.
+    /// The removed worktree. Waits for a removal that is still under way.
     async fn removed(&self, project: Option<String>, name: &str, number: Option<u64>) -> Result<Worktree, Problem> {
         let start = std::time::Instant::now();
         loop {
@@ -69,7 +69,7 @@ impl Worktrees {
                 Ok((removed.into_iter().find(|w| is_it(w) && w.archive.is_some()), underway))
             });
             match found.await? {
-                (_, true) if start.elapsed() < REMOVAL => tokio::time::sleep(Duration::from_millis(50)).await,
+                (_, true) if start.elapsed() < REMOVAL_TIMEOUT => tokio::time::sleep(Duration::from_millis(50)).await,
                 (Some(worktree), _) => return Ok(worktree),
                 (None, _) => return Err(Refusal::NoArchive { name: name.to_owned() }.into()),
             }
@@ -77,7 +77,7 @@ impl Worktrees {
     }
 
     async fn require_restorable(&self, worktree: &Worktree) -> Result<(), Problem> {
-        let place = self.place(worktree).await?;
+        let place = self.paths(worktree).await?;
         let Some(kept) = &worktree.archive else {
             return Err(Refusal::NoArchive { name: worktree.name.clone() }.into());
         };
@@ -98,7 +98,7 @@ impl Worktrees {
         }
     }
 
-    /// What was cut off goes on where it was.
+    /// Continues an interrupted restore.
     pub(super) async fn resume_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
         let repository = self.repository(&worktree.project).await?;
         let lock = self.lock_of(&repository.root);
@@ -106,9 +106,9 @@ impl Worktrees {
         self.finish_restoring(worktree).await
     }
 
-    /// Everything after the decision; can be repeated from any point.
+    /// Restores branch, files and refs after the restore is recorded. Can be repeated from any point.
     async fn finish_restoring(&self, worktree: &Worktree) -> Result<(), Problem> {
-        let place = self.place(worktree).await?;
+        let place = self.paths(worktree).await?;
         let number = worktree.number;
         let kept = archive(&self.home, number);
         let io = |error: std::io::Error| self.home.problem(&kept, &error);
@@ -119,22 +119,22 @@ impl Worktrees {
         if bundle.exists() {
             repo.unbundle(&bundle).await?;
         }
-        let staged = self.bring_branch(&place, number, &tip).await?;
-        disk::move_over(&kept.join("folder"), &place.folder).map_err(io)?;
+        let staged = self.restore_branch(&place, number, &tip).await?;
+        disk::move_replacing(&kept.join("folder"), &place.folder).map_err(io)?;
         disk::make_private(&place.folder).map_err(io)?;
         let plan = load_plan(&kept).unwrap_or_default();
-        for path in plan.deleted.iter().filter_map(|path| disk::beneath(&place.tree, Path::new(path))) {
+        for path in plan.deleted.iter().filter_map(|path| disk::existing_beneath(&place.tree, Path::new(path))) {
             disk::delete(&path).map_err(io)?;
-            // The checkout made the directories around it; whichever was there without files comes back below.
+            // The checkout made the parents of the file. Those that were empty in the worktree are made again below.
             let around = path.ancestors().skip(1).take_while(|dir| *dir != place.tree);
             around.take_while(|dir| fs::remove_dir(dir).is_ok()).for_each(drop);
         }
         for path in &plan.moved {
-            disk::clear_way(&place.tree, path.as_ref()).map_err(io)?;
-            disk::move_over(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
+            disk::clear_path(&place.tree, path.as_ref()).map_err(io)?;
+            disk::move_replacing(&kept.join("files").join(path), &place.tree.join(path)).map_err(io)?;
         }
         for (path, mode) in &plan.empty {
-            if let Some(dir) = disk::place(&place.tree, path.as_ref()) {
+            if let Some(dir) = disk::path_beneath(&place.tree, path.as_ref()) {
                 fs::create_dir_all(&dir).map_err(io)?;
                 fs::set_permissions(&dir, fs::Permissions::from_mode(*mode)).map_err(io)?;
             }
@@ -162,8 +162,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// The branch and its directory, as far as they are not there yet. Gives the tree that was staged.
-    async fn bring_branch(
+    /// Restores the branch and its directory, unless they exist. Returns the tree that was staged.
+    async fn restore_branch(
         &self,
         place: &WorktreePaths,
         number: u64,
@@ -174,10 +174,10 @@ impl Worktrees {
         if repo.tip(&place.full_branch()).await?.is_none() {
             repo.set_ref(&place.full_branch(), commit).await?;
         }
-        if place.look() == Found::There {
+        if place.tree_state() == TreeState::Present {
             return Ok(staged);
         }
-        // Half of a checkout, from before a crash.
+        // A crash may have left an incomplete checkout.
         if let Some(admin) = place.admin() {
             disk::delete(&admin).map_err(|error| self.home.problem(&admin, &error))?;
         }
@@ -187,18 +187,18 @@ impl Worktrees {
         Ok(staged)
     }
 
-    /// Makes a live worktree whole again whose directory, or the way from it to git, is gone.
-    async fn put_back(&self, place: &WorktreePaths) -> Result<(), Problem> {
+    /// Repairs a live worktree whose directory is missing, or whose `.git` does not lead to MAIN's repository.
+    async fn repair(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let io = |error: std::io::Error| self.home.problem(&place.tree, &error);
-        match place.look() {
-            Found::There => Err(Problem::new(
+        match place.tree_state() {
+            TreeState::Present => Err(Problem::new(
                 ProblemKind::Conflict,
                 format!("worktree `{}` is there", place.name),
                 format!("use it: `flower worktree shell {}`", place.name),
             )),
-            Found::Missing => {
-                // What was committed inside is on the branch before that is checked out, unless it is refused: it can only
-                // be mended inside.
+            TreeState::Missing => {
+                // Commits from inside must be on the branch before it is checked out. A refused import does not prevent the
+                // repair, because the commits can only be corrected inside.
                 if place.seal == Seal::Sealed
                     && let Err(problem) = self.mirror(place).await
                     && problem.kind != ProblemKind::Refused
@@ -213,11 +213,11 @@ impl Worktrees {
                 check_out(place).await?;
                 protect(place).await
             }
-            Found::Unknown(_) if disk::is_dir(&place.tree) => {
+            TreeState::Unknown(_) if disk::is_dir(&place.tree) => {
                 let lock = self.lock_of(&place.repository.root);
                 let _lock = lock.lock().await;
                 if place.leads_elsewhere(&place.tree) {
-                    disk::move_over(&place.tree.join(".git"), &place.displaced()).map_err(io)?;
+                    disk::move_replacing(&place.tree.join(".git"), &place.displaced()).map_err(io)?;
                 }
                 let known = place.admin();
                 let admin = match &known {
@@ -231,7 +231,7 @@ impl Worktrees {
                 }
                 protect(place).await
             }
-            Found::Unknown(evidence) => Err(Problem::new(
+            TreeState::Unknown(evidence) => Err(Problem::new(
                 ProblemKind::Refused,
                 evidence,
                 format!("move {} away, then restore again", place.tree.display()),
@@ -240,7 +240,7 @@ impl Worktrees {
     }
 }
 
-/// What runs inside a linked worktree can write all of git's own files, so nothing there would hold.
+/// Protects the operator's git in a sealed worktree. Programs in a linked one can write git's own files, so protection is not possible.
 async fn protect(place: &WorktreePaths) -> Result<(), Problem> {
     if place.seal == Seal::Sealed { gitlinks::protect_operator(place).await } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What a new worktree gets beside its files: playbooks, caches, submodules, and the commands that make it ready.
+//! Sets a new worktree up: playbooks, copied caches, submodules and setup commands.
 
 use super::disk;
 use super::facts::Facts;
@@ -22,17 +22,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const HOUSE_RULES: &str = include_str!("house_rules.md");
-/// Where they are found inside of a worktree.
+/// The folder of the house rules in a worktree.
 pub(super) const FOLDER: &str = ".flower";
-/// One setup command.
-const DEADLINE: Duration = Duration::from_secs(30 * 60);
-/// Of the log, in one answer.
-const MOST_LOG: u64 = 1024 * 1024;
+/// For one setup command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Bytes of the setup log in one answer.
+const MAX_LOG_BYTES: u64 = 1024 * 1024;
 const BEGIN: &str = "# flower: what it links into worktrees";
 const END: &str = "# flower: end";
 
 impl Worktrees {
-    /// The commands that `flower.toml` brings along, and whether they may run.
+    /// The commands in `flower.toml`, and whether they are approved.
     pub async fn project_commands(&self, project: &str) -> Result<CommandsView, Problem> {
         let settings = self.facts_of(project).await?.settings;
         let sha256 = settings.commands_sha256();
@@ -40,7 +40,7 @@ impl Worktrees {
         Ok(CommandsView { project: project.to_owned(), commands: settings.commands(), sha256, approved })
     }
 
-    /// Lets them run, provided that they are still the ones that were read.
+    /// Approves the commands. Fails if they are not those that the operator has read, by their digest.
     pub async fn approve_commands(
         &self,
         caller: &Caller,
@@ -78,22 +78,22 @@ impl Worktrees {
         ))
     }
 
-    /// Runs the setup commands one after the other, until one fails. The worktree is there either way.
+    /// Runs the setup commands one after the other until one fails. The worktree stays in any case.
     pub(super) async fn run_setup(&self, place: &WorktreePaths, settings: &Settings) -> Result<(), Problem> {
         let io = |error: io::Error| self.home.problem(&place.folder, &error);
         let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings).await? } else { Vec::new() };
         let log = fs::File::create(place.setup_log()).map_err(io)?;
         for command in &settings.worktree.setup {
-            note_setup(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
-            let ended = flower_jail::run_logged(&launcher, command, &place.tree, &log, DEADLINE).await;
+            save_setup_state(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
+            let ended = flower_jail::run_logged(&launcher, command, &place.tree, &log, COMMAND_TIMEOUT).await;
             let code = *ended.as_ref().unwrap_or(&i32::from(flower_jail::EXIT_JAIL_FAILED));
             if code != 0 {
                 let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
-                note_setup(place, &failed);
+                save_setup_state(place, &failed);
                 return ended.map(|_| ()).map_err(io);
             }
         }
-        note_setup(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
+        save_setup_state(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
         Ok(())
     }
 
@@ -101,39 +101,39 @@ impl Worktrees {
     pub async fn setup_log(&self, choice: &ProjectChoice, name: &str, after: u64) -> Result<Vec<u8>, Problem> {
         use std::io::{Read, Seek};
         let worktree = self.find(choice, name).await?;
-        let path = self.place(&worktree).await?.setup_log();
+        let path = self.paths(&worktree).await?.setup_log();
         let mut text = Vec::new();
         if let Ok(mut file) = fs::File::open(path)
             && file.seek(io::SeekFrom::Start(after)).is_ok()
         {
-            let _ = file.take(MOST_LOG).read_to_end(&mut text);
+            let _ = file.take(MAX_LOG_BYTES).read_to_end(&mut text);
         }
         Ok(text)
     }
 }
 
-fn note_setup(place: &WorktreePaths, state: &SetupView) {
+fn save_setup_state(place: &WorktreePaths, state: &SetupView) {
     let text = serde_json::to_string(state).expect("plain data");
     if let Err(error) = fs::write(place.setup_state(), text) {
         tracing::warn!("{}: {error}", place.setup_state().display());
     }
 }
 
-/// How the last setup ended, if there was one.
-pub(super) fn last(place: &WorktreePaths) -> Option<SetupView> {
+/// The state of the last setup, if there was one.
+pub(super) fn load_setup_state(place: &WorktreePaths) -> Option<SetupView> {
     serde_json::from_slice(&fs::read(place.setup_state()).ok()?).ok()
 }
 
-/// Whatever a new daemon finds running was cut off with the last one. It is not run again: nobody is there to see it, and
-/// half of it has happened.
-pub(super) fn note_cut_off(place: &WorktreePaths) {
-    if let Some(setup) = last(place).filter(|setup| setup.state == "running") {
-        note_setup(place, &SetupView { state: "failed".into(), ..setup });
+/// Marks a setup that ended with an earlier daemon as failed. It does not run again: its commands have run in part, and may not be
+/// repeatable.
+pub(super) fn record_interrupted_setup(place: &WorktreePaths) {
+    if let Some(setup) = load_setup_state(place).filter(|setup| setup.state == "running") {
+        save_setup_state(place, &SetupView { state: "failed".into(), ..setup });
     }
 }
 
-/// What to do about it. A command that ended by itself has a code.
-pub(super) fn cut_off(place: &WorktreePaths, setup: &SetupView) -> Option<String> {
+/// A note about an interrupted setup. A command that ended by itself has an exit code.
+pub(super) fn interrupted_note(place: &WorktreePaths, setup: &SetupView) -> Option<String> {
     let command = setup.command.as_deref().filter(|_| setup.state == "failed" && setup.code.is_none())?;
     Some(format!(
         "the daemon ended during setup: run `{command}`, and what follows it in flower.toml, inside: `flower worktree shell {}`",
@@ -141,10 +141,10 @@ pub(super) fn cut_off(place: &WorktreePaths, setup: &SetupView) -> Option<String
     ))
 }
 
-/// Lists in `flower.toml` name places inside of the repository, and nothing else.
+/// Fails if a list in `flower.toml` names a path outside of the repository.
 pub(crate) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
     let all = settings.playbooks.iter().chain(&settings.carry);
-    match all.into_iter().find(|path| disk::inside(path).is_none()) {
+    match all.into_iter().find(|path| disk::relative_path(path).is_none()) {
         None => Ok(()),
         Some(bad) => Err(Problem::new(
             ProblemKind::Refused,
@@ -154,15 +154,15 @@ pub(crate) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem>
     }
 }
 
-/// The listed places without those that lie inside of another one.
+/// The listed paths without those below another one.
 fn outermost(listed: &[String]) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = listed.iter().filter_map(|raw| disk::inside(raw)).collect();
+    let mut all: Vec<PathBuf> = listed.iter().filter_map(|raw| disk::relative_path(raw)).collect();
     all.sort();
     all.dedup_by(|inner, outer| inner.starts_with(outer));
     all
 }
 
-/// Links the house rules and the project's playbooks in. Gives the lines that keep them out of git.
+/// Links the house rules and the project's playbooks into a worktree. Returns the lines that exclude them from git.
 pub(super) fn playbooks(home: &Home, place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<Vec<String>> {
     let copies = home.playbooks().join(&place.project);
     fs::create_dir_all(&copies)?;
@@ -170,18 +170,18 @@ pub(super) fn playbooks(home: &Home, place: &WorktreePaths, settings: &WorktreeS
     refresh(&rules, HOUSE_RULES.as_bytes())?;
     let folder = place.tree.join(FOLDER);
     let mut lines = Vec::new();
-    // A repository that has such a folder of its own keeps it.
+    // The repository's own folder of this name is kept.
     if link_rules(&rules, &folder)? {
         lines.push(format!("/{FOLDER}/"));
     }
     for path in outermost(&settings.playbooks) {
         let (Some(source), Some(target)) =
-            (disk::beneath(&place.repository.root, &path), disk::place(&place.tree, &path))
+            (disk::existing_beneath(&place.repository.root, &path), disk::path_beneath(&place.tree, &path))
         else {
             continue;
         };
         let copy = copies.join("files").join(&path);
-        // What is tracked is there already. Our own link may have been made by another call at the same moment.
+        // A tracked file exists already. The link itself may have been made by a concurrent call.
         if fs::symlink_metadata(&target).is_ok() && !fs::read_link(&target).is_ok_and(|to| to == copy) {
             continue;
         }
@@ -195,7 +195,8 @@ pub(super) fn playbooks(home: &Home, place: &WorktreePaths, settings: &WorktreeS
     Ok(lines)
 }
 
-/// Makes the folder with the house rules at once, by a rename: several calls may do so at the same moment. Says whether it is flower's.
+/// Makes the folder with the house rules by a rename, because several calls may run at the same time. Returns whether the folder is
+/// flower's.
 fn link_rules(rules: &Path, folder: &Path) -> io::Result<bool> {
     let is_ours = || fs::read_link(folder.join("house-rules.md")).is_ok_and(|to| to == rules);
     if fs::symlink_metadata(folder).is_ok() {
@@ -211,7 +212,7 @@ fn link_rules(rules: &Path, folder: &Path) -> io::Result<bool> {
     Ok(is_ours())
 }
 
-/// A link that is there already is fine: several agents can start at once.
+/// Makes a link, unless it exists: several agents can start at the same time.
 fn link(to: &Path, at: &Path) -> io::Result<()> {
     match std::os::unix::fs::symlink(to, at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -219,12 +220,12 @@ fn link(to: &Path, at: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a read-only copy, unless it is as it should be.
+/// Writes a read-only copy, unless its content is current.
 fn refresh(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|now| now == content) {
         return Ok(());
     }
-    // A name of its own for each call: others may write the same copy at the same moment.
+    // A random name, because a concurrent call may write the same copy.
     let draft = path.with_extension(format!("draft-{}", crate::home::random_hex()));
     let written = fs::write(&draft, content)
         .and_then(|()| fs::set_permissions(&draft, fs::Permissions::from_mode(0o444)))
@@ -254,7 +255,7 @@ fn refresh_tree(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// git reads one list for all worktrees of a repository; ours are lines of their own in it.
+/// Adds lines to the exclude file of MAIN's repository, which git reads for all worktrees, between two markers.
 pub(super) fn exclude_in_main(place: &WorktreePaths, lines: &[String]) -> io::Result<()> {
     let path = place.repository.git_dir.join("info/exclude");
     let text = fs::read_to_string(&path).unwrap_or_default();
@@ -271,8 +272,8 @@ pub(super) fn exclude_in_main(place: &WorktreePaths, lines: &[String]) -> io::Re
     write_exclude(&path, &format!("{rest}{BEGIN}\n{}\n{END}\n", ours.join("\n")))
 }
 
-/// Leaves the list as it was before flower.
-pub(crate) fn forget_exclude(repository: &Repository) -> io::Result<()> {
+/// Removes flower's lines from the exclude file.
+pub(crate) fn restore_exclude(repository: &Repository) -> io::Result<()> {
     let path = repository.git_dir.join("info/exclude");
     let Ok(text) = fs::read_to_string(&path) else { return Ok(()) };
     let (rest, ours) = split_exclude(&text);
@@ -287,13 +288,13 @@ fn write_exclude(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(above)?;
     }
     let draft = path.with_extension("flower");
-    // A repository from elsewhere may have a link there, to a file that is not ours to write.
+    // A repository from elsewhere may have a link of this name to another file.
     disk::delete(&draft)?;
     io::Write::write_all(&mut fs::File::create_new(&draft)?, text.as_bytes())?;
     fs::rename(&draft, path)
 }
 
-/// What others wrote, ending with a line break, and our lines.
+/// Splits the exclude file into the operator's text, ending with a line break, and flower's lines.
 fn split_exclude(text: &str) -> (String, Vec<String>) {
     let Some((before, rest)) = text.split_once(&format!("{BEGIN}\n")) else {
         let newline = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
@@ -303,11 +304,13 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
     (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
 }
 
-/// Copies ignored folders of MAIN, such as build output, so that the first build is not from nothing.
+/// Copies ignored folders of MAIN, such as build output, so that the first build is incremental.
 pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<()> {
     let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
         .into_iter()
-        .filter_map(|path| Some((disk::beneath(&place.repository.root, &path)?, disk::place(&place.tree, &path)?)))
+        .filter_map(|path| {
+            Some((disk::existing_beneath(&place.repository.root, &path)?, disk::path_beneath(&place.tree, &path)?))
+        })
         .filter(|(_, to)| fs::symlink_metadata(to).is_err())
         .collect();
     if pairs.is_empty() {
@@ -325,13 +328,13 @@ pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) ->
     copying.await.map_err(io::Error::other)?
 }
 
-/// Fills submodules with the files that MAIN's own clones of them have. They are files to build with: git inside treats
-/// them as submodules that were not initialised, so changes in them go nowhere.
+/// Fills submodules with files from MAIN's clones of them, so that the project can be built. git inside treats them as uninitialised
+/// submodules, so changes in them are not committed.
 pub(crate) async fn submodules(place: &WorktreePaths, facts: &Facts) -> Result<(), Problem> {
     for (name, path) in listed_submodules(&facts.submodules) {
-        let Some(inside) = disk::inside(&path) else { continue };
+        let Some(inside) = disk::relative_path(&path) else { continue };
         let git_dir = place.repository.git_dir.join("modules").join(&name);
-        let Some(tree) = disk::beneath(&place.tree, &inside) else { continue };
+        let Some(tree) = disk::existing_beneath(&place.tree, &inside) else { continue };
         if !git_dir.join("HEAD").is_file() || !fs::symlink_metadata(&tree).is_ok_and(|found| found.is_dir()) {
             continue;
         }
@@ -355,7 +358,7 @@ pub(crate) async fn submodules(place: &WorktreePaths, facts: &Facts) -> Result<(
     Ok(())
 }
 
-/// Names and paths from `.gitmodules`. A name that would lead out of git's folder is left out.
+/// Names and paths from `.gitmodules`. Names that would lead out of git's folder are left out.
 fn listed_submodules(text: &str) -> Vec<(String, String)> {
     let mut name = String::new();
     let mut found = Vec::new();
@@ -364,7 +367,7 @@ fn listed_submodules(text: &str) -> Vec<(String, String)> {
             header.clone_into(&mut name);
         } else if let Some((key, value)) = line.split_once('=')
             && key.trim() == "path"
-            && disk::inside(&name).is_some()
+            && disk::relative_path(&name).is_some()
         {
             found.push((name.clone(), value.trim().to_owned()));
         }
@@ -398,7 +401,7 @@ mod tests {
         let home = Home::at(dir.path().join("home"));
         for round in 0..20 {
             let place = WorktreePaths {
-                number: 1,
+                number: Some(1),
                 repository: Repository { git_dir: root.join(".git"), root: root.clone() },
                 project: format!("p{round}"),
                 name: "one".into(),

@@ -1,4 +1,4 @@
-//! Entering a worktree: the command that runs inside its seal.
+//! Builds the command that runs a program inside a worktree.
 
 use super::paths::WorktreePaths;
 use super::private;
@@ -13,7 +13,7 @@ use flower_jail::Spec;
 use flower_store::dispatches;
 
 impl Worktrees {
-    /// What stands before a command so that it runs in the worktree, inside its seal.
+    /// The words to put before a command so that it runs in the worktree's jail.
     pub async fn enter(&self, choice: &ProjectChoice, name: &str) -> Result<EnterView, Problem> {
         let worktree = self.find_to_enter(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
@@ -28,7 +28,7 @@ impl Worktrees {
         Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
     }
 
-    /// The live one, or the one that a dispatch has chosen: whoever has its packet may come before the claim.
+    /// The live worktree, or one that a dispatch names: an agent with a packet may enter it before the claim has made it.
     async fn find_to_enter(&self, choice: &ProjectChoice, name: &str) -> Result<Worktree, Problem> {
         let missing = match self.find(choice, name).await {
             Err(problem) if problem.kind == ProblemKind::NotFound => problem,
@@ -46,14 +46,14 @@ impl Worktrees {
         }
     }
 
-    /// Looks whether anything was committed there, for whoever has just left it.
+    /// Mirrors a worktree after a shell in it has ended.
     pub async fn mirror_named(&self, choice: &ProjectChoice, name: &str) -> Result<(), Problem> {
         let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
-        if place.seal == Seal::Sealed { self.mirror_soon(&place).await } else { Ok(()) }
+        if place.seal == Seal::Sealed { self.mirror_or_time_out(&place).await } else { Ok(()) }
     }
 
-    /// The jail for what works in a sealed worktree, once the operator knows how far it is open.
+    /// The jail of a sealed worktree. Fails until the operator has approved what `flower.toml` opens in it.
     pub(crate) async fn approved_spec(&self, place: &WorktreePaths) -> Result<Spec, Problem> {
         self.require_jail().await?;
         let settings = self.facts_of(&place.project).await?.settings;

@@ -1,5 +1,5 @@
-//! FIFOs, sockets and devices in place of files that git reads: git opens them and waits, as long as nobody writes to them. What
-//! can be found beforehand is said; what lies deeper ends at a deadline.
+//! FIFOs, sockets and devices in place of files that git reads: git opens them and blocks until another program writes to them. Those
+//! at known places are reported; for others git has a deadline.
 
 use super::paths::WorktreePaths;
 use flower_contract::error::{Problem, ProblemKind};
@@ -8,15 +8,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// Looking at one worktree, altogether.
-pub(super) const LOOK_TIMEOUT: Duration = Duration::from_secs(2);
-/// One question that something depends on, such as whether everything is committed. A very large worktree on a slow disk takes
-/// seconds.
+/// For the whole observation of one worktree.
+pub(super) const OBSERVE_TIMEOUT: Duration = Duration::from_secs(2);
+/// For one query whose answer is needed, such as whether everything is committed. A very large worktree on a slow disk takes seconds.
 pub(super) const ASK_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What git reads in a folder of files.
+/// Files that git reads in a working directory.
 const IN_TREE: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules"];
-/// What git reads in a repository before anything else.
+/// Files that git reads in a repository before anything else.
 const IN_REPOSITORY: &[&str] = &[
     "HEAD",
     "config",
@@ -36,7 +35,7 @@ const IN_REPOSITORY: &[&str] = &[
     "objects/pack/multi-pack-index",
 ];
 
-/// Fails if git would wait for something in the private repository.
+/// Fails if git would block on a file of the private repository.
 pub(super) fn require_plain_repository(place: &WorktreePaths) -> Result<(), Problem> {
     let private = place.private();
     let branch = place.full_branch();
@@ -44,13 +43,13 @@ pub(super) fn require_plain_repository(place: &WorktreePaths) -> Result<(), Prob
     all.map(|name| private.join(name)).find_map(|path| special(place, &path)).map_or(Ok(()), Err)
 }
 
-/// Fails if git would wait for something at the top of the worktree.
+/// Fails if git would block on a file at the top of the worktree.
 pub(super) fn require_plain_files(place: &WorktreePaths) -> Result<(), Problem> {
     let all = IN_TREE.iter().map(|name| place.tree.join(name));
     all.into_iter().find_map(|path| special(place, &path)).map_or(Ok(()), Err)
 }
 
-/// The words for a git that did not end.
+/// The error for a git that did not end in time.
 pub(super) fn too_slow(place: &WorktreePaths, timeout: Duration) -> Problem {
     Problem::new(
         ProblemKind::Timeout,
@@ -67,7 +66,7 @@ pub(super) fn too_slow(place: &WorktreePaths, timeout: Duration) -> Problem {
     )
 }
 
-/// Deletes them below a folder that is about to be archived; there is nothing in them to be kept.
+/// Deletes special files below a folder that is about to be archived. They have no content to keep.
 pub(super) fn delete_below(root: &Path) -> std::io::Result<()> {
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -84,7 +83,7 @@ pub(super) fn delete_below(root: &Path) -> std::io::Result<()> {
 }
 
 fn special(place: &WorktreePaths, path: &Path) -> Option<Problem> {
-    // Links are followed, as git would; only the kind of what they lead to is asked for.
+    // Links are followed, as git does.
     let kind = fs::metadata(path).ok()?.file_type();
     let what = if kind.is_fifo() {
         "a FIFO"

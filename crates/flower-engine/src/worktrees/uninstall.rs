@@ -1,8 +1,8 @@
-//! Giving a repository back as it was before flower. What is kept of its worktrees stays in FLOWER_HOME, and no longer
-//! needs anything that flower had put into the repository.
+//! Removes everything of flower from a repository. Archives of worktrees stay in FLOWER_HOME, and need nothing in the repository
+//! any more.
 
 use super::remove::{archive, archive_refs, is_in_main};
-use super::setup::forget_exclude;
+use super::setup::restore_exclude;
 use crate::Worktrees;
 use crate::own_refs::SAVED;
 use flower_contract::error::Problem;
@@ -13,13 +13,13 @@ use flower_git::{CommitId, OwnRef, RefUpdates, Repo};
 use flower_store::worktrees;
 use std::path::{Path, PathBuf};
 
-/// Beside the files of an archive: the commits that only flower's refs had kept.
+/// The file of an archive with the commits that only flower's refs protected.
 pub(super) fn bundle(archive: &Path) -> PathBuf {
     archive.join("commits.bundle")
 }
 
 impl Worktrees {
-    /// Copies what the archives need out of the repository.
+    /// Copies the commits that archives need from the repository into bundles.
     pub(crate) async fn pack_archives(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(()) };
         let repo = Repo::main(repository);
@@ -39,8 +39,8 @@ impl Worktrees {
         Ok(())
     }
 
-    /// What stays behind when the project is removed, and where.
-    pub(crate) async fn what_stays(
+    /// The branches and archives that remain when the project is removed.
+    pub(crate) async fn remains_after_removal(
         &self,
         project: &str,
         repository: Option<&Repository>,
@@ -64,9 +64,9 @@ impl Worktrees {
         })
     }
 
-    /// Takes everything of flower's out of the repository, but for branches with work that is not in MAIN and what was
-    /// saved of MAIN: an archive in FLOWER_HOME ends after a month, or with FLOWER_HOME.
-    pub(crate) async fn leave_repository(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
+    /// Removes flower's refs, excludes and settings. Branches with work that is not in MAIN and refs below `refs/flower/saved` stay,
+    /// because the archive in FLOWER_HOME expires after a month.
+    pub(crate) async fn clean_repository(&self, project: &str, repository: &Repository) -> Result<(), Problem> {
         let repo = Repo::main(repository);
         let ours = repo.own_refs_below("refs/flower/").await?.into_iter().map(|(name, _)| name);
         let mut updates = RefUpdates::new();
@@ -75,14 +75,14 @@ impl Worktrees {
         let in_main = self.branches_in_main(project, repository, &archived).await?;
         in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
         repo.update_refs(updates).await?;
-        forget_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
-        super::gitlinks::forget_config(repository).await?;
-        // git makes it with the first worktree.
+        restore_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        super::gitlinks::disable_worktree_config(repository).await?;
+        // git makes this folder with the first worktree; it is only removed if it is empty.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));
         Ok(())
     }
 
-    /// Branches of removed worktrees that stand where they stood then, and whose work is in MAIN by now.
+    /// Branches of removed worktrees that have not moved since, and whose work is in MAIN.
     async fn branches_in_main(
         &self,
         project: &str,
@@ -94,8 +94,8 @@ impl Worktrees {
         for worktree in archived {
             let Some(kept) = &worktree.archive else { continue };
             let (branch, tip) = (OwnRef::branch(&worktree.branch)?, CommitId::parse(&kept.tip)?);
-            let there = Repo::main(repository).tip(&branch).await?;
-            if there.as_ref() != Some(&tip) || found.iter().any(|(known, _)| *known == branch) {
+            let now = Repo::main(repository).tip(&branch).await?;
+            if now.as_ref() != Some(&tip) || found.iter().any(|(known, _)| *known == branch) {
                 continue;
             }
             if is_in_main(repository, &facts.main_tip, &tip).await? {

@@ -1,6 +1,6 @@
-//! The served tree: MAIN's own checkout, brought from one commit to the next.
+//! Updates MAIN's checkout from one commit to the next.
 //!
-//! Only files that are as the old commit has them change. What is anybody else's stays, be it edited, new or ignored.
+//! Only files that equal the old commit change. Edited, untracked and ignored files stay as they are.
 
 use crate::home::Home;
 use crate::own_refs::SAVED;
@@ -16,88 +16,88 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A very large tree on a slow disk.
-const CHECKOUT: Duration = Duration::from_secs(30 * 60);
-/// Somebody else's git has the index for a moment.
-const LOCK_TRIES: u32 = 20;
-const LOCK_PAUSE: Duration = Duration::from_millis(250);
+/// Enough for a very large tree on a slow disk.
+const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Another git, such as an editor's `git status`, holds the lock of the index only for a moment.
+const MAX_LOCK_TRIES: u32 = 20;
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What differs, without any guess about renames.
+/// The paths in which two trees differ, without detection of renames.
 pub(crate) async fn changes(
     repository: &Repository,
     from: &impl Treeish,
     to: &impl Treeish,
 ) -> Result<Vec<Change>, Problem> {
-    Ok(Repo::main(repository).with_deadline(CHECKOUT).diff_trees(from, to).await?)
+    Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).diff_trees(from, to).await?)
 }
 
-/// Files that would be overwritten although they are not git's, ignored ones such as `.env` among them.
-pub(crate) fn in_the_way(repository: &Repository, changes: &[Change]) -> Vec<String> {
-    let gone: HashSet<&Path> =
+/// Untracked files that the changes would overwrite, ignored ones such as `.env` among them.
+pub(crate) fn blocking_files(repository: &Repository, changes: &[Change]) -> Vec<String> {
+    let deleted: HashSet<&Path> =
         changes.iter().filter(|c| c.kind == ChangeKind::Deleted).map(|c| Path::new(&c.path)).collect();
     let blocks = |path: &Path| {
-        let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
-        // A file that becomes a folder goes with the same landing.
+        let exists = fs::symlink_metadata(repository.root.join(path)).is_ok();
+        // A tracked file where a folder is needed does not block: the same landing deletes it.
         let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
         let file_above = above.into_iter().find(|above| {
-            !gone.contains(above)
+            !deleted.contains(above)
                 && fs::symlink_metadata(repository.root.join(above)).is_ok_and(|found| !found.is_dir())
         });
-        (there && !becomes_file(repository, path, &gone)) || file_above.is_some()
+        (exists && !becomes_file(repository, path, &deleted)) || file_above.is_some()
     };
     let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
     added.filter(|change| blocks(Path::new(&change.path))).map(Change::name).collect()
 }
 
-/// A folder of which nothing is left once the landing has deleted its files.
-fn becomes_file(repository: &Repository, path: &Path, gone: &HashSet<&Path>) -> bool {
+/// Whether the path is a folder that is empty once the landing has deleted its files.
+fn becomes_file(repository: &Repository, path: &Path, deleted: &HashSet<&Path>) -> bool {
     let dir = repository.root.join(path);
-    fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir()) && only_holds(&dir, path, gone)
+    fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir()) && contains_only(&dir, path, deleted)
 }
 
-fn only_holds(dir: &Path, path: &Path, gone: &HashSet<&Path>) -> bool {
+fn contains_only(dir: &Path, path: &Path, files: &HashSet<&Path>) -> bool {
     fs::read_dir(dir).into_iter().flatten().flatten().all(|entry| {
         let below = path.join(entry.file_name());
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => only_holds(&entry.path(), &below, gone),
-            _ => gone.contains(below.as_path()),
+            Ok(kind) if kind.is_dir() => contains_only(&entry.path(), &below, files),
+            _ => files.contains(below.as_path()),
         }
     })
 }
 
-/// Brings the checkout from one commit to another. Can be repeated after a crash at any point. Gives the paths that were left alone
-/// because they are neither as the one nor as the other has them.
-pub(crate) async fn bring(
+/// Updates the checkout from one commit to another. Can be repeated after a crash at any point. Returns the paths that were skipped
+/// because they match neither commit.
+pub(crate) async fn update_checkout(
     home: &Home,
     repository: &Repository,
-    staged: Result<Option<Staged<'_>>, Problem>,
+    staged: Result<Option<StagedFiles<'_>>, Problem>,
     (from, to): (&CommitId, &CommitId),
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    if in_the_way(repository, changes).is_empty() {
-        // At once, and only if everything is as it should be.
-        let at_once = match staged {
-            Ok(Some(staged)) => staged.put_in_place(from, to, changes).await,
-            Ok(None) => by_git(repository, from, to).await,
+    if blocking_files(repository, changes).is_empty() {
+        // The fast ways. Both fail if any file that changes was edited.
+        let updated = match staged {
+            Ok(Some(staged)) => staged.swap_in(from, to, changes).await,
+            Ok(None) => update_by_git(repository, from, to).await,
             Err(problem) => Err(problem),
         };
-        match at_once {
+        match updated {
             Ok(()) => return Ok(Vec::new()),
-            Err(problem) => tracing::info!("MAIN's files are brought forward one by one: {}", problem.message),
+            Err(problem) => tracing::info!("MAIN's files are updated individually: {}", problem.message),
         }
     }
-    wait_for_index(repository).await;
-    one_by_one(home, repository, from, to, changes).await
+    wait_for_index_lock(repository).await;
+    update_files_individually(home, repository, from, to, changes).await
 }
 
-async fn by_git(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
-    wait_for_index(repository).await;
-    Ok(Repo::main(repository).with_deadline(CHECKOUT).move_checkout(from, to).await?)
+async fn update_by_git(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
+    wait_for_index_lock(repository).await;
+    Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).move_checkout(from, to).await?)
 }
 
-/// A file that is written, replaced or deleted, and nothing more difficult.
+/// Whether a regular file is added, replaced or deleted: no link, no folder that becomes a file.
 fn is_plain(repository: &Repository, change: &Change) -> bool {
-    let Some(place) = disk::place(&repository.root, Path::new(&change.path)) else { return false };
+    let Some(place) = disk::path_beneath(&repository.root, Path::new(&change.path)) else { return false };
     let found = fs::symlink_metadata(&place);
     match change.kind {
         ChangeKind::Added => found.is_err() && change.mode.starts_with("100"),
@@ -107,34 +107,35 @@ fn is_plain(repository: &Repository, change: &Change) -> bool {
     }
 }
 
-/// The files that a commit brings, and the index that goes with them, ready beside MAIN's own.
-pub(crate) struct Staged<'a> {
+/// The new files and the new index of an update, prepared beside MAIN's own.
+pub(crate) struct StagedFiles<'a> {
     index: NextIndex<'a>,
     folder: PathBuf,
-    /// The files that are replaced or deleted, as they were before git compared them with the old commit; in the order of the changes.
-    before: Vec<Option<State>>,
+    /// Stamps of the files that are replaced or deleted, taken before git compared them with the old commit; in the order of the
+    /// changes.
+    before: Vec<Option<FileStamp>>,
 }
 
-impl<'a> Staged<'a> {
-    /// Nothing, if it is more difficult than files that are written, replaced or deleted. Touches nothing that anybody sees.
+impl<'a> StagedFiles<'a> {
+    /// Prepares an update without changing MAIN's checkout. `None` if a change is not that of a plain file.
     pub(crate) async fn prepare(
         repository: &'a Repository,
         from: &CommitId,
         to: &CommitId,
         changes: &[Change],
-    ) -> Result<Option<Staged<'a>>, Problem> {
+    ) -> Result<Option<StagedFiles<'a>>, Problem> {
         if !changes.iter().all(|change| is_plain(repository, change)) {
             return Ok(None);
         }
-        wait_for_index(repository).await;
+        wait_for_index_lock(repository).await;
         let folder = repository.git_dir.join("flower-staged");
         let io = |error: io::Error| crate::home::problem(&folder, &error);
         disk::delete(&folder).map_err(io)?;
-        let before = changes.iter().map(|change| state(&repository.root.join(&change.path)).ok()).collect();
-        let index = NextIndex::begin(repository).map_err(io)?;
-        let staged = Staged { index, folder, before };
+        let before = changes.iter().map(|change| stamp(&repository.root.join(&change.path)).ok()).collect();
+        let index = NextIndex::create(repository).map_err(io)?;
+        let staged = StagedFiles { index, folder, before };
         let (index, folder) = (&staged.index, &staged.folder);
-        // Says if anything that changes is not as the old commit has it.
+        // Fails if a file that changes differs from the old commit.
         index.repo().move_index(from, to).await?;
         let new = changes.iter().filter(|change| change.kind != ChangeKind::Deleted);
         let new: Vec<&OsStr> = new.map(|change| change.path.as_os_str()).collect();
@@ -144,74 +145,76 @@ impl<'a> Staged<'a> {
         Ok(Some(staged))
     }
 
-    /// Every file takes the place of the one before it in one step: git itself deletes it first, and whoever reads MAIN at that
-    /// moment would find nothing. After a crash in between, each file is as the one or the other commit has it. Ends at the first
-    /// one that somebody has written since it was compared.
-    async fn put_in_place(&self, from: &CommitId, to: &CommitId, changes: &[Change]) -> Result<(), Problem> {
+    /// Replaces each file with one rename. git itself would delete the old file first, so that a program which reads MAIN at that
+    /// moment finds none. After a crash in between, each file equals one of the two commits. Fails at the first file that was
+    /// written since git compared it.
+    async fn swap_in(&self, from: &CommitId, to: &CommitId, changes: &[Change]) -> Result<(), Problem> {
         let io = |error: io::Error| crate::home::problem(&self.folder, &error);
         let repository = self.index.repository;
         let changes = changes.iter().zip(&self.before);
-        let (gone, new): (Vec<_>, Vec<_>) = changes.partition(|(change, _)| change.kind == ChangeKind::Deleted);
+        let (deleted, new): (Vec<_>, Vec<_>) = changes.partition(|(change, _)| change.kind == ChangeKind::Deleted);
         for (change, before) in new {
-            let place = repository.root.join(&change.path);
-            if let Some(above) = place.parent() {
+            let file = repository.root.join(&change.path);
+            if let Some(above) = file.parent() {
                 fs::create_dir_all(above).map_err(io)?;
             }
-            require_state(&place, *before)?;
-            fs::rename(self.folder.join(&change.path), &place).map_err(io)?;
+            require_unwritten(&file, *before)?;
+            fs::rename(self.folder.join(&change.path), &file).map_err(io)?;
         }
-        for (change, before) in gone {
-            require_state(&repository.root.join(&change.path), *before)?;
+        for (change, before) in deleted {
+            require_unwritten(&repository.root.join(&change.path), *before)?;
             remove_file(repository, Path::new(&change.path)).map_err(io)?;
         }
         self.index.repo().refresh_index().await?;
         if !self.index.install().map_err(io)? {
+            // The index was changed meanwhile: git merges the update into it.
             let repo = Repo::main(repository);
             repo.move_index_only(from, to).await?;
-            repo.with_deadline(CHECKOUT).refresh_index().await?;
+            repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
         }
         Ok(())
     }
 }
 
-impl Drop for Staged<'_> {
+impl Drop for StagedFiles<'_> {
     fn drop(&mut self) {
         let _ = disk::delete(&self.folder);
     }
 }
 
-/// What MAIN's index is to be, made beside it while everybody else still has the old one.
+/// MAIN's next index, prepared in a file beside the current one.
 struct NextIndex<'a> {
     repository: &'a Repository,
     file: PathBuf,
-    /// The old one when it was copied.
-    of: State,
+    /// The stamp of the current index when it was copied.
+    copied: FileStamp,
 }
 
 impl<'a> NextIndex<'a> {
-    fn begin(repository: &'a Repository) -> io::Result<NextIndex<'a>> {
+    fn create(repository: &'a Repository) -> io::Result<NextIndex<'a>> {
         let (index, file) = (repository.git_dir.join("index"), repository.git_dir.join("flower-index"));
-        // Never over one that is left: after a crash it may be the same file as the index itself.
+        // A file that a crash left is deleted, not overwritten: it may be a hard link to the index itself.
         disk::delete(&file)?;
-        // Only the holder of the lock of MAIN makes it.
+        // This lock cannot be in use: only the holder of MAIN's lock works with this index.
         disk::delete(&repository.git_dir.join("flower-index.lock"))?;
-        let of = state(&index)?;
+        let copied = stamp(&index)?;
         fs::copy(&index, &file)?;
-        Ok(NextIndex { repository, file, of })
+        Ok(NextIndex { repository, file, copied })
     }
 
     fn repo(&self) -> Repo {
-        Repo::main(self.repository).with_index(&self.file).with_deadline(CHECKOUT)
+        Repo::main(self.repository).with_index(&self.file).with_deadline(CHECKOUT_TIMEOUT)
     }
 
-    /// As git does it, behind its lock. False if somebody changed the old one meanwhile or has the lock.
+    /// Replaces the index under git's lock, as git does. Returns false if the index has changed since it was copied, or another
+    /// git holds the lock.
     fn install(&self) -> io::Result<bool> {
         let (index, lock) = (self.repository.git_dir.join("index"), self.repository.git_dir.join("index.lock"));
         match fs::hard_link(&self.file, &lock) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
             linked => linked?,
         }
-        if state(&index)? != self.of {
+        if stamp(&index)? != self.copied {
             fs::remove_file(&lock)?;
             return Ok(false);
         }
@@ -226,24 +229,24 @@ impl Drop for NextIndex<'_> {
     }
 }
 
-/// What changes with a file when somebody writes it: which one it is, its size, and when it was written.
-type State = (u64, u64, i64, i64);
+/// Inode, size and time of the last write: every write to a file changes one of them.
+type FileStamp = (u64, u64, i64, i64);
 
-fn state(file: &Path) -> io::Result<State> {
+fn stamp(file: &Path) -> io::Result<FileStamp> {
     fs::symlink_metadata(file).map(|found| (found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
 }
 
-fn require_state(file: &Path, before: Option<State>) -> Result<(), Problem> {
-    if state(file).ok() == before {
+fn require_unwritten(file: &Path, before: Option<FileStamp>) -> Result<(), Problem> {
+    if stamp(file).ok() == before {
         return Ok(());
     }
-    let message = format!("somebody wrote {} at this moment", file.display());
+    let message = format!("{} was written during the update of MAIN", file.display());
     Err(Problem::new(ProblemKind::Conflict, message, "`flower main` shows what is in MAIN"))
 }
 
-/// Whoever holds git's index of MAIN would keep its checkout from being brought forward.
-pub(crate) async fn require_index(repository: &Repository) -> Result<(), Problem> {
-    wait_for_index(repository).await;
+/// Fails while another git holds the lock of MAIN's index: the checkout could not be updated.
+pub(crate) async fn require_index_unlocked(repository: &Repository) -> Result<(), Problem> {
+    wait_for_index_lock(repository).await;
     let lock = repository.git_dir.join("index.lock");
     if fs::symlink_metadata(&lock).is_err() {
         return Ok(());
@@ -251,37 +254,38 @@ pub(crate) async fn require_index(repository: &Repository) -> Result<(), Problem
     Err(Problem::new(
         ProblemKind::Conflict,
         format!("another git holds {}", lock.display()),
-        "let it end; if none runs, `flower doctor --fix` removes a lock that nobody holds",
+        "let it end; if none runs, `flower doctor --fix` removes an abandoned lock",
     ))
 }
 
-async fn wait_for_index(repository: &Repository) {
-    let (ours, lock) = (repository.git_dir.join("flower-index"), repository.git_dir.join("index.lock"));
-    // We ended between locking and unlocking.
-    if state(&lock).is_ok_and(|lock| state(&ours).is_ok_and(|ours| ours == lock)) {
+async fn wait_for_index_lock(repository: &Repository) {
+    let (own, lock) = (repository.git_dir.join("flower-index"), repository.git_dir.join("index.lock"));
+    // The lock is a link to flower's own index: flower was killed in `NextIndex::install`.
+    if stamp(&lock).is_ok_and(|lock| stamp(&own).is_ok_and(|own| own == lock)) {
         let _ = fs::remove_file(&lock);
     }
-    for _ in 0..LOCK_TRIES {
+    for _ in 0..MAX_LOCK_TRIES {
         if fs::symlink_metadata(repository.git_dir.join("index.lock")).is_err() {
             return;
         }
-        tokio::time::sleep(LOCK_PAUSE).await;
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
     }
 }
 
-/// As [`bring`], file by file: also what the index takes for new already.
-pub(crate) async fn put_back(
+/// Like [`update_checkout`], but always file by file: the index may already have the content of `to`.
+pub(crate) async fn restore_files(
     home: &Home,
     repository: &Repository,
     from: &CommitId,
     to: &CommitId,
 ) -> Result<Vec<String>, Problem> {
     let changes = changes(repository, from, to).await?;
-    wait_for_index(repository).await;
-    one_by_one(home, repository, from, to, &changes).await
+    wait_for_index_lock(repository).await;
+    update_files_individually(home, repository, from, to, &changes).await
 }
 
-async fn one_by_one(
+/// Compares each file by content with both commits, and updates those that equal the old one.
+async fn update_files_individually(
     home: &Home,
     repository: &Repository,
     from: &CommitId,
@@ -292,38 +296,38 @@ async fn one_by_one(
     let _remove = RemoveOnDrop(index.clone());
     let differs_from_old = differing(repository, &index, from).await?;
     let differs_from_new = differing(repository, &index, to).await?;
-    let (mut write, mut delete, mut left) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut write, mut delete, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for change in changes {
         let path = change.path.as_os_str();
-        let there = fs::symlink_metadata(repository.root.join(path)).is_ok();
-        let as_new = match change.kind {
-            ChangeKind::Deleted => !there,
-            _ => there && !differs_from_new.contains(path),
+        let exists = fs::symlink_metadata(repository.root.join(path)).is_ok();
+        let is_new = match change.kind {
+            ChangeKind::Deleted => !exists,
+            _ => exists && !differs_from_new.contains(path),
         };
-        let as_old = match change.kind {
-            ChangeKind::Added => !there,
+        let is_old = match change.kind {
+            ChangeKind::Added => !exists,
             _ => !differs_from_old.contains(path),
         };
-        match (as_new, as_old, change.kind) {
+        match (is_new, is_old, change.kind) {
             (true, ..) => {}
             (false, true, ChangeKind::Deleted) => delete.push(path),
             (false, true, _) => write.push(path),
-            (false, false, _) => left.push(change.name()),
+            (false, false, _) => skipped.push(change.name()),
         }
     }
     for path in delete {
         remove_file(repository, Path::new(path)).map_err(|error| crate::home::problem(&repository.root, &error))?;
     }
-    Repo::main(repository).with_index(&index).with_deadline(CHECKOUT).write_files(&write).await?;
-    keep_staged(repository, from, to).await?;
+    Repo::main(repository).with_index(&index).with_deadline(CHECKOUT_TIMEOUT).write_files(&write).await?;
+    save_staged(repository, from, to).await?;
     let repo = Repo::main(repository);
     repo.read_index(to).await?;
-    repo.with_deadline(CHECKOUT).refresh_index().await?;
-    Ok(left)
+    repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
+    Ok(skipped)
 }
 
-/// What somebody had staged and not committed stays to be found.
-async fn keep_staged(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
+/// Saves staged changes that are not committed under a ref, before the index is replaced.
+async fn save_staged(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
     let repo = Repo::main(repository);
     let Some(tree) = repo.staged_tree().await? else { return Ok(()) };
     for commit in [from, to] {
@@ -334,17 +338,17 @@ async fn keep_staged(repository: &Repository, from: &CommitId, to: &CommitId) ->
     Ok(repo.set_ref(&OwnRef::parse(&format!("{SAVED}/index-{tree}"))?, &tree).await?)
 }
 
-/// Paths of `commit` whose files are otherwise in the checkout, by content. The index that was used stays at `commit`.
+/// Paths of `commit` whose content differs in the checkout. Leaves `index` at `commit`.
 async fn differing(repository: &Repository, index: &Path, commit: &CommitId) -> Result<HashSet<OsString>, Problem> {
-    let repo = Repo::main(repository).with_index(index).with_deadline(CHECKOUT);
+    let repo = Repo::main(repository).with_index(index).with_deadline(CHECKOUT_TIMEOUT);
     repo.read_index(commit).await?;
     repo.refresh_index().await?;
     Ok(repo.differing_files().await?.into_iter().collect())
 }
 
-/// Deletes a file of the checkout, and the folders above it that are empty then.
+/// Deletes a file of the checkout, and its folders if they are empty then.
 fn remove_file(repository: &Repository, path: &Path) -> std::io::Result<()> {
-    let Some(file) = disk::beneath(&repository.root, path) else { return Ok(()) };
+    let Some(file) = disk::existing_beneath(&repository.root, path) else { return Ok(()) };
     match fs::remove_file(&file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -409,11 +413,11 @@ mod tests {
             let home = Home::at(dir.path().join("home"));
             let (repository, old, new) = two_commits(&root).await;
             let changes = changes(&repository, &old, &new).await.unwrap();
-            let staged = Staged::prepare(&repository, &old, &new, &changes).await.unwrap();
+            let staged = StagedFiles::prepare(&repository, &old, &new, &changes).await.unwrap();
             assert!(staged.is_some(), "three plain files");
             fs::write(root.join(edited), "mine, just now").unwrap();
-            let left = bring(&home, &repository, Ok(staged), (&old, &new), &changes).await.unwrap();
-            assert_eq!(left, [edited]);
+            let skipped = update_checkout(&home, &repository, Ok(staged), (&old, &new), &changes).await.unwrap();
+            assert_eq!(skipped, [edited]);
             assert_eq!(fs::read_to_string(root.join(edited)).unwrap(), "mine, just now");
             assert_eq!(fs::read_to_string(root.join("replaced")).unwrap(), "new");
             assert!(!repository.git_dir.join("flower-staged").exists());
@@ -430,7 +434,7 @@ mod tests {
         // Fails after the first of two files, as on a disk that is full.
         changes[1].kind = ChangeKind::Added;
         changes[1].path = "not-in-the-commit".into();
-        let staged = Staged::prepare(&repository, &old, &new, &changes).await;
+        let staged = StagedFiles::prepare(&repository, &old, &new, &changes).await;
         assert!(staged.is_err(), "git has no such file");
         assert!(!repository.git_dir.join("flower-staged").exists());
         assert!(!repository.git_dir.join("flower-index").exists());

@@ -1,4 +1,4 @@
-//! MAIN's history as a person likes to read it: by landing and brief.
+//! MAIN's history by landing and brief.
 
 use crate::MergeQueue;
 use crate::projects::ProjectChoice;
@@ -8,8 +8,8 @@ use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, Repo};
 use flower_store::landings;
 
-/// One first-parent commit of MAIN, with what flower wrote below it.
-pub(super) struct Line {
+/// One commit of MAIN's first-parent history, with the numbers in its trailers.
+pub(super) struct MainCommit {
     pub(super) commit: CommitId,
     pub(super) at: String,
     pub(super) author: String,
@@ -24,19 +24,19 @@ impl MergeQueue {
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let mut entries = Vec::new();
-        for line in first_parents(&repository, &CommitId::parse(&main.tip)?, limit).await? {
-            let of = line.commit.to_string();
-            // What flower itself recorded counts; trailers only lead there.
+        for found in first_parents(&repository, &CommitId::parse(&main.tip)?, limit).await? {
+            let of = found.commit.to_string();
+            // The log is authoritative; trailers serve for commits that it does not have.
             let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
-            let landing = recorded.as_ref().map(|landing| landing.number).or(line.landing);
+            let landing = recorded.as_ref().map(|landing| landing.number).or(found.landing);
             let state = recorded.as_ref().map(|landing| landing.state);
             let worktree = recorded.as_ref().and_then(|landing| landing.worktree.clone());
-            let briefs = recorded.map_or(line.briefs, |landing| landing.briefs);
+            let briefs = recorded.map_or(found.briefs, |landing| landing.briefs);
             entries.push(HistoryEntry {
-                commit: line.commit.into(),
-                at: line.at,
-                author: line.author,
-                title: line.subject,
+                commit: found.commit.into(),
+                at: found.at,
+                author: found.author,
+                title: found.subject,
                 landing,
                 state,
                 briefs,
@@ -47,17 +47,22 @@ impl MergeQueue {
     }
 }
 
-pub(super) async fn first_parents(repository: &Repository, tip: &CommitId, limit: u64) -> Result<Vec<Line>, Problem> {
+/// The newest `limit` commits of the first-parent history that ends at `tip`.
+pub(super) async fn first_parents(
+    repository: &Repository,
+    tip: &CommitId,
+    limit: u64,
+) -> Result<Vec<MainCommit>, Problem> {
     let log = Log::of(tip, limit).first_parent().trailers(&["Flower-Landing", "Flower-Brief"]);
     let numbers = |text: Option<String>| -> Vec<u64> {
         text.unwrap_or_default().split(',').filter_map(|number| number.trim().parse().ok()).collect()
     };
     let entries = Repo::main(repository).log(&log).await?.into_iter();
-    let line = entries.map(|entry| {
+    let commits = entries.map(|entry| {
         let mut trailers = entry.trailers.into_iter();
         let (landing, briefs) = (numbers(trailers.next()).first().copied(), numbers(trailers.next()));
         let (commit, at, author, subject) = (entry.commit, entry.at, entry.author, entry.subject);
-        Line { commit, at, author, subject, landing, briefs }
+        MainCommit { commit, at, author, subject, landing, briefs }
     });
-    Ok(line.collect())
+    Ok(commits.collect())
 }

@@ -1,31 +1,30 @@
-//! The hooks that flower puts into MAIN's repository. The fence refuses to move MAIN's branch by hand, and says what to do
-//! instead: a courtesy, because the watch finds every move. The other keeps the operator's git out of repositories that were
-//! made in a worktree.
+//! The hooks that flower installs in MAIN's repository. The branch hook refuses to move MAIN's branch by hand, and says what to do
+//! instead; it is a courtesy, because the watch finds every move. The index hook keeps the operator's git out of repositories
+//! that were made in a worktree.
 
-use super::{hooks, text_of};
 use crate::MergeQueue;
-use crate::worktrees::gitlinks::WORKTREE_CONFIG_SIGN;
+use crate::worktrees::gitlinks::WORKTREE_CONFIG_MARKER;
 use flower_contract::error::Problem;
 use flower_git::repository::Repository;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-const FENCE: &str = "reference-transaction";
+const BRANCH_HOOK: &str = "reference-transaction";
 const INDEX_HOOK: &str = "post-index-change";
-/// Every hook of flower's has this line, with or without more behind it.
-const SIGN: &str = "# flower: keeps ";
+/// A line of every hook of flower begins with this.
+const MARKER: &str = "# flower: keeps ";
 
 impl MergeQueue {
-    /// From here on MAIN is looked after: where it is now is recorded, and the fence stands.
+    /// Records MAIN's tip, if the log does not have it, and installs the hooks.
     pub(crate) async fn install_hooks_in(&self, project: &str) -> Result<(), Problem> {
         self.record_main(project).await?;
         let main = self.worktrees.main_of(project).await?;
-        put_up(&self.worktrees.repository(project).await?, &main.branch)
+        install(&self.worktrees.repository(project).await?, &main.branch)
     }
 
-    /// At every start: somebody may have taken one down.
+    /// Installs the hooks of all projects at every start, because another program may have removed them.
     pub async fn install_hooks(&self) {
         for project in self.projects.list().await.unwrap_or_default() {
             if let Err(problem) = self.install_hooks_in(&project.name).await {
@@ -35,63 +34,63 @@ impl MergeQueue {
     }
 }
 
-/// Whether the fence stands.
+/// Whether the branch hook is in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Fence {
-    Stands,
-    /// Another manager of hooks has taken over; its own place.
+pub(super) enum HookState {
+    Installed,
+    /// git uses the hooks of another folder, such as that of a hook manager.
     Elsewhere(String),
     Absent,
 }
 
-impl Fence {
-    pub(super) fn word(&self) -> &'static str {
+impl HookState {
+    pub(super) fn as_str(&self) -> &'static str {
         match self {
-            Fence::Stands => "installed",
-            Fence::Elsewhere(_) => "elsewhere",
-            Fence::Absent => "absent",
+            HookState::Installed => "installed",
+            HookState::Elsewhere(_) => "elsewhere",
+            HookState::Absent => "absent",
         }
     }
 
     pub(super) fn note(&self) -> Option<String> {
         match self {
-            Fence::Stands => None,
-            Fence::Elsewhere(path) => {
-                Some(format!("hooks are taken from `{path}` (core.hooksPath): MAIN is watched, but has no fence"))
-            }
-            Fence::Absent => Some("MAIN has no fence against moves by hand; it is watched".to_owned()),
+            HookState::Installed => None,
+            HookState::Elsewhere(path) => Some(format!(
+                "hooks are taken from `{path}` (core.hooksPath): no hook refuses moves of MAIN's branch by hand; it is watched"
+            )),
+            HookState::Absent => Some("no hook refuses moves of MAIN's branch by hand; it is watched".to_owned()),
         }
     }
 }
 
-pub(super) fn state(repository: &Repository) -> Fence {
-    if let Some(path) = other_place(repository) {
-        return Fence::Elsewhere(path);
+pub(super) fn state(repository: &Repository) -> HookState {
+    if let Some(path) = hooks_path(repository) {
+        return HookState::Elsewhere(path);
     }
-    match text_of(&hooks(repository).join(FENCE)) {
-        Some(text) if text.contains(SIGN) => Fence::Stands,
-        _ => Fence::Absent,
+    match small_file(&hooks_dir(repository).join(BRANCH_HOOK)) {
+        Some(text) if text.contains(MARKER) => HookState::Installed,
+        _ => HookState::Absent,
     }
 }
 
-/// Puts the hooks up, in front of those that are there already.
-pub(super) fn put_up(repository: &Repository, branch: &str) -> Result<(), Problem> {
-    if other_place(repository).is_some() {
+/// Installs the hooks. A hook that is there already is kept under another name, and called by flower's.
+pub(super) fn install(repository: &Repository, branch: &str) -> Result<(), Problem> {
+    if hooks_path(repository).is_some() {
         return Ok(());
     }
-    let folder = hooks(repository);
-    for (name, text) in [(FENCE, fence(branch)), (INDEX_HOOK, index_hook())] {
-        install(&folder, name, &text).map_err(|error| crate::home::problem(&folder.join(name), &error))?;
+    let folder = hooks_dir(repository);
+    for (name, text) in [(BRANCH_HOOK, branch_hook(branch)), (INDEX_HOOK, index_hook())] {
+        install_one(&folder, name, &text).map_err(|error| crate::home::problem(&folder.join(name), &error))?;
     }
     Ok(())
 }
 
-fn install(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+fn install_one(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let hook = folder.join(name);
     fs::create_dir_all(folder)?;
-    match text_of(&hook) {
+    match small_file(&hook) {
         Some(now) if now == text => return Ok(()),
-        Some(now) if now.contains(SIGN) => {}
+        Some(now) if now.contains(MARKER) => {}
         _ if fs::symlink_metadata(&hook).is_ok() => fs::rename(&hook, folder.join(chained(name)))?,
         _ => {}
     }
@@ -102,17 +101,17 @@ fn install(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::rename(&draft, &hook)
 }
 
-/// What was there before flower.
+/// The name of the hook that was there before flower.
 fn chained(name: &str) -> String {
     format!("{name}.before-flower")
 }
 
-/// Leaves the hooks as they were before flower.
-pub(crate) fn take_down(repository: &Repository) -> io::Result<()> {
-    let folder = hooks(repository);
-    for name in [FENCE, INDEX_HOOK] {
+/// Removes flower's hooks, and puts those that were there before back.
+pub(crate) fn uninstall(repository: &Repository) -> io::Result<()> {
+    let folder = hooks_dir(repository);
+    for name in [BRANCH_HOOK, INDEX_HOOK] {
         let (hook, chained) = (folder.join(name), folder.join(chained(name)));
-        if !text_of(&hook).is_some_and(|text| text.contains(SIGN)) {
+        if !small_file(&hook).is_some_and(|text| text.contains(MARKER)) {
             continue;
         }
         if fs::symlink_metadata(&chained).is_ok() { fs::rename(chained, hook) } else { fs::remove_file(hook) }?;
@@ -120,9 +119,19 @@ pub(crate) fn take_down(repository: &Repository) -> io::Result<()> {
     Ok(())
 }
 
-/// `core.hooksPath`, as the repository's own configuration has it.
-fn other_place(repository: &Repository) -> Option<String> {
-    let text = text_of(&repository.git_dir.join("config"))?;
+fn hooks_dir(repository: &Repository) -> PathBuf {
+    repository.git_dir.join("hooks")
+}
+
+/// The text of a regular file of less than 1 MB.
+fn small_file(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    (found.is_file() && found.len() < 1 << 20).then(|| fs::read_to_string(path).ok()).flatten()
+}
+
+/// `core.hooksPath` in the repository's own configuration.
+fn hooks_path(repository: &Repository) -> Option<String> {
+    let text = small_file(&repository.git_dir.join("config"))?;
     let mut section = String::new();
     for line in text.lines().map(str::trim) {
         if let Some(header) = line.strip_prefix('[') {
@@ -137,17 +146,18 @@ fn other_place(repository: &Repository) -> Option<String> {
     None
 }
 
-/// Marks gitlinks of a worktree's index `skip-worktree` as soon as `git add` has taken one in: the next command would run
-/// git in the repository behind it, and with it what its configuration names. The daemon does the same, a moment later.
+/// Marks gitlinks in the index of a worktree `skip-worktree` as soon as `git add` has added one: the next command would run git in
+/// the repository that it names, and with it the programs in that repository's configuration. The daemon does the same, a moment
+/// later.
 fn index_hook() -> String {
     let chained = chained(INDEX_HOOK);
     format!(
         r#"#!/bin/sh
-{SIGN}git out of repositories that were made inside of a worktree.
+{MARKER}git out of repositories that were made inside of a worktree.
 # `flower project remove` takes it away again. What was here before is called after it.
 here=$(dirname "$0")
 own="${{GIT_DIR:-$(git rev-parse --git-dir)}}/config.worktree"
-if [ -z "$FLOWER_MARKS" ] && grep -qs '{WORKTREE_CONFIG_SIGN}' "$own"; then
+if [ -z "$FLOWER_MARKS" ] && grep -qs '{WORKTREE_CONFIG_MARKER}' "$own"; then
     export FLOWER_MARKS=1
     git ls-files --stage -t -z 2>/dev/null | sed -z -n 's/^[^S] 160000 [0-9a-f]* [0-3]	//p' |
         git update-index --skip-worktree -z --stdin 2>/dev/null
@@ -159,13 +169,13 @@ fi
     )
 }
 
-fn fence(branch: &str) -> String {
-    let chained = chained(FENCE);
-    // A branch's name has no quote that could end this one: git refuses such names only in part, so it is said anew.
+fn branch_hook(branch: &str) -> String {
+    let chained = chained(BRANCH_HOOK);
+    // git allows a single quote in the name of a branch, and it would end the string in the script.
     let branch = branch.replace('\'', r"'\''");
     format!(
         r#"#!/bin/sh
-{SIGN}MAIN's branch from being moved by hand.
+{MARKER}MAIN's branch from being moved by hand.
 # `flower project remove` takes it away again. What was here before is called after it.
 here=$(dirname "$0")
 moves=$(cat)
@@ -209,29 +219,29 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_as_before_once_it_is_taken_down() {
+    fn uninstalling_restores_the_hooks_from_before() {
         let (_dir, repository) = repository();
-        assert_eq!(state(&repository), Fence::Absent);
-        put_up(&repository, "main").unwrap();
-        put_up(&repository, "trunk").unwrap();
-        assert_eq!(state(&repository), Fence::Stands);
-        take_down(&repository).unwrap();
-        assert_eq!(fs::read_dir(hooks(&repository)).unwrap().count(), 0);
-        let own = hooks(&repository).join(FENCE);
+        assert_eq!(state(&repository), HookState::Absent);
+        install(&repository, "main").unwrap();
+        install(&repository, "trunk").unwrap();
+        assert_eq!(state(&repository), HookState::Installed);
+        uninstall(&repository).unwrap();
+        assert_eq!(fs::read_dir(hooks_dir(&repository)).unwrap().count(), 0);
+        let own = hooks_dir(&repository).join(BRANCH_HOOK);
         fs::write(&own, "#!/bin/sh\necho mine\n").unwrap();
-        put_up(&repository, "main").unwrap();
-        assert_eq!(state(&repository), Fence::Stands);
-        take_down(&repository).unwrap();
+        install(&repository, "main").unwrap();
+        assert_eq!(state(&repository), HookState::Installed);
+        uninstall(&repository).unwrap();
         assert_eq!(fs::read_to_string(own).unwrap(), "#!/bin/sh\necho mine\n");
-        assert_eq!(fs::read_dir(hooks(&repository)).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(hooks_dir(&repository)).unwrap().count(), 1);
     }
 
     #[test]
-    fn another_manager_of_hooks_is_left_alone() {
+    fn the_hooks_of_a_hook_manager_are_not_touched() {
         let (_dir, repository) = repository();
         fs::write(repository.git_dir.join("config"), "[core]\n\thooksPath = .husky\n").unwrap();
-        put_up(&repository, "main").unwrap();
-        assert_eq!(state(&repository), Fence::Elsewhere(".husky".into()));
-        assert!(!hooks(&repository).exists());
+        install(&repository, "main").unwrap();
+        assert_eq!(state(&repository), HookState::Elsewhere(".husky".into()));
+        assert!(!hooks_dir(&repository).exists());
     }
 }

@@ -1,4 +1,4 @@
-//! MAIN: where it should be, where it is, and what is done about a difference.
+//! MAIN's branch and checkout: compares them with the log, raises alarms, and moves them.
 
 pub(crate) mod checkout;
 mod history;
@@ -9,8 +9,8 @@ mod upstream;
 mod verify;
 mod watch;
 
-pub(crate) use update::{MainLock, Moved, Since, Target};
-pub use watch::Watch;
+pub(crate) use update::{MainLock, MainUpdate, RecoveryCause, UpdateTarget};
+pub(super) use watch::MainWatch;
 
 use crate::MergeQueue;
 use crate::projects::ProjectChoice;
@@ -24,40 +24,39 @@ use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefName, Repo};
-use std::fs;
 use std::time::Duration;
 
-/// A status of a very large checkout.
-const STATUS: Duration = Duration::from_secs(5 * 60);
+/// Enough for a very large checkout.
+const STATUS_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// MAIN as it is in this moment.
+/// MAIN's repository as it is now.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
-    /// Where its branch is, if there is one.
+pub(crate) struct MainStatus {
+    /// The tip of MAIN's branch; `None` if the branch does not exist.
     pub(crate) tip: Option<CommitId>,
     /// The branch that is checked out.
     pub(crate) head: Option<String>,
-    /// Files that are not as the branch has them.
+    /// Files that differ from the branch.
     pub(crate) dirty: Vec<String>,
 }
 
-impl Seen {
-    pub(crate) async fn look(repository: &Repository, branch: &str) -> Result<Seen, Problem> {
+impl MainStatus {
+    pub(crate) async fn read(repository: &Repository, branch: &str) -> Result<MainStatus, Problem> {
         let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
-        let for_status = repo.clone().with_deadline(STATUS);
+        let for_status = repo.clone().with_deadline(STATUS_TIMEOUT);
         let (paths, tip) = tokio::join!(for_status.uncommitted(), repo.tip(&branch));
         let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok(Seen { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
+        Ok(MainStatus { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
     }
 
-    /// What is wrong, if anything, with the evidence in words.
+    /// How MAIN differs from the log, if it does, with a description.
     pub(crate) fn alarm(&self, main: &Main) -> Option<(Alarm, String)> {
         let branch = &main.branch;
         match &self.tip {
             None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
             Some(tip) if tip.as_str() != main.tip => {
                 let from = main.tip.get(..12).unwrap_or(&main.tip);
-                let text = format!("somebody moved MAIN's branch from {from} to {}", tip.short());
+                let text = format!("MAIN's branch was moved by hand from {from} to {}", tip.short());
                 return Some((Alarm::Moved, text));
             }
             Some(_) => {}
@@ -78,7 +77,7 @@ impl Seen {
 }
 
 impl MergeQueue {
-    /// Records where MAIN is now, if the log does not have it yet, and installs the hooks.
+    /// Records MAIN's branch and tip if the log does not have them yet, and installs the hooks.
     pub(crate) async fn record_main(&self, project: &str) -> Result<(), Problem> {
         if self.worktrees.recorded_main(project).await?.is_some() {
             return Ok(());
@@ -87,60 +86,60 @@ impl MergeQueue {
         let step = Step::Record { branch: main.branch.clone(), tip: main.tip };
         self.store.execute(&Caller::system(), Command::Main { project: project.to_owned(), step }).await?;
         // Registration could not install them in a repository without commits.
-        if let Err(problem) = hook::put_up(&self.worktrees.repository(project).await?, &main.branch) {
+        if let Err(problem) = hook::install(&self.worktrees.repository(project).await?, &main.branch) {
             tracing::warn!("{project}: {}", problem.message);
         }
         Ok(())
     }
 
-    /// What is wrong with MAIN's `flower.toml`, found out once for each tip.
+    /// What is wrong with MAIN's `flower.toml`. Cached for each tip.
     pub(crate) async fn settings_problem(&self, project: &str, tip: &str) -> Option<SettingsProblem> {
-        if let Some((known, problem)) = self.settings.lock().expect("no panic while held").get(project)
+        if let Some((known, problem)) = self.settings_problems.lock().expect("no panic while held").get(project)
             && known == tip
         {
             return problem.clone();
         }
-        // A repository that cannot be read is told of elsewhere.
+        // A repository that cannot be read is reported as a problem of the project.
         let problem = self.worktrees.facts_of(project).await.ok()?.settings_problem;
-        let mut known = self.settings.lock().expect("no panic while held");
+        let mut known = self.settings_problems.lock().expect("no panic while held");
         known.insert(project.to_owned(), (tip.to_owned(), problem.clone()));
         problem
     }
 
-    /// Looks at MAIN now, and raises or ends an alarm.
-    pub(crate) async fn check_main(&self, lock: &MainLock) -> Result<(Main, Seen), Problem> {
+    /// Compares MAIN with the log, and raises or ends an alarm.
+    pub(crate) async fn check_main(&self, lock: &MainLock) -> Result<(Main, MainStatus), Problem> {
         self.record_main(&lock.project).await?;
         let main = self.worktrees.main_of(&lock.project).await?;
-        let seen = Seen::look(&lock.repository, &main.branch).await?;
-        // What a crash left is put right at the next start; it is nobody's doing.
-        if self.is_moving(&lock.project) {
-            return Ok((main, seen));
+        let status = MainStatus::read(&lock.repository, &main.branch).await?;
+        // An unfinished update by flower itself is no alarm; recovery finishes it.
+        if self.has_journal(&lock.project) {
+            return Ok((main, status));
         }
-        let step = match (seen.alarm(&main), &main.alarm) {
+        let step = match (status.alarm(&main), &main.alarm) {
             (Some((what, text)), _) => {
-                let found = if what == Alarm::Dirty { None } else { seen.tip.clone().map(String::from) };
-                Step::Alarm { what, found, text, files: seen.dirty.clone() }
+                let found = if what == Alarm::Dirty { None } else { status.tip.clone().map(String::from) };
+                Step::Alarm { what, found, text, files: status.dirty.clone() }
             }
-            // What was only edited, and is as before, needs nobody. A branch that moved does.
+            // Edits that were undone end their alarm. A branch that moved stays an alarm until the operator settles it.
             (None, Some(raised)) if matches!(raised.what, Alarm::Dirty | Alarm::Detached) => {
                 Step::Settle { how: Settlement::Undone, tip: main.tip.clone(), worktree: None }
             }
-            (None, _) => return Ok((main, seen)),
+            (None, _) => return Ok((main, status)),
         };
         self.store.execute(&Caller::system(), Command::Main { project: lock.project.clone(), step }).await?;
         self.wake();
-        Ok((self.worktrees.main_of(&lock.project).await?, seen))
+        Ok((self.worktrees.main_of(&lock.project).await?, status))
     }
 
-    /// MAIN, looked at live.
+    /// MAIN's state, read from its repository now.
     pub async fn main_view(&self, choice: &ProjectChoice) -> Result<MainView, Problem> {
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
-        let (main, seen) = self.check_main(&lock).await?;
-        self.view_main(&lock, main, seen).await
+        let (main, status) = self.check_main(&lock).await?;
+        self.view_main(&lock, main, status).await
     }
 
-    async fn view_main(&self, lock: &MainLock, main: Main, seen: Seen) -> Result<MainView, Problem> {
+    async fn view_main(&self, lock: &MainLock, main: Main, status: MainStatus) -> Result<MainView, Problem> {
         let state = self.state_of(&lock.project, &main);
         let protection = self.worktrees.protection().await;
         let mut notes = Vec::new();
@@ -148,7 +147,7 @@ impl MergeQueue {
             match facts.settings_problem {
                 Some(problem) => notes.push(problem.in_words()),
                 None if facts.settings.checks.0.is_empty() => notes
-                    .push("no checks are configured: whatever merges lands; `flower init` proposes some".to_owned()),
+                    .push("no checks are configured: all that merges lands; `flower init` proposes some".to_owned()),
                 None => {}
             }
             if facts.settings.worktree.objects == Objects::All {
@@ -156,17 +155,17 @@ impl MergeQueue {
             }
         }
         notes.extend(self.worktrees.lending_note(&lock.project));
-        let fence = hook::state(&lock.repository);
-        notes.extend(fence.note());
+        let hook = hook::state(&lock.repository);
+        notes.extend(hook.note());
         Ok(MainView {
             project: lock.project.clone(),
             branch: main.branch,
-            tip: seen.tip.map(String::from),
+            tip: status.tip.map(String::from),
             recorded_tip: main.tip,
             state: state.to_owned(),
             reason: main.alarm.as_ref().map(|alarm| alarm.text.clone()).or_else(|| main.frozen.clone()),
             protection: if protection.missing.is_empty() { "kernel" } else { "watched" }.to_owned(),
-            hook: fence.word().to_owned(),
+            hook: hook.as_str().to_owned(),
             served: "in_place".to_owned(),
             since: main.since,
             alarm: main.alarm.map(|alarm| AlarmView {
@@ -192,12 +191,12 @@ impl MergeQueue {
             (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
             (Some(_), _) => "moved",
             (None, Some(_)) => "frozen",
-            (None, None) if self.is_moving(project) => "unknown",
+            (None, None) if self.has_journal(project) => "unknown",
             (None, None) => "stable",
         }
     }
 
-    /// MAIN as the log has it, at a glance: no git is asked.
+    /// A short form of MAIN as the log has it, without reading the repository.
     pub(crate) fn summary_of(&self, project: &str, main: Main) -> MainSummary {
         let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
         MainSummary {
@@ -231,15 +230,4 @@ impl MergeQueue {
         self.wake();
         self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
     }
-}
-
-/// The folder of hooks that git uses here, unless somebody chose another.
-fn hooks(repository: &Repository) -> std::path::PathBuf {
-    repository.git_dir.join("hooks")
-}
-
-/// Reads a small file, if it is one.
-fn text_of(path: &std::path::Path) -> Option<String> {
-    let found = fs::symlink_metadata(path).ok()?;
-    (found.is_file() && found.len() < 1 << 20).then(|| fs::read_to_string(path).ok()).flatten()
 }

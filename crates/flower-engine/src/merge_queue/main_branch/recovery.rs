@@ -1,8 +1,8 @@
-//! The three ways out when somebody else has been at MAIN: take it in, put it back, or make it a worktree. None of them loses
-//! anything.
+//! Settles an alarm in one of three ways: adopts the commits made by hand, restores MAIN, or rescues the changes into a worktree.
+//! Nothing is lost in any of them.
 
 use super::checkout::{self, RemoveOnDrop, scratch_index};
-use super::{MainLock, Moved, Seen, Target};
+use super::{MainLock, MainStatus, MainUpdate, UpdateTarget};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
@@ -12,6 +12,7 @@ use flower_contract::view::{LandingView, MainView, RescueView};
 use flower_core::landing::{self, Priority, Source};
 use flower_core::main_branch::{Alarm, Settlement, Step};
 use flower_core::policy::{self, Action};
+use flower_core::text::{TITLE_CHARS, cut};
 use flower_core::worktree::{Seal, WorktreeKind};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
@@ -19,17 +20,17 @@ use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::fs;
 use std::time::Duration;
 
-const ADDING: Duration = Duration::from_secs(10 * 60);
+const ADD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
 impl MergeQueue {
-    /// Takes commits that were made in MAIN by hand in, through the checks.
+    /// Queues the commits that were made in MAIN by hand, so that they pass the checks.
     pub async fn adopt_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::AdoptMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
-        let (main, seen) = self.check_main(&lock).await?;
+        let (main, status) = self.check_main(&lock).await?;
         let refused = |message: String, hint: &str| Err(Problem::new(ProblemKind::Refused, message, hint));
-        let Some(found) = seen.tip.clone().filter(|tip| tip.as_str() != main.tip) else {
+        let Some(found) = status.tip.clone().filter(|tip| tip.as_str() != main.tip) else {
             return match &main.alarm {
                 Some(alarm) if alarm.what == Alarm::Dirty => refused(
                     "nothing was committed in MAIN; files are changed".into(),
@@ -55,7 +56,7 @@ impl MergeQueue {
             worktree: None,
             worktree_number: None,
             commit: found.into(),
-            title: flower_core::text::cut(&format!("Adopt: {subject}"), 200),
+            title: cut(&format!("Adopt: {subject}"), TITLE_CHARS),
             briefs: Vec::new(),
             priority: Priority::High,
             reverts: None,
@@ -64,26 +65,26 @@ impl MergeQueue {
         self.enqueue(caller, request).await
     }
 
-    /// Puts MAIN back to where the log has it. What was there is kept.
+    /// Resets MAIN to the recorded tip. Its changes are saved under a ref.
     pub async fn restore_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_action(caller, Action::RestoreMain)?;
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
-        let (main, seen) = self.check_main(&lock).await?;
-        let kept = self.save(&lock, &seen).await?;
-        self.put_back_main(&lock, &main, &seen, kept.as_ref()).await?;
+        let (main, status) = self.check_main(&lock).await?;
+        let saved = self.save_changes(&lock, &status).await?;
+        self.reset_main(&lock, &main, &status, saved.as_ref()).await?;
         let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
         self.store.execute(caller, Command::Main { project: project.clone(), step }).await?;
         self.wake();
-        let (main, seen) = self.check_main(&lock).await?;
-        let mut view = self.view_main(&lock, main, seen).await?;
-        if let Some(kept) = kept {
-            view.notes.insert(0, format!("what was there is kept as {}", kept_ref(&kept)?));
+        let (main, status) = self.check_main(&lock).await?;
+        let mut view = self.view_main(&lock, main, status).await?;
+        if let Some(saved) = saved {
+            view.notes.insert(0, format!("what was there is kept as {}", saved_ref(&saved)?));
         }
         Ok(view)
     }
 
-    /// Makes whatever was done in MAIN by hand a worktree of its own; MAIN is clean after.
+    /// Moves the changes that were made in MAIN by hand to a new worktree, and resets MAIN.
     pub async fn rescue_main(
         &self,
         caller: &Caller,
@@ -92,43 +93,43 @@ impl MergeQueue {
     ) -> Result<RescueView, Problem> {
         policy::require_action(caller, Action::RescueMain)?;
         let project = self.projects.require(choice).await?;
-        let (kept, files) = {
+        let (saved, files) = {
             let lock = self.lock_main(&project).await?;
-            let (main, seen) = self.check_main(&lock).await?;
-            let Some(kept) = self.save(&lock, &seen).await? else {
+            let (main, status) = self.check_main(&lock).await?;
+            let Some(saved) = self.save_changes(&lock, &status).await? else {
                 return Err(Problem::new(
                     ProblemKind::Refused,
                     "there is nothing in MAIN to be rescued",
                     "`flower main` shows how it stands",
                 ));
             };
-            let files = checkout::changes(&lock.repository, &CommitId::parse(&main.tip)?, &kept).await?;
-            (kept, files.iter().map(Change::name).collect::<Vec<_>>())
+            let files = checkout::changes(&lock.repository, &CommitId::parse(&main.tip)?, &saved).await?;
+            (saved, files.iter().map(Change::name).collect::<Vec<_>>())
         };
         let name = match name {
             Some(name) => name,
             None => self.free_worktree_name(&project).await?,
         };
-        // First it is safe elsewhere; only then MAIN changes.
+        // The worktree is made first, so that a failure leaves MAIN as it is.
         let wanted = NewWorktree {
             name,
             kind: WorktreeKind::Ephemeral,
             seal: if self.worktrees.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
-            from: Some(kept.to_string()),
+            from: Some(saved.to_string()),
             brief: None,
             no_setup: true,
             lfs_pointers: true,
         };
         let worktree = self.worktrees.create(caller, &project, wanted).await?;
         let lock = self.lock_main(&project).await?;
-        let (main, seen) = self.check_main(&lock).await?;
-        let left = self.put_back_main(&lock, &main, &seen, Some(&kept)).await?;
+        let (main, status) = self.check_main(&lock).await?;
+        let left = self.reset_main(&lock, &main, &status, Some(&saved)).await?;
         let (how, worktree_name) = (Settlement::Rescued, Some(worktree.name.clone()));
         let step = Step::Settle { how, tip: main.tip.clone(), worktree: worktree_name };
         self.store.execute(caller, Command::Main { project, step }).await?;
         self.wake();
-        let (main, seen) = self.check_main(&lock).await?;
-        let main = self.view_main(&lock, main, seen).await?;
+        let (main, status) = self.check_main(&lock).await?;
+        let main = self.view_main(&lock, main, status).await?;
         Ok(RescueView { worktree, files, left, main })
     }
 
@@ -144,50 +145,51 @@ impl MergeQueue {
         Err(Problem::usage("there are too many rescued worktrees", "name it: `--as NAME`"))
     }
 
-    /// Commits everything that is in MAIN's checkout, through an index of its own, and keeps it. Nothing if there is nothing new.
-    async fn save(&self, lock: &MainLock, seen: &Seen) -> Result<Option<CommitId>, Problem> {
+    /// Saves what differs from the recorded MAIN under refs: uncommitted changes as a new commit, the commit that is checked out, and
+    /// the tip of the branch. Returns the commit with the most recent of these, or `None` if nothing differs.
+    async fn save_changes(&self, lock: &MainLock, status: &MainStatus) -> Result<Option<CommitId>, Problem> {
         let repo = Repo::main(&lock.repository);
         let main = CommitId::parse(&self.worktrees.main_of(&lock.project).await?.tip)?;
-        // What the checkout is based on, which need not be MAIN's branch.
+        // The checkout need not be on MAIN's branch.
         let head = repo.head().await?.unwrap_or_else(|| main.clone());
-        let mut kept = None;
-        if !seen.dirty.is_empty() {
+        let mut saved = None;
+        if !status.dirty.is_empty() {
             let tree = tree_of_checkout(&self.home, &lock.repository).await?;
             let committer = repo.identity().await?;
             let message = "Changes that were made in MAIN by hand\n";
             let new = NewCommit { tree: &tree, parents: &[&head], message, committer: &committer, author: None };
-            kept = Some(repo.clone().durable().commit_tree(new).await?);
+            saved = Some(repo.clone().durable().commit_tree(new).await?);
         } else if head != main {
-            kept = Some(head);
+            saved = Some(head);
         }
-        let tip = seen.tip.clone().filter(|tip| *tip != main && Some(tip) != kept.as_ref());
-        for commit in kept.iter().chain(&tip) {
-            repo.set_ref(&kept_ref(commit)?, commit).await?;
+        let tip = status.tip.clone().filter(|tip| *tip != main && Some(tip) != saved.as_ref());
+        for commit in saved.iter().chain(&tip) {
+            repo.set_ref(&saved_ref(commit)?, commit).await?;
         }
-        Ok(kept.or(tip))
+        Ok(saved.or(tip))
     }
 
-    /// Branch, HEAD and files as the log has them. Files that changed once more since they were saved stay, and are named.
-    async fn put_back_main(
+    /// Resets branch, HEAD and files to what the log has. Returns the files that changed again after they were saved, which stay.
+    async fn reset_main(
         &self,
         lock: &MainLock,
         main: &Main,
-        seen: &Seen,
+        status: &MainStatus,
         saved: Option<&CommitId>,
     ) -> Result<Vec<String>, Problem> {
         let repository = &lock.repository;
         let recorded = CommitId::parse(&main.tip)?;
         let mut left = Vec::new();
-        match &seen.tip {
+        match &status.tip {
             Some(tip) if *tip != recorded => {
                 let changes = checkout::changes(repository, tip, &recorded).await?;
-                match self.move_main(lock, main, tip, &Target::Recorded(main), &changes).await? {
-                    Moved::Yes { .. } => self.close_journal(&lock.project),
-                    Moved::Conflict => {
+                match self.move_main(lock, main, tip, &UpdateTarget::Recorded(main), &changes).await? {
+                    MainUpdate::Done => self.close_journal(&lock.project),
+                    MainUpdate::Conflict => {
                         return Err(Problem::new(
                             ProblemKind::Conflict,
-                            "MAIN's branch moves in this moment",
-                            "end what moves it, and try again",
+                            "MAIN's branch moved during the reset",
+                            "end the program that moves it, and try again",
                         ));
                     }
                 }
@@ -195,31 +197,31 @@ impl MergeQueue {
             Some(_) => {}
             None => lock.recreate_branch(main).await?,
         }
-        if seen.head.as_ref() != Some(&main.branch) {
+        if status.head.as_ref() != Some(&main.branch) {
             lock.attach_head(main).await?;
         }
         if let Some(saved) = saved {
-            left = checkout::put_back(&self.home, repository, saved, &recorded).await?;
+            left = checkout::restore_files(&self.home, repository, saved, &recorded).await?;
         }
         Ok(left)
     }
 }
 
-/// Everything that git would add, as a tree; the operator's own index stays as it is.
+/// A tree of everything that `git add` would add. The operator's index does not change.
 async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> Result<TreeId, Problem> {
     let index = scratch_index(home);
     let _remove = RemoveOnDrop(index.clone());
-    // With what is known of the files, so that not all of them are read again.
+    // A copy of the index spares git from reading unchanged files.
     let own = repository.git_dir.join("index");
     if own.exists() {
         fs::copy(&own, &index).map_err(|error| crate::home::problem(&own, &error))?;
     }
-    let repo = Repo::main(repository).with_index(&index).with_deadline(ADDING);
+    let repo = Repo::main(repository).with_index(&index).with_deadline(ADD_TIMEOUT);
     repo.add_all().await?;
     Ok(repo.write_tree().await?)
 }
 
-/// Where something that was found in MAIN stays.
-fn kept_ref(commit: &CommitId) -> Result<OwnRef, Problem> {
+/// The ref that keeps a commit found in MAIN.
+fn saved_ref(commit: &CommitId) -> Result<OwnRef, Problem> {
     Ok(OwnRef::parse(&format!("{SAVED}/{commit}"))?)
 }

@@ -1,10 +1,9 @@
-//! Moves MAIN's branch: forward to a commit that passed its checks, or back to where the log has it.
+//! Moves MAIN's branch: forward to a commit that passed its checks, or back to the recorded tip.
 //!
-//! Only a branch that no longer exists is made again elsewhere, in `put_right.rs`. A move needs MAIN's lock. A journal is
-//! on disk before the branch moves. The branch itself is the only commit point: after a crash, recovery asks git where the
-//! branch is, and finishes the move if it has happened.
+//! An update needs MAIN's lock, and a journal is on disk before the branch moves. The branch itself is the only commit point:
+//! after a crash, recovery asks git where the branch is, and finishes the update if the branch has moved.
 
-use super::checkout::{self, Staged};
+use super::checkout::{self, StagedFiles};
 use crate::MergeQueue;
 use crate::failpoint;
 use crate::merge_queue::VerifiedCommit;
@@ -18,36 +17,34 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
-/// Proof that nobody else looks at or moves this MAIN meanwhile.
+/// Proof that no other task examines or moves MAIN of this project.
 pub(crate) struct MainLock {
     pub(crate) project: String,
     pub(crate) repository: Repository,
     _guard: OwnedMutexGuard<()>,
 }
 
-/// Where it may go.
-pub(crate) enum Target<'a> {
+/// The only commits that MAIN's branch can be moved to.
+pub(crate) enum UpdateTarget<'a> {
     Verified(&'a VerifiedCommit),
-    /// Back to where the log has it.
+    /// Back to the recorded tip.
     Recorded(&'a Main),
 }
 
-/// How an attempt ended.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Moved {
-    /// These files were left alone, because somebody has edited them.
-    Yes { left: Vec<String> },
-    /// It is not where it was thought to be; nothing happened.
+pub(crate) enum MainUpdate {
+    Done,
+    /// The branch was not at the expected commit; nothing has changed.
     Conflict,
 }
 
-/// What a move was left unfinished by.
+/// Why an update of MAIN was left unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Since {
-    /// An earlier daemon, of which nothing runs any more.
-    Crash,
-    /// A file or a lock in the way, in this one.
-    Trouble,
+pub(crate) enum RecoveryCause {
+    /// An earlier daemon ended during the update. None of its processes runs any more.
+    Restart,
+    /// The update failed in this daemon.
+    Failure,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,18 +56,18 @@ struct Journal {
     note: Option<String>,
     #[serde(default)]
     commands: Option<String>,
-    /// What MAIN was before, if not what its branch said: the tip that the log had.
+    /// The recorded tip before the update. Differs from `old` if commits are adopted.
     onto: String,
 }
 
 impl MainLock {
-    /// Makes MAIN's branch again where the log has it, after it was deleted.
+    /// Creates MAIN's branch at the recorded tip, after it was deleted.
     pub(super) async fn recreate_branch(&self, main: &Main) -> Result<(), Problem> {
         let tip = CommitId::parse(&main.tip)?;
         Ok(MainBranch::of(&self.repository, &main.branch)?.recreate(&tip).await?)
     }
 
-    /// Makes MAIN's branch the one that is checked out.
+    /// Points HEAD to MAIN's branch.
     pub(super) async fn attach_head(&self, main: &Main) -> Result<(), Problem> {
         Ok(MainBranch::of(&self.repository, &main.branch)?.attach_head().await?)
     }
@@ -84,18 +81,19 @@ impl MergeQueue {
         Ok(MainLock { project: project.to_owned(), repository, _guard })
     }
 
-    /// Moves MAIN's branch from `old`, and its checkout with it: `changes` are what differs between the two. What comes after, [`MergeQueue::close_journal`] ends.
+    /// Moves MAIN's branch from `old` to the target, and its checkout with it; `changes` is the difference between the two. The
+    /// caller records the update and then calls [`MergeQueue::close_journal`].
     pub(crate) async fn move_main(
         &self,
         lock: &MainLock,
         main: &Main,
         old: &CommitId,
-        target: &Target<'_>,
+        target: &UpdateTarget<'_>,
         changes: &[Change],
-    ) -> Result<Moved, Problem> {
+    ) -> Result<MainUpdate, Problem> {
         let (new, verified) = match target {
-            Target::Verified(verified) => (verified.commit().clone(), Some(verified)),
-            Target::Recorded(main) => (CommitId::parse(&main.tip)?, None),
+            UpdateTarget::Verified(verified) => (verified.commit().clone(), Some(verified)),
+            UpdateTarget::Recorded(main) => (CommitId::parse(&main.tip)?, None),
         };
         let journal = Journal {
             branch: main.branch.clone(),
@@ -106,14 +104,16 @@ impl MergeQueue {
             commands: verified.and_then(|verified| verified.commands()),
             onto: main.tip.clone(),
         };
-        if self.is_moving(&lock.project) {
+        // A second journal would overwrite the first, and with it the record of an unfinished landing.
+        if self.has_journal(&lock.project) {
             return Err(Problem::new(
                 ProblemKind::Conflict,
                 "an earlier move of MAIN is not finished yet",
                 "it is tried again by itself; `flower main` shows how it stands",
             ));
         }
-        checkout::require_index(&lock.repository).await?;
+        // Checked before the branch moves: with a locked index the checkout would stay behind.
+        checkout::require_index_unlocked(&lock.repository).await?;
         failpoint::here("main.before_journal");
         let branch = MainBranch::of(&lock.repository, &main.branch)?;
         let swap = async {
@@ -121,28 +121,32 @@ impl MergeQueue {
             failpoint::here("main.journal");
             Ok::<_, Problem>(branch.swap(old, &new).await?)
         };
-        // What the checkout is to be is made ready beside it meanwhile; whatever moves it begins with the branch.
-        let (staged, swap) = tokio::join!(Staged::prepare(&lock.repository, old, &new, changes), swap);
+        // The new files are staged meanwhile; the checkout itself changes only after the branch has moved.
+        let (staged, swap) = tokio::join!(StagedFiles::prepare(&lock.repository, old, &new, changes), swap);
         if let Err(stderr) = swap? {
             self.close_journal(&lock.project);
+            // git refuses a swap for two reasons: the branch has moved, or its ref is locked.
             if Repo::main(&lock.repository).tip(branch.name()).await?.as_ref() != Some(old) {
-                return Ok(Moved::Conflict);
+                return Ok(MainUpdate::Conflict);
             }
             return Err(Problem::new(
                 ProblemKind::Conflict,
                 format!("git does not move `{}`: {stderr}", main.branch),
-                "is another git at work there? `flower doctor` looks for locks that nobody holds",
+                "is another git at work there? `flower doctor` looks for abandoned locks",
             ));
         }
         failpoint::here("main.moved");
-        let left = checkout::bring(&self.home, &lock.repository, staged, (old, &new), changes).await?;
+        let skipped = checkout::update_checkout(&self.home, &lock.repository, staged, (old, &new), changes).await?;
+        if !skipped.is_empty() {
+            tracing::info!("MAIN of {}: edited files were not updated: {}", lock.project, skipped.join(", "));
+        }
         failpoint::here("main.tree");
-        Ok(Moved::Yes { left })
+        Ok(MainUpdate::Done)
     }
 
-    /// Everything that a journal speaks of is recorded.
+    /// Deletes the journal, once the update that it describes is recorded or has not happened.
     pub(crate) fn close_journal(&self, project: &str) {
-        let path = self.journal(project);
+        let path = self.journal_path(project);
         if let Err(error) = std::fs::remove_file(&path)
             && error.kind() != std::io::ErrorKind::NotFound
         {
@@ -151,46 +155,50 @@ impl MergeQueue {
         failpoint::here("main.journal_gone");
     }
 
-    /// What git has done is finished and recorded; what it has not done did not happen.
-    pub(crate) async fn recover_main(&self, project: &str, since: Since) -> Result<(), Problem> {
+    /// Finishes the update that a journal describes, if the branch has moved; otherwise only deletes the journal. Returns the landing
+    /// that was recorded, if the update was one.
+    pub(crate) async fn recover_main(&self, project: &str, cause: RecoveryCause) -> Result<Option<u64>, Problem> {
         let lock = self.lock_main(project).await?;
-        let Some(journal) = self.read_journal(project) else { return Ok(()) };
+        let Some(journal) = self.read_journal(project) else { return Ok(None) };
         let repo = Repo::main(&lock.repository);
         let branch = MainBranch::of(&lock.repository, &journal.branch)?;
-        let landed = match repo.tip(branch.name()).await? {
+        let has_moved = match repo.tip(branch.name()).await? {
             Some(now) if now == journal.new => true,
-            // Somebody went on from it, or from elsewhere.
+            // A commit was made by hand meanwhile: on top of the new tip, or elsewhere.
             Some(now) => repo.is_ancestor(&journal.new, &now).await.unwrap_or(false),
             None => false,
         };
-        if landed {
+        let mut landed = None;
+        if has_moved {
             let index_lock = lock.repository.git_dir.join("index.lock");
-            // The git that held it was ours, and is gone: nothing that an earlier daemon started runs any more.
-            if since == Since::Crash
+            // A git of the earlier daemon left the lock; no process of that daemon runs any more.
+            if cause == RecoveryCause::Restart
                 && let Err(error) = std::fs::remove_file(&index_lock)
                 && error.kind() != std::io::ErrorKind::NotFound
             {
                 tracing::warn!("{}: {error}", index_lock.display());
             }
             let changes = checkout::changes(&lock.repository, &journal.old, &journal.new).await?;
-            let staged = Staged::prepare(&lock.repository, &journal.old, &journal.new, &changes).await;
-            checkout::bring(&self.home, &lock.repository, staged, (&journal.old, &journal.new), &changes).await?;
-            if let Some(number) = journal.landing {
+            let staged = StagedFiles::prepare(&lock.repository, &journal.old, &journal.new, &changes).await;
+            let range = (&journal.old, &journal.new);
+            checkout::update_checkout(&self.home, &lock.repository, staged, range, &changes).await?;
+            landed = journal.landing;
+            if let Some(number) = landed {
                 let Journal { onto, new, note, commands, .. } = journal;
                 let step = Step::Land { onto, merge_commit: new.into(), note, commands };
                 self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
             }
         }
         self.close_journal(project);
-        Ok(())
+        Ok(landed)
     }
 
-    fn journal(&self, project: &str) -> PathBuf {
+    fn journal_path(&self, project: &str) -> PathBuf {
         self.home.landings().join(format!("{project}.journal"))
     }
 
     fn write_journal(&self, project: &str, journal: &Journal) -> Result<(), Problem> {
-        let path = self.journal(project);
+        let path = self.journal_path(project);
         let text = serde_json::to_string(journal).expect("plain data");
         crate::worktrees::disk::make_private(&self.home.landings())
             .and_then(|()| crate::home::write_private(&path, &text))
@@ -199,17 +207,17 @@ impl MergeQueue {
     }
 
     fn read_journal(&self, project: &str) -> Option<Journal> {
-        let text = std::fs::read(self.journal(project)).ok()?;
+        let text = std::fs::read(self.journal_path(project)).ok()?;
         serde_json::from_slice(&text).inspect_err(|error| tracing::warn!("the journal of {project}: {error}")).ok()
     }
 
-    /// Whether a move is under way, or was when flower ended.
-    pub(crate) fn is_moving(&self, project: &str) -> bool {
-        self.journal(project).exists()
+    /// Whether an update of MAIN is under way, or was left unfinished.
+    pub(crate) fn has_journal(&self, project: &str) -> bool {
+        self.journal_path(project).exists()
     }
 }
 
-/// A file's name is on disk only once its folder is.
+/// The name of a new file is on disk only once its folder is synced.
 fn sync_folder(path: &Path) -> std::io::Result<()> {
     std::fs::File::open(path)?.sync_all()
 }

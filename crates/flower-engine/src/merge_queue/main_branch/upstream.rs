@@ -1,4 +1,4 @@
-//! MAIN's remote: its commits come in through the queue like anybody's, and what has landed is pushed if that is wished.
+//! MAIN's remote: its commits pass the queue like all others, and MAIN is pushed after landings if the settings say so.
 
 use crate::MergeQueue;
 use crate::own_refs::UPSTREAM;
@@ -13,11 +13,11 @@ use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
 use std::time::Duration;
 
-/// A remote that says nothing for so long is out of reach.
-const DEADLINE: Duration = Duration::from_secs(120);
+/// A remote that does not answer within this time counts as unreachable.
+const REMOTE_TIMEOUT: Duration = Duration::from_secs(120);
 
 impl MergeQueue {
-    /// Fetches MAIN's branch of its remote, and queues what is new there.
+    /// Fetches MAIN's branch from its remote, and queues its new commits.
     pub async fn pull_main(&self, caller: &Caller, choice: &ProjectChoice) -> Result<PullView, Problem> {
         policy::require_role(caller, Right::Steer)?;
         let project = self.projects.require(choice).await?;
@@ -60,7 +60,7 @@ impl MergeQueue {
         self.enqueue(caller, request).await
     }
 
-    /// Pushes what has landed, where the project's settings say so and it is not there yet.
+    /// Pushes MAIN if the project's settings say so and the remote does not have its tip yet.
     pub(crate) async fn push_landed(&self, project: &str) -> Result<(), Problem> {
         let facts = self.worktrees.facts_of(project).await?;
         let main = self.worktrees.main_of(project).await?;
@@ -88,21 +88,22 @@ impl MergeQueue {
         let repository = self.worktrees.repository(project).await?;
         let Some(remote) = remote_of(&repository, &main.branch).await? else {
             let why = "MAIN has no remote; add one: `git remote add origin ADDRESS`".to_owned();
-            return self.note_push(project, "none", &main.tip, Some(why)).await;
+            return self.record_push(project, "none", &main.tip, Some(why)).await;
         };
-        let (repo, tip) = (Repo::main(&repository).with_deadline(DEADLINE), CommitId::parse(&main.tip)?);
+        let (repo, tip) = (Repo::main(&repository).with_deadline(REMOTE_TIMEOUT), CommitId::parse(&main.tip)?);
         let why = match repo.push(&remote, &tip, &main.branch).await {
-            Ok(Push::Done) => return self.note_push(project, &remote, &main.tip, None).await,
+            Ok(Push::Done) => return self.record_push(project, &remote, &main.tip, None).await,
             Ok(Push::Refused { is_behind, why }) => {
                 if is_behind {
-                    // Somebody else was there first: that comes in through the checks, and then all of it goes out.
+                    // The remote has new commits: they are queued and checked, and their landing pushes everything.
                     let commit = fetch(&repository, &remote, &main.branch).await?;
                     if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
                         let why = format!(
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
                         );
-                        self.note_push(project, &remote, &main.tip, Some(why)).await?;
+                        self.record_push(project, &remote, &main.tip, Some(why)).await?;
                         let queued = self.queue_upstream(caller, project, &remote, main, &commit).await;
+                        // A conflict: these commits are in the queue already.
                         return match queued {
                             Err(problem) if problem.kind != ProblemKind::Conflict => Err(problem),
                             _ => Ok(()),
@@ -113,10 +114,10 @@ impl MergeQueue {
             }
             Err(error) => error.to_string(),
         };
-        self.note_push(project, &remote, &main.tip, Some(format!("{remote} did not take it: {why}"))).await
+        self.record_push(project, &remote, &main.tip, Some(format!("{remote} did not take it: {why}"))).await
     }
 
-    async fn note_push(&self, project: &str, remote: &str, commit: &str, why: Option<String>) -> Result<(), Problem> {
+    async fn record_push(&self, project: &str, remote: &str, commit: &str, why: Option<String>) -> Result<(), Problem> {
         let (remote, commit) = (remote.to_owned(), commit.to_owned());
         let step = match why {
             None => Step::Pushed { remote, commit },
@@ -140,7 +141,7 @@ pub(super) async fn remote_of(repository: &Repository, branch: &str) -> Result<O
 async fn fetch(repository: &Repository, remote: &str, branch: &str) -> Result<CommitId, Problem> {
     let kept = OwnRef::parse(&format!("{UPSTREAM}/{branch}"))?;
     let repo = Repo::main(repository);
-    let fetched = repo.clone().with_deadline(DEADLINE).fetch(remote, branch, &kept).await;
+    let fetched = repo.clone().with_deadline(REMOTE_TIMEOUT).fetch(remote, branch, &kept).await;
     fetched.map_err(|error| match error {
         GitError::Deadline { seconds, .. } => Problem::new(
             ProblemKind::Timeout,

@@ -109,7 +109,7 @@ fn a_claimed_worktree_is_neither_removed_nor_merged_into() {
     landing_becomes(&flower, landing, "landed");
     let told = eventually("both are told", || Some(events(&flower, "worktree_synced")).filter(|told| told.len() == 2));
     for note in &told {
-        says(&note["body"]["why_not"], "somebody has claimed work in it");
+        says(&note["body"]["why_not"], "work in it is claimed");
     }
     assert_eq!(show(&flower, &one.worktree)["state"], "ready");
     assert_eq!(three.inside(&flower, "git rev-parse HEAD"), head, "nothing is merged into a claimed worktree");

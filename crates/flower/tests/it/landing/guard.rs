@@ -145,7 +145,7 @@ fn nothing_lands_until_the_alarm_is_settled() {
             flower.wait_for_pass("merge_queue");
             let queued = landing(flower, waiting);
             assert_eq!(queued["state"], "queued", "{name}: {queued:#}");
-            says(&queued["reason"], "landings wait, because somebody moved MAIN's branch");
+            says(&queued["reason"], "landings wait, because MAIN's branch was moved by hand");
             assert_eq!(tip(flower), moved, "{name}");
             flower.ok(way);
             becomes(flower, waiting, "landed");

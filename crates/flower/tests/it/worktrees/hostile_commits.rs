@@ -224,7 +224,7 @@ fn more_than_the_limits_allow_stays_inside() {
          tree=$(git mktree < /tmp/list); rm /tmp/zeros /tmp/list",
     );
     // A look reports that meanwhile. The import ends: flower gives up after ten minutes.
-    while show(&flower, "one")["notes"].to_string().contains("still on their way") {}
+    while show(&flower, "one")["notes"].to_string().contains("still being imported") {}
     assert_stays_inside(&flower, "two gigabytes", "more than 2 GB", &before, &branch);
     assert_heals(&flower, "two gigabytes", &branch);
 }
@@ -242,7 +242,7 @@ fn a_worktree_that_takes_long_keeps_no_other_waiting() {
     eventually("the other one is mirrored", || {
         (git(&flower, &flower.repo, &["log", "-1", "--format=%s", "flower/two"]) == "x").then_some(())
     });
-    says(&show(&flower, "one")["notes"], "still on their way");
+    says(&show(&flower, "one")["notes"], "still being imported");
     says(&show(&flower, "one")["notes"], "flower worktree show one");
     flower.ok(&["down"]);
 }
