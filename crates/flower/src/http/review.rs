@@ -10,7 +10,7 @@ use flower_contract::schema;
 use flower_contract::view::{CommentView, CommitView};
 use flower_core::review::Side;
 use flower_engine::App;
-use flower_engine::review::Saying;
+use flower_engine::review::LineComment;
 use serde::Deserialize;
 use std::sync::Arc;
 use utoipa::IntoParams;
@@ -49,7 +49,7 @@ pub(super) async fn comment(
     Body(b): Body<NewComment>,
 ) -> Answer<CommentView> {
     let NewComment { file, line, side, text, quote } = b;
-    let comment = Saying { file, line, side: side.unwrap_or(Side::New), text, quote };
+    let comment = LineComment { file, line, side: side.unwrap_or(Side::New), text, quote };
     Ok(Json(app.review.comment(&caller, &project.into(), &name, comment).await?))
 }
 
