@@ -211,7 +211,7 @@ fn without_a_key_it_waits_and_with_one_it_goes_on() {
     let waiting = stage.becomes(&name, "waiting");
     says(&waiting["evidence"], "no key: set PLAY_KEY and run `flower up`");
     let page = stage.ok(&["agent", "profiles"]);
-    assert!(page.contains("PLAY_KEY (not there)"), "{page}");
+    assert!(page.contains("PLAY_KEY (missing)"), "{page}");
     let begun = Instant::now();
     assert_eq!(finish(stage.with_env(&["up"], &[("PLAY_KEY", "aKey-12345678")])).code, 0);
     stage.hears(&name, "has it");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn spend_is_listed_by_run_brief_and_day() {
     let stage = Stage::new(&(play("play", &[], "") + &play("silent", &["--no-usage"], "")));
     let nothing = stage.ok(&["agent", "spend"]);
-    assert!(nothing.contains("no agent has told"), "{nothing}");
+    assert!(nothing.contains("no agent has reported"), "{nothing}");
     // Within a session the cost is the whole of it so far; tokens are those of the turn.
     let first = stage.plays(
         "play",

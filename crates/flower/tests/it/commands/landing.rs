@@ -137,7 +137,7 @@ fn a_worktree_lands_is_found_again_and_is_taken_back() {
     assert_eq!(history[1]["landing"], json!(null));
     assert_eq!(flower.json(&["main", "log", "--limit", "1"]).as_array().map(Vec::len), Some(1));
     let page = flower.ok(&["main", "log"]);
-    assert!(page.contains("#1\n") && page.contains("  –  ") && page.contains("no landing brought it"), "{page}");
+    assert!(page.contains("#1\n") && page.contains("  –  ") && page.contains("not from a landing"), "{page}");
     let proof = flower.json(&["main", "verify"]);
     assert_has(&proof, MAIN);
     assert_eq!((&proof["ok"], &proof["landings"], &proof["problems"]), (&json!(true), &json!(1), &json!([])));
@@ -147,7 +147,7 @@ fn a_worktree_lands_is_found_again_and_is_taken_back() {
     assert_eq!((&reverted["state"], &reverted["reverts"]), (&json!("landed"), &json!(1)));
     assert!(!flower.repo.join("dark.css").exists());
     assert_eq!(state(&flower, "1"), "rolled_back");
-    assert!(flower.ok(&["main", "log"]).contains("1 taken back"));
+    assert!(flower.ok(&["main", "log"]).contains("1 rolled back"));
     says(&flower.fails(&["revert", "1", "--why", "x"], 1)["message"], "rolled_back");
 }
 
@@ -330,7 +330,7 @@ fn a_change_of_main_by_hand_raises_an_alarm_with_three_ways_out() {
     fs::write(flower.repo.join("hand.txt"), "by hand\n").unwrap();
     by_hand(&flower, "by hand");
     let page = flower.ok(&["main"]);
-    assert!(page.contains("moved\n") && page.contains("should be"), "{page}");
+    assert!(page.contains("moved\n") && page.contains("recorded"), "{page}");
     let adopted = flower.json(&["main", "adopt", "--wait"]);
     assert_has(&adopted, MAIN);
     assert_has(&adopted["landing"], LANDING);

@@ -20,7 +20,7 @@ fn a_comment_reaches_who_leads_the_work_and_is_told_once() {
     let flower = serving(&[MAIN]);
     let work = changed(&flower);
     let told = flower.ok(&["comment", &work.worktree, "src/app.txt:2", "Why shout?"]);
-    assert_eq!(told, format!("told {}\n", work.agent));
+    assert_eq!(told, format!("sent to {}\n", work.agent));
     let all = flower.json(&["comment", &work.worktree]);
     assert_eq!(
         (&all[0]["file"], &all[0]["line"], &all[0]["side"], &all[0]["quote"], &all[0]["to"], &all[0]["heard_by"]),

@@ -253,7 +253,7 @@ fn attach_can_be_left_while_the_daemon_is_away() {
     let stream = daemon.stream();
     daemon.go_away(true);
     drop(stream);
-    screen.sees(b"the daemon is away");
+    screen.sees(b"the daemon does not answer");
     screen.types(b"x\x1d");
     assert_eq!(screen.ends(), Some(0));
 }
