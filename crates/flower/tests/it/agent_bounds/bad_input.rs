@@ -79,7 +79,7 @@ fn unusual_protocol_messages_are_tolerated() {
     let bad = stage.plays("play", "Bad", "write b b\n commit b\n bad-response\n hand-back done");
     let long = stage.plays("play", "Long", "write c c\n commit c\n long-line 40000000\n hand-back done");
     for (work, restarts, words) in
-        [(odd, 0, ""), (bad, 1, "it is a result and an error"), (long, 1, "a line of more than 32 MB")]
+        [(odd, 0, ""), (bad, 1, "it has a result and an error"), (long, 1, "a line of more than 32 MB")]
     {
         let name = stage.agent_of(work);
         stage.lands(work);

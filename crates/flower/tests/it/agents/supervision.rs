@@ -71,7 +71,7 @@ fn the_state_of_an_agent_is_seen_with_its_evidence() {
     };
     seen(&all[0].1, "working", "turn");
     stage.flower.ok(&["agent", "stop", &all[0].1]);
-    seen(&all[1].1, "starting", "process begins");
+    seen(&all[1].1, "starting", "starting the process");
     seen(&all[2].1, "waiting", "permission");
     seen(&all[3].1, "working", "turn");
     seen("idle", "idle", "nothing to do");
