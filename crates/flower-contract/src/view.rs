@@ -14,7 +14,7 @@ use crate::schema;
 use flower_core::attention::{Cause, Item, ItemKind, Tone};
 use flower_core::landing::State;
 use flower_core::readiness::{Readiness, ReasonCode};
-use flower_core::{Actor, BriefKind, Description, Participant, Recorded, Role, Status, Topic};
+use flower_core::{Actor, BriefId, BriefKind, Description, Participant, Recorded, Role, Status, Topic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -192,7 +192,7 @@ impl From<&Recorded> for EventView {
             kind: event.kind.clone(),
             actor: EventActor { sort: event.actor_type.clone(), name: event.actor_name.clone() },
             door: event.door.clone(),
-            brief: event.brief,
+            brief: event.brief.map(u64::from),
             body,
             hash: event.hash.clone(),
             prev: event.prev.clone(),
@@ -230,7 +230,7 @@ impl From<EventView> for Recorded {
             actor_name: event.actor.name,
             door: event.door,
             at: event.at,
-            brief: event.brief,
+            brief: event.brief.map(BriefId),
             body: event.body.get().to_owned(),
             prev: event.prev,
             hash: event.hash,
@@ -286,9 +286,9 @@ impl InboxItem {
             kind: item.cause.kind(),
             cause: item.cause,
             tone: item.cause.tone(),
-            brief: item.brief,
-            landing: item.landing,
-            permission: item.permission,
+            brief: item.brief.map(u64::from),
+            landing: item.landing.map(u64::from),
+            permission: item.permission.map(u64::from),
             title: item.title,
             question: item.question,
             version: item.version,

@@ -1,5 +1,6 @@
 //! The caller of a command: its actor, the door it came through, and its rights.
 
+use crate::ids::{BriefId, DispatchId};
 use crate::word::words;
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +40,7 @@ pub struct Caller {
     pub role: Role,
     pub door: Door,
     /// The brief that a worker's token is bound to.
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub worktree: Option<String>,
     /// The id of the token. The operator's own token has no id.
     pub token: Option<String>,
@@ -49,7 +50,7 @@ pub struct Caller {
 /// Binds a token to the one dispatch that it was made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    pub dispatch: u64,
+    pub dispatch: DispatchId,
     /// True for an agent that assists the agent that holds the claim.
     pub member: bool,
 }

@@ -8,6 +8,7 @@ use crate::event::{
     AgentAssigned, AgentEvent, AgentRefreshed, AgentRestarted, AgentSpent, AgentStarted, AgentStopped, DispatchFailed,
     Draft, Stream,
 };
+use crate::ids::{AgentId, BriefId, DispatchId};
 use crate::refusal::Refusal;
 use crate::word::words;
 use crate::world::World;
@@ -35,7 +36,7 @@ words! {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    pub number: u64,
+    pub number: AgentId,
     pub name: String,
     pub profile: String,
     pub role: Role,
@@ -43,8 +44,8 @@ pub struct Agent {
     pub standing: bool,
     pub project: String,
     pub worktree: String,
-    pub brief: Option<u64>,
-    pub dispatch: Option<u64>,
+    pub brief: Option<BriefId>,
+    pub dispatch: Option<DispatchId>,
     /// 0 is the lead; higher numbers are members that assist it in the same worktree.
     pub member: u64,
     /// The number of processes that ended unexpectedly during the current work.
@@ -76,7 +77,7 @@ pub struct Request {
     pub standing: bool,
     pub project: String,
     pub worktree: String,
-    pub dispatch: Option<u64>,
+    pub dispatch: Option<DispatchId>,
     pub member: u64,
     /// The maximum number of agents that may run in the project at once.
     pub most: u64,
@@ -89,7 +90,7 @@ const MAX_SPENT: u64 = 1_000_000_000_000;
 const WHY_CHARS: usize = 500;
 
 impl Aggregate for Agent {
-    subject!(Agent "agent", AgentEvent, u64);
+    subject!(Agent "agent", AgentEvent, AgentId);
 
     fn create(change: AgentEvent<'_>, context: &Context<'_>) -> Option<Agent> {
         let AgentEvent::AgentStarted(new) = change else { return None };
@@ -154,7 +155,7 @@ impl Agent {
 pub enum Step {
     /// Assigns the next work to a standing agent.
     Assign {
-        dispatch: u64,
+        dispatch: DispatchId,
     },
     /// The agent's process ended unexpectedly, and the next process starts.
     Restart {
@@ -199,7 +200,7 @@ pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     if u64::try_from(running).unwrap_or(u64::MAX) >= request.most {
         return Err(Refusal::NoSlot { running, most: request.most });
     }
-    let number = world.last_agent + 1;
+    let number = world.last_agent.next();
     let is_taken = |name: &str| name == "operator" || live().any(|agent| agent.name == name);
     let name = match &request.name {
         Some(name) => text::name("agent", name)?,
@@ -227,7 +228,7 @@ pub(crate) fn start(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
 
 /// Names an agent after its profile, cut so that a number fits: the agent's own number, or the next one if that name is
 /// taken.
-fn own_name(profile: &str, number: u64, is_taken: impl Fn(&str) -> bool) -> String {
+fn own_name(profile: &str, number: AgentId, is_taken: impl Fn(&str) -> bool) -> String {
     let short: String = profile.chars().take(40).collect();
     let mut at = number;
     loop {
@@ -235,7 +236,7 @@ fn own_name(profile: &str, number: u64, is_taken: impl Fn(&str) -> bool) -> Stri
         if !is_taken(&name) {
             return name;
         }
-        at += 1;
+        at = at.next();
     }
 }
 
@@ -257,7 +258,7 @@ fn require_free(dispatch: &Dispatch, member: u64) -> Result<(), Refusal> {
     }
 }
 
-pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn step(world: &World, number: AgentId, step: &Step) -> Result<Vec<Draft>, Refusal> {
     let agent = world.agent(number)?;
     match step {
         // Allowed after the end as well: the total is known only then.
@@ -296,7 +297,7 @@ pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>
     }
 }
 
-fn assign(world: &World, agent: &Agent, next: u64) -> Result<Vec<Draft>, Refusal> {
+fn assign(world: &World, agent: &Agent, next: DispatchId) -> Result<Vec<Draft>, Refusal> {
     let dispatch = world.dispatch(next)?;
     require_free(dispatch, 0)?;
     let works_on = |number| world.dispatches.get(&number).filter(|dispatch| dispatch.is_open());
@@ -333,7 +334,7 @@ fn stop(world: &World, agent: &Agent, how: Ending, why: &str, output: Option<&st
 }
 
 impl World {
-    pub fn agent(&self, number: u64) -> Result<&Agent, Refusal> {
+    pub fn agent(&self, number: AgentId) -> Result<&Agent, Refusal> {
         self.agents.get(&number).ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() })
     }
 }

@@ -1,12 +1,13 @@
 //! State that follows from events: how each noun with an id begins and changes.
 
 use crate::event::Event;
+use crate::ids::BriefId;
 
 /// The facts about an event that are not in its body.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
     /// The brief whose trace shows the event.
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub at: &'a str,
     /// The name of the actor.
     pub by: &'a str,

@@ -2,6 +2,7 @@
 
 use crate::agent::{Agent, Ending};
 use crate::brief::Status;
+use crate::ids::{BriefId, LandingId, MessageId, PermissionId};
 use crate::landing::{Landing, State};
 use crate::main_branch::{Alarm, Main};
 use crate::permission::Permission;
@@ -73,7 +74,7 @@ impl Cause {
 /// A question that is not answered.
 #[derive(Clone, Debug)]
 pub struct OpenQuestion {
-    pub brief: u64,
+    pub brief: BriefId,
     pub title: String,
     pub question: u64,
     pub text: String,
@@ -84,7 +85,7 @@ pub struct OpenQuestion {
 /// A brief with a spec or a result that is not accepted.
 #[derive(Clone, Debug)]
 pub struct Unaccepted {
-    pub brief: u64,
+    pub brief: BriefId,
     pub title: String,
     pub status: Status,
     pub by: Actor,
@@ -96,7 +97,7 @@ pub struct Unaccepted {
 /// A message to the operator that is not marked as seen.
 #[derive(Clone, Debug)]
 pub struct Unseen {
-    pub number: u64,
+    pub number: MessageId,
     pub by: Actor,
     pub text: String,
     pub at: String,
@@ -136,9 +137,9 @@ pub struct Item {
     pub next: String,
     pub by: Actor,
     pub at: String,
-    pub brief: Option<u64>,
-    pub landing: Option<u64>,
-    pub permission: Option<u64>,
+    pub brief: Option<BriefId>,
+    pub landing: Option<LandingId>,
+    pub permission: Option<PermissionId>,
     pub question: Option<u64>,
     pub version: Option<u64>,
     pub project: Option<String>,

@@ -12,6 +12,7 @@ pub mod status;
 
 use crate::actor::{ActorType, Role};
 use crate::event::{BriefEvent, DispatchEvent, DispatchExpired, DispatchFailed, DispatchHandedBack, Event, Subject};
+use crate::ids::BriefId;
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
 use crate::word::words;
@@ -70,7 +71,7 @@ pub struct Participant {
 /// The part of a brief that the rules need. Long texts are in the log and its tables only.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Brief {
-    pub number: u64,
+    pub number: BriefId,
     pub title: String,
     pub kind: BriefKind,
     pub status: Status,
@@ -80,8 +81,8 @@ pub struct Brief {
     pub spec_version: u64,
     pub accepted_version: Option<u64>,
     pub projects: Vec<String>,
-    pub epic: Option<u64>,
-    pub depends_on: BTreeSet<u64>,
+    pub epic: Option<BriefId>,
+    pub depends_on: BTreeSet<BriefId>,
     pub auto_dispatch: bool,
     pub design_loop: bool,
     pub participants: Vec<Participant>,

@@ -87,6 +87,7 @@ impl Verifier {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::BriefId;
 
     pub(crate) fn link(seq: u64, prev: &str, body: &str) -> Recorded {
         let mut event = Recorded {
@@ -99,7 +100,7 @@ mod tests {
             actor_name: "mike".into(),
             door: "cli".into(),
             at: "2026-11-15T12:00:00.000000Z".into(),
-            brief: Some(1),
+            brief: Some(BriefId(1)),
             body: body.into(),
             prev: prev.into(),
             hash: String::new(),

@@ -4,6 +4,7 @@
 use crate::boot_time::BootTime;
 use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
+use crate::ids::{AgentId, BriefId, DispatchId, Fence, LandingId, LeaseId, PermissionId, ScratchpadId, WorktreeId};
 use crate::link::LinkKind;
 use crate::{agent, dispatch, landing, lease, main_branch, permission, review, token, worktree};
 
@@ -16,71 +17,71 @@ pub enum Command {
         spec: Option<String>,
         /// The first one is the primary project.
         projects: Vec<String>,
-        epic: Option<u64>,
-        needs: Vec<u64>,
+        epic: Option<BriefId>,
+        needs: Vec<BriefId>,
         auto_dispatch: bool,
         design_loop: bool,
     },
     ProposePlan {
-        brief: u64,
+        brief: BriefId,
         markdown: String,
     },
     /// Accepts the proposed plan, or the result in review. With a version, only if that version is the newest.
     Accept {
-        brief: u64,
+        brief: BriefId,
         version: Option<u64>,
     },
     Refine {
-        brief: u64,
+        brief: BriefId,
         markdown: String,
         base: Option<u64>,
         why: Option<String>,
     },
     SetStatus {
-        brief: u64,
+        brief: BriefId,
         status: Status,
         why: Option<String>,
     },
     EditBrief {
-        brief: u64,
+        brief: BriefId,
         changes: BriefChanges,
     },
     AddNeed {
-        brief: u64,
-        needs: u64,
+        brief: BriefId,
+        needs: BriefId,
     },
     DropNeed {
-        brief: u64,
-        needs: u64,
+        brief: BriefId,
+        needs: BriefId,
     },
     AddNote {
-        brief: u64,
+        brief: BriefId,
         text: String,
         comment: bool,
         images: Vec<Image>,
     },
     Ask {
-        brief: u64,
+        brief: BriefId,
         text: String,
     },
     Answer {
-        brief: u64,
+        brief: BriefId,
         question: u64,
         text: String,
     },
     AddLink {
-        brief: u64,
+        brief: BriefId,
         kind: LinkKind,
         target: String,
         label: Option<String>,
     },
     CreateScratchpad {
         title: String,
-        brief: Option<u64>,
+        brief: Option<BriefId>,
         text: Option<String>,
     },
     WriteScratchpad {
-        number: u64,
+        number: ScratchpadId,
         text: String,
         append: bool,
         base: Option<u64>,
@@ -99,26 +100,26 @@ pub enum Command {
     RequestWorktree(worktree::Request),
     /// The worktree was created or restored.
     FinishWorktree {
-        number: u64,
+        number: WorktreeId,
         path: String,
     },
     FailWorktree {
-        number: u64,
+        number: WorktreeId,
         why: String,
     },
     /// The branch now has the commits that were made inside the worktree, and the operator's commit is kept under
     /// another ref.
     DivergeWorktree(WorktreeDiverged),
     RemoveWorktree {
-        number: u64,
+        number: WorktreeId,
     },
     /// The worktree was deleted from the disk; the archive says what was kept.
     WorktreeGone(WorktreeRemoved),
     RestoreWorktree {
-        number: u64,
+        number: WorktreeId,
     },
     DropArchive {
-        number: u64,
+        number: WorktreeId,
     },
     ApproveCommands {
         project: String,
@@ -126,13 +127,13 @@ pub enum Command {
     },
     /// MAIN's tip was merged into a lane, or could not be merged.
     NoteSync {
-        number: u64,
+        number: WorktreeId,
         onto: String,
         why_not: Option<String>,
     },
     QueueLanding(landing::Request),
     Landing {
-        number: u64,
+        number: LandingId,
         step: landing::Step,
     },
     Main {
@@ -142,21 +143,21 @@ pub enum Command {
     RequestDispatch(dispatch::Request),
     /// Dispatches the brief, if it requests automatic dispatch and is ready.
     AutoDispatch {
-        brief: u64,
+        brief: BriefId,
     },
     Dispatch {
-        number: u64,
+        number: DispatchId,
         step: dispatch::Step,
     },
     /// A heartbeat of the holder of a dispatch. It is stored outside the log.
     Heartbeat {
-        dispatch: u64,
-        fence: u64,
+        dispatch: DispatchId,
+        fence: Fence,
         moment: BootTime,
     },
     TakeLease(lease::Request),
     ReleaseLease {
-        number: u64,
+        number: LeaseId,
         why: String,
         /// Releases the lease only if it has run out at this time.
         over: Option<BootTime>,
@@ -170,12 +171,12 @@ pub enum Command {
     Remark(review::Request),
     StartAgent(agent::Request),
     Agent {
-        number: u64,
+        number: AgentId,
         step: agent::Step,
     },
     AskPermission(permission::Request),
     DecidePermission {
-        number: u64,
+        number: PermissionId,
         allow: bool,
         why: Option<String>,
     },
@@ -198,7 +199,7 @@ pub struct BriefChanges {
     pub title: Option<String>,
     pub kind: Option<BriefKind>,
     /// `Some(None)` removes the brief from its epic.
-    pub epic: Option<Option<u64>>,
+    pub epic: Option<Option<BriefId>>,
     pub auto_dispatch: Option<bool>,
     pub design_loop: Option<bool>,
     pub add_projects: Vec<String>,
@@ -207,7 +208,7 @@ pub struct BriefChanges {
 
 impl Command {
     /// The existing brief that the command acts on, if there is one.
-    pub fn brief(&self) -> Option<u64> {
+    pub fn brief(&self) -> Option<BriefId> {
         use Command::*;
         match self {
             ProposePlan { brief, .. }

@@ -3,6 +3,7 @@
 
 use crate::brief::Status;
 use crate::event::Event;
+use crate::ids::{DispatchId, LandingId};
 use crate::review::Remark;
 use crate::text::head;
 use crate::word::words;
@@ -318,11 +319,11 @@ fn words(status: Status) -> String {
     status.as_str().replace('_', " ")
 }
 
-fn landing(number: u64) -> String {
+fn landing(number: LandingId) -> String {
     format!("landing {number}")
 }
 
-fn dispatch(number: u64) -> String {
+fn dispatch(number: DispatchId) -> String {
     format!("dispatch {number}")
 }
 

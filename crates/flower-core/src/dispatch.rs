@@ -14,6 +14,7 @@ use crate::event::{
     DispatchCancelled, DispatchEvent, DispatchExecuting, DispatchExpired, DispatchLanded, Draft, LeaseReleased, Stream,
     TokenIssued,
 };
+use crate::ids::{BriefId, DispatchId, Fence, LandingId};
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
@@ -40,8 +41,8 @@ pub use DispatchState as State;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispatch {
-    pub number: u64,
-    pub brief: u64,
+    pub number: DispatchId,
+    pub brief: BriefId,
     pub kind: DispatchKind,
     pub state: State,
     /// The version of the spec at the time of the request.
@@ -54,10 +55,10 @@ pub struct Dispatch {
     /// How many agents share the worktree.
     pub agents: u64,
     /// The landing that a `fix` repairs, and the reason for it.
-    pub of: Option<u64>,
+    pub of: Option<LandingId>,
     pub evidence: Option<String>,
     /// The newest fence that was given out; 0 before the first claim.
-    pub fence: u64,
+    pub fence: Fence,
     pub claim: Option<Claim>,
     /// Ids of the tokens that may each claim the dispatch once.
     pub packets: Vec<String>,
@@ -74,7 +75,7 @@ pub struct Dispatch {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     pub holder: String,
-    pub fence: u64,
+    pub fence: Fence,
     pub seconds: u64,
     pub beat: Heartbeat,
     pub at: String,
@@ -83,7 +84,7 @@ pub struct Claim {
 /// A claim that was made, and the token that made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    pub fence: u64,
+    pub fence: Fence,
     pub holder: String,
     /// Absent if the operator made the claim.
     pub token: Option<String>,
@@ -103,7 +104,7 @@ pub struct Outcome {
 const MAX_RUNS: usize = 32;
 
 impl Aggregate for Dispatch {
-    subject!(Dispatch "dispatch", DispatchEvent, u64);
+    subject!(Dispatch "dispatch", DispatchEvent, DispatchId);
 
     fn create(change: DispatchEvent<'_>, context: &Context<'_>) -> Option<Dispatch> {
         let DispatchEvent::DispatchRequested(new) = change else { return None };
@@ -119,7 +120,7 @@ impl Aggregate for Dispatch {
             agents: new.agents,
             of: new.of,
             evidence: new.evidence.clone(),
-            fence: 0,
+            fence: Fence::default(),
             claim: None,
             packets: Vec::new(),
             runs: Vec::new(),
@@ -229,7 +230,7 @@ pub enum Step {
     },
     /// The worktree is ready at this commit, and the work starts.
     Execute {
-        fence: u64,
+        fence: Fence,
         base: Option<String>,
     },
     HandBack(HandBack),
@@ -248,7 +249,7 @@ pub enum Step {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HandBack {
-    pub fence: u64,
+    pub fence: Fence,
     pub summary: String,
     pub not_done: Option<String>,
     pub failed: bool,
@@ -260,7 +261,12 @@ pub struct HandBack {
 pub const MAX_COMMITS: usize = 50;
 const WHY_CHARS: usize = 500;
 
-pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn step(
+    world: &World,
+    caller: &crate::Caller,
+    number: DispatchId,
+    step: &Step,
+) -> Result<Vec<Draft>, Refusal> {
     let dispatch = world.dispatch(number)?;
     let wanted = |wanted: &'static str| Refusal::DispatchState { number, state: dispatch.state, wanted };
     match step {
@@ -302,11 +308,11 @@ pub(crate) fn step(world: &World, caller: &crate::Caller, number: u64, step: &St
 
 /// Checks that a heartbeat belongs to the current claim. A heartbeat is not part of the history, so it creates no
 /// event.
-pub(crate) fn require_current_claim(world: &World, number: u64, fence: u64) -> Result<(), Refusal> {
+pub(crate) fn require_current_claim(world: &World, number: DispatchId, fence: Fence) -> Result<(), Refusal> {
     let dispatch = world.dispatch(number)?;
     match &dispatch.claim {
         Some(claim) if claim.fence == fence => Ok(()),
-        _ if fence == dispatch.fence && fence > 0 => {
+        _ if fence == dispatch.fence && fence > Fence::default() => {
             Err(Refusal::DispatchState { number, state: dispatch.state, wanted: "claimed" })
         }
         _ => Err(stale(dispatch, fence)),
@@ -354,7 +360,7 @@ pub(crate) fn draft(dispatch: &Dispatch, event: impl Into<Event>) -> Draft {
     Draft { stream: Stream::Dispatch(dispatch.number), brief: Some(dispatch.brief), event: event.into() }
 }
 
-fn stale(dispatch: &Dispatch, given: u64) -> Refusal {
+fn stale(dispatch: &Dispatch, given: Fence) -> Refusal {
     let holder = dispatch.claim.as_ref().map(|claim| claim.holder.clone());
     Refusal::StaleFence { number: dispatch.number, given, newest: dispatch.fence, holder }
 }

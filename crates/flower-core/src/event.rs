@@ -6,6 +6,9 @@ use crate::agent::{Author, Ending};
 use crate::aggregate::Context;
 use crate::brief::{BriefKind, Status};
 use crate::description::Description;
+use crate::ids::{
+    AgentId, BriefId, DispatchId, Fence, LandingId, LeaseId, MessageId, PermissionId, ScratchpadId, WorktreeId,
+};
 use crate::landing::{Check, HoldReason, Priority, Source, Verdict};
 use crate::link::LinkKind;
 use crate::main_branch::{Alarm, Settlement};
@@ -112,13 +115,13 @@ events! {
     /// Changes of a brief.
     Brief(BriefEvent) {
         BriefCreated = "brief_created" {
-            number: u64,
+            number: BriefId,
             title: String,
             kind: BriefKind,
             /// The first one is the primary project.
             projects: Vec<String>,
-            epic: Option<u64>,
-            depends_on: Vec<u64>,
+            epic: Option<BriefId>,
+            depends_on: Vec<BriefId>,
             auto_dispatch: bool,
             design_loop: bool,
         }
@@ -129,12 +132,12 @@ events! {
         StatusChanged = "status_changed" { from: Status, to: Status, why: Option<String> }
         BriefRenamed = "brief_renamed" { from: String, to: String }
         KindChanged = "kind_changed" { from: BriefKind, to: BriefKind }
-        EpicChanged = "epic_changed" { from: Option<u64>, to: Option<u64> }
+        EpicChanged = "epic_changed" { from: Option<BriefId>, to: Option<BriefId> }
         ProjectsChanged = "projects_changed" { projects: Vec<String> }
         DispatchOptionsChanged = "dispatch_options_changed" { auto_dispatch: bool, design_loop: bool }
-        DependencyAdded = "dependency_added" { needs: u64 }
-        DependencyDropped = "dependency_dropped" { needs: u64 }
-        DependencyMet = "dependency_met" { needs: u64 }
+        DependencyAdded = "dependency_added" { needs: BriefId }
+        DependencyDropped = "dependency_dropped" { needs: BriefId }
+        DependencyMet = "dependency_met" { needs: BriefId }
         CommentAdded = "comment_added" { text: String, images: Vec<Image> }
         NoteAdded = "note_added" { text: String, images: Vec<Image> }
         QuestionAsked = "question_asked" { question: u64, text: String }
@@ -150,10 +153,10 @@ events! {
         }
     }
     /// Changes of a scratchpad.
-    Scratchpad(ScratchpadEvent by number: u64) {
-        ScratchpadCreated = "scratchpad_created" { number: u64, title: String, brief: Option<u64> }
+    Scratchpad(ScratchpadEvent by number: ScratchpadId) {
+        ScratchpadCreated = "scratchpad_created" { number: ScratchpadId, title: String, brief: Option<BriefId> }
         /// The whole text, or with `append` the text that was added.
-        ScratchpadWritten = "scratchpad_written" { number: u64, version: u64, append: bool, text: String }
+        ScratchpadWritten = "scratchpad_written" { number: ScratchpadId, version: u64, append: bool, text: String }
     }
     /// Changes of a project.
     Project(ProjectEvent) {
@@ -171,22 +174,22 @@ events! {
             id: String,
             agent: String,
             role: Role,
-            brief: Option<u64>,
+            brief: Option<BriefId>,
             worktree: Option<String>,
             sha256: String,
             /// For a packet: the dispatch that the token may claim, or with `member` assist.
             #[serde(default, skip_serializing_if = "Option::is_none")]
-            dispatch: Option<u64>,
+            dispatch: Option<DispatchId>,
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             member: bool,
         }
         TokenRevoked = "token_revoked" { id: String }
     }
     /// Changes of a worktree.
-    Worktree(WorktreeEvent by number: u64) {
+    Worktree(WorktreeEvent by number: WorktreeId) {
         /// The creation of a worktree starts. `worktree_created` or `worktree_failed` follows.
         WorktreeRequested = "worktree_requested" {
-            number: u64,
+            number: WorktreeId,
             project: String,
             name: String,
             #[serde(rename = "sort")]
@@ -194,20 +197,20 @@ events! {
             seal: Seal,
             base: String,
             from: String,
-            brief: Option<u64>,
+            brief: Option<BriefId>,
         }
-        WorktreeCreated = "worktree_created" { number: u64, name: String, branch: String, path: String }
-        WorktreeFailed = "worktree_failed" { number: u64, why: String }
+        WorktreeCreated = "worktree_created" { number: WorktreeId, name: String, branch: String, path: String }
+        WorktreeFailed = "worktree_failed" { number: WorktreeId, why: String }
         /// Commits were made on the branch both inside the worktree and by the operator. The branch has the commits from
         /// inside; the operator's commit is kept under another ref.
-        WorktreeDiverged = "worktree_diverged" { number: u64, operators: String, inside: String, kept_at: String }
+        WorktreeDiverged = "worktree_diverged" { number: WorktreeId, operators: String, inside: String, kept_at: String }
         /// MAIN's tip was merged into a worktree, or could not be merged.
-        WorktreeSynced = "worktree_synced" { number: u64, onto: String, why_not: Option<String> }
+        WorktreeSynced = "worktree_synced" { number: WorktreeId, onto: String, why_not: Option<String> }
         /// The removal of a worktree starts, and cannot be cancelled.
-        WorktreeRemoving = "worktree_removing" { number: u64 }
+        WorktreeRemoving = "worktree_removing" { number: WorktreeId }
         /// The archive of a removed worktree: what was kept, and until when.
         WorktreeRemoved = "worktree_removed" {
-            number: u64,
+            number: WorktreeId,
             tip: String,
             branch_kept: bool,
             files: u64,
@@ -215,24 +218,24 @@ events! {
             left_out: Vec<String>,
             until: String,
         }
-        WorktreeRestoring = "worktree_restoring" { number: u64 }
-        WorktreeRestored = "worktree_restored" { number: u64, path: String }
-        ArchiveDropped = "archive_dropped" { number: u64 }
+        WorktreeRestoring = "worktree_restoring" { number: WorktreeId }
+        WorktreeRestored = "worktree_restored" { number: WorktreeId, path: String }
+        ArchiveDropped = "archive_dropped" { number: WorktreeId }
     }
     /// Changes of a landing.
-    Landing(LandingEvent by number: u64) {
+    Landing(LandingEvent by number: LandingId) {
         /// The commit of a landing is fixed: later changes of the branch do not affect it.
         LandingQueued = "landing_queued" {
-            number: u64,
+            number: LandingId,
             project: String,
             source: Source,
             worktree: Option<String>,
-            worktree_number: Option<u64>,
+            worktree_number: Option<WorktreeId>,
             commit: String,
             title: String,
-            briefs: Vec<u64>,
+            briefs: Vec<BriefId>,
             priority: Priority,
-            of: Option<u64>,
+            of: Option<LandingId>,
             /// For a revert: the reason that the operator gave.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             why: Option<String>,
@@ -241,9 +244,9 @@ events! {
             fix: bool,
         }
         /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
-        LandingChecking = "landing_checking" { number: u64, onto: String, merge_commit: String }
+        LandingChecking = "landing_checking" { number: LandingId, onto: String, merge_commit: String }
         LandingHeld = "landing_held" {
-            number: u64,
+            number: LandingId,
             /// In words.
             why: Vec<String>,
             paths: Vec<String>,
@@ -251,17 +254,17 @@ events! {
             reasons: Vec<HoldReason>,
         }
         LandingApproved = "landing_approved" {
-            number: u64,
+            number: LandingId,
             /// The checks that the landing removes or changes in `flower.toml` need not pass.
             #[serde(default, skip_serializing_if = "std::ops::Not::not")]
             waive: bool,
         }
-        LandingRequeued = "landing_requeued" { number: u64, why: String }
-        ChecksRan = "checks_ran" { number: u64, attempt: u64, checks: Vec<Check> }
-        CheckFlaked = "check_flaked" { number: u64, check: String }
+        LandingRequeued = "landing_requeued" { number: LandingId, why: String }
+        ChecksRan = "checks_ran" { number: LandingId, attempt: u64, checks: Vec<Check> }
+        CheckFlaked = "check_flaked" { number: LandingId, check: String }
         /// MAIN moved from `onto` to `merge_commit`.
         Landed = "landed" {
-            number: u64,
+            number: LandingId,
             project: String,
             commit: String,
             onto: String,
@@ -269,15 +272,15 @@ events! {
             note: Option<String>,
         }
         LandingRejected = "landing_rejected" {
-            number: u64,
+            number: LandingId,
             verdict: Verdict,
             why: String,
             paths: Vec<String>,
             /// For a conflict: the landings that changed the same paths.
-            landed_there: Vec<u64>,
+            landed_there: Vec<LandingId>,
         }
-        LandingCancelled = "landing_cancelled" { number: u64, why: Option<String> }
-        RolledBack = "rolled_back" { number: u64, by: u64 }
+        LandingCancelled = "landing_cancelled" { number: LandingId, why: Option<String> }
+        RolledBack = "rolled_back" { number: LandingId, by: LandingId }
     }
     /// Changes of the MAIN of a project.
     Main(MainEvent by project: String) {
@@ -297,10 +300,10 @@ events! {
         PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     }
     /// Changes of a dispatch.
-    Dispatch(DispatchEvent by number: u64) {
+    Dispatch(DispatchEvent by number: DispatchId) {
         DispatchRequested = "dispatch_requested" {
-            number: u64,
-            brief: u64,
+            number: DispatchId,
+            brief: BriefId,
             kind: DispatchKind,
             spec_version: u64,
             project: Option<String>,
@@ -309,14 +312,14 @@ events! {
             agents: u64,
             /// flower requested the dispatch automatically, because the brief was ready.
             auto: bool,
-            of: Option<u64>,
+            of: Option<LandingId>,
             evidence: Option<String>,
         }
         /// The lease lasts this many seconds after the last heartbeat, measured by the boot clock.
         DispatchClaimed = "dispatch_claimed" {
-            number: u64,
+            number: DispatchId,
             holder: String,
-            fence: u64,
+            fence: Fence,
             seconds: u64,
             boot: String,
             boot_ms: u64,
@@ -325,18 +328,18 @@ events! {
             worktree: Option<String>,
         }
         /// The worktree is ready at this commit, and the work starts.
-        DispatchExecuting = "dispatch_executing" { number: u64, base: Option<String> }
+        DispatchExecuting = "dispatch_executing" { number: DispatchId, base: Option<String> }
         DispatchExpired = "dispatch_expired" {
-            number: u64,
-            fence: u64,
+            number: DispatchId,
+            fence: Fence,
             holder: String,
             /// Absent if the lease ended because heartbeats stopped.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             why: Option<String>,
         }
         DispatchHandedBack = "dispatch_handed_back" {
-            number: u64,
-            fence: u64,
+            number: DispatchId,
+            fence: Fence,
             holder: String,
             summary: String,
             not_done: Option<String>,
@@ -344,21 +347,21 @@ events! {
             commits: Vec<String>,
         }
         /// A hand-back that came after another agent had claimed the dispatch. It is stored without effect.
-        DispatchLate = "dispatch_late" { number: u64, fence: u64, holder: String, summary: String }
+        DispatchLate = "dispatch_late" { number: DispatchId, fence: Fence, holder: String, summary: String }
         DispatchFailed = "dispatch_failed" {
-            number: u64,
-            fence: u64,
+            number: DispatchId,
+            fence: Fence,
             holder: String,
             summary: String,
             not_done: Option<String>,
         }
-        DispatchCancelled = "dispatch_cancelled" { number: u64, why: Option<String> }
-        DispatchLanded = "dispatch_landed" { number: u64 }
+        DispatchCancelled = "dispatch_cancelled" { number: DispatchId, why: Option<String> }
+        DispatchLanded = "dispatch_landed" { number: DispatchId }
     }
     /// Changes of a lease.
-    Lease(LeaseEvent by number: u64) {
+    Lease(LeaseEvent by number: LeaseId) {
         LeaseTaken = "lease_taken" {
-            number: u64,
+            number: LeaseId,
             project: String,
             worktree: String,
             holder: String,
@@ -367,12 +370,12 @@ events! {
             boot: String,
             boot_ms: u64,
         }
-        LeaseReleased = "lease_released" { number: u64, why: String }
+        LeaseReleased = "lease_released" { number: LeaseId, why: String }
     }
     /// Messages between agents, and to and from the operator.
     Message(MessageEvent) {
         MessageSent = "message_sent" {
-            number: u64,
+            number: MessageId,
             kind: Recipient,
             to: String,
             from_worktree: Option<String>,
@@ -383,24 +386,24 @@ events! {
         }
     }
     /// Changes of an agent.
-    Agent(AgentEvent by number: u64) {
+    Agent(AgentEvent by number: AgentId) {
         /// An agent should run from now on; `member` 0 is the lead.
         AgentStarted = "agent_started" {
-            number: u64,
+            number: AgentId,
             name: String,
             profile: String,
             role: Role,
             standing: bool,
             project: String,
             worktree: String,
-            dispatch: Option<u64>,
+            dispatch: Option<DispatchId>,
             member: u64,
         }
-        AgentAssigned = "agent_assigned" { number: u64, dispatch: u64 }
-        AgentRestarted = "agent_restarted" { number: u64, restarts: u64, why: String }
+        AgentAssigned = "agent_assigned" { number: AgentId, dispatch: DispatchId }
+        AgentRestarted = "agent_restarted" { number: AgentId, restarts: u64, why: String }
         /// The agent continues from the note with a fresh context, under the same name.
         AgentRefreshed = "agent_refreshed" {
-            number: u64,
+            number: AgentId,
             note: String,
             author: Author,
             used: Option<u64>,
@@ -408,20 +411,20 @@ events! {
         }
         /// As far as the agent reports them; the cost is in millionths of the currency.
         AgentSpent = "agent_spent" {
-            number: u64,
-            brief: Option<u64>,
-            dispatch: Option<u64>,
+            number: AgentId,
+            brief: Option<BriefId>,
+            dispatch: Option<DispatchId>,
             tokens: Option<u64>,
             cost: Option<u64>,
             currency: Option<String>,
         }
-        AgentStopped = "agent_stopped" { number: u64, how: Ending, why: String, output: Option<String> }
+        AgentStopped = "agent_stopped" { number: AgentId, how: Ending, why: String, output: Option<String> }
     }
     /// Requests for permission, and their decisions.
-    Permission(PermissionEvent by number: u64) {
+    Permission(PermissionEvent by number: PermissionId) {
         PermissionAsked = "permission_asked" {
-            number: u64,
-            agent: u64,
+            number: PermissionId,
+            agent: AgentId,
             name: String,
             worktree: String,
             title: String,
@@ -429,7 +432,7 @@ events! {
             paths: Vec<String>,
             seconds: u64,
         }
-        PermissionDecided = "permission_decided" { number: u64, allow: bool, why: Option<String> }
+        PermissionDecided = "permission_decided" { number: PermissionId, allow: bool, why: Option<String> }
     }
     /// Events about the log itself.
     Log(LogEvent) {
@@ -455,17 +458,17 @@ pub struct Image {
 /// The object that an event belongs to. Versions count up without gaps inside a stream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stream {
-    Brief(u64),
-    Scratchpad(u64),
+    Brief(BriefId),
+    Scratchpad(ScratchpadId),
     Project(String),
     Token(String),
-    Worktree(u64),
-    Landing(u64),
-    Dispatch(u64),
-    Lease(u64),
-    Message(u64),
-    Agent(u64),
-    Permission(u64),
+    Worktree(WorktreeId),
+    Landing(LandingId),
+    Dispatch(DispatchId),
+    Lease(LeaseId),
+    Message(MessageId),
+    Agent(AgentId),
+    Permission(PermissionId),
     /// The log itself.
     Log,
 }
@@ -494,12 +497,12 @@ impl std::fmt::Display for Stream {
 pub struct Draft {
     pub stream: Stream,
     /// The brief whose trace shows the event.
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub event: Event,
 }
 
 impl Draft {
-    pub fn brief(number: u64, event: impl Into<Event>) -> Draft {
+    pub fn brief(number: BriefId, event: impl Into<Event>) -> Draft {
         Draft { stream: Stream::Brief(number), brief: Some(number), event: event.into() }
     }
 }
@@ -517,7 +520,7 @@ pub struct Recorded {
     pub door: String,
     /// RFC 3339 in UTC, always with six digits of a second.
     pub at: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub body: String,
     pub prev: String,
     pub hash: String,

@@ -11,6 +11,7 @@ use crate::event::{
     LandingEvent, LandingHeld, LandingQueued, LandingRejected, LandingRequeued, MainSettled, RolledBack, StatusChanged,
     Stream,
 };
+use crate::ids::{BriefId, LandingId, WorktreeId};
 use crate::link::LinkKind;
 use crate::main_branch::Settlement;
 use crate::refusal::Refusal;
@@ -115,18 +116,18 @@ pub struct Check {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Landing {
-    pub number: u64,
+    pub number: LandingId,
     pub project: String,
     pub source: Source,
     pub worktree: Option<String>,
-    pub worktree_number: Option<u64>,
+    pub worktree_number: Option<WorktreeId>,
     /// The commit that lands. Later changes of the branch do not affect it.
     pub commit: String,
     pub title: String,
-    pub briefs: Vec<u64>,
+    pub briefs: Vec<BriefId>,
     pub priority: Priority,
     /// The landing that this one reverts.
-    pub of: Option<u64>,
+    pub of: Option<LandingId>,
     /// For a revert: the reason that the operator gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -158,7 +159,7 @@ pub struct Landing {
 }
 
 impl Aggregate for Landing {
-    subject!(Landing "landing", LandingEvent, u64);
+    subject!(Landing "landing", LandingEvent, LandingId);
 
     fn create(change: LandingEvent<'_>, context: &Context<'_>) -> Option<Landing> {
         let LandingEvent::LandingQueued(new) = change else { return None };
@@ -259,10 +260,10 @@ pub struct Request {
     pub project: String,
     pub source: Source,
     pub worktree: Option<String>,
-    pub worktree_number: Option<u64>,
+    pub worktree_number: Option<WorktreeId>,
     pub commit: String,
     pub title: String,
-    pub briefs: Vec<u64>,
+    pub briefs: Vec<BriefId>,
     pub priority: Priority,
     pub reverts: Option<Revert>,
 }
@@ -270,7 +271,7 @@ pub struct Request {
 /// The landing that a revert reverts, and what follows for its briefs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revert {
-    pub of: u64,
+    pub of: LandingId,
     pub why: String,
     /// Dispatches a `fix`. If false, the briefs are parked.
     pub fix: bool,
@@ -317,7 +318,7 @@ pub enum Step {
         verdict: Verdict,
         why: String,
         paths: Vec<String>,
-        landed_there: Vec<u64>,
+        landed_there: Vec<LandingId>,
     },
     Cancel {
         why: Option<String>,
@@ -339,7 +340,7 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     let mut briefs = request.briefs.clone();
     briefs.sort_unstable();
     briefs.dedup();
-    let number = world.last_landing + 1;
+    let number = world.last_landing.next();
     let open: Vec<&Landing> =
         world.landings.values().filter(|landing| landing.is_open() && landing.project == request.project).collect();
     if open.len() >= MAX_OPEN {
@@ -396,7 +397,7 @@ pub(crate) fn queue(world: &World, request: &Request) -> Result<Vec<Draft>, Refu
     Ok(drafts)
 }
 
-pub(crate) fn step(world: &World, number: u64, step: &Step) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn step(world: &World, number: LandingId, step: &Step) -> Result<Vec<Draft>, Refusal> {
     let landing = world.landing(number)?;
     let wanted = |wanted: &'static str| Refusal::LandingState { number, state: landing.state, wanted };
     match step {
@@ -505,7 +506,7 @@ fn landed(world: &World, landing: &Landing, onto: &str, merge_commit: &str, note
         }
     }
     // An epic lands when all of its children have landed, and another epic may wait for it in turn.
-    let mut fresh: Vec<u64> = met.iter().copied().collect();
+    let mut fresh: Vec<BriefId> = met.iter().copied().collect();
     while let Some(child) = fresh.pop() {
         let Some(epic) = world.briefs.get(&child).and_then(|b| b.epic).and_then(|epic| world.briefs.get(&epic)) else {
             continue;

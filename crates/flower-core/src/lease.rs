@@ -5,6 +5,7 @@ use crate::actor::Caller;
 use crate::aggregate::{Aggregate, Context, subject};
 use crate::boot_time::{BootTime, Heartbeat, in_words};
 use crate::event::{Draft, LeaseEvent, LeaseReleased, LeaseTaken, Stream};
+use crate::ids::{BriefId, LeaseId};
 use crate::pattern::Pattern;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -13,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
-    pub number: u64,
+    pub number: LeaseId,
     pub project: String,
     pub worktree: String,
     pub holder: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub patterns: Vec<String>,
     pub seconds: u64,
     pub beat: Heartbeat,
@@ -41,7 +42,7 @@ const MAX_LIVE: usize = 256;
 const MAX_SECONDS: u64 = 86_400;
 
 impl Aggregate for Lease {
-    subject!(Lease "lease", LeaseEvent, u64);
+    subject!(Lease "lease", LeaseEvent, LeaseId);
 
     fn create(change: LeaseEvent<'_>, context: &Context<'_>) -> Option<Lease> {
         let LeaseEvent::LeaseTaken(new) = change else { return None };
@@ -132,7 +133,7 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
     if here.len() - drafts.len() >= MAX_LIVE {
         return Err(Refusal::TooMany { what: "leases", count: here.len() + 1, most: MAX_LIVE });
     }
-    let number = world.last_lease + 1;
+    let number = world.last_lease.next();
     let taken = LeaseTaken {
         number,
         project: request.project.clone(),
@@ -149,7 +150,12 @@ pub(crate) fn take(world: &World, caller: &Caller, request: &Request) -> Result<
 }
 
 /// Releases a lease, by hand or because its time is over.
-pub(crate) fn release(world: &World, number: u64, why: &str, moment: Option<&BootTime>) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn release(
+    world: &World,
+    number: LeaseId,
+    why: &str,
+    moment: Option<&BootTime>,
+) -> Result<Vec<Draft>, Refusal> {
     let lease = world.leases.get(&number).ok_or(Refusal::NoLease { number })?;
     let in_time = moment.is_some_and(|moment| !lease.is_over(moment));
     if !lease.live || in_time {

@@ -17,6 +17,7 @@ pub mod command;
 pub mod description;
 pub mod dispatch;
 pub mod event;
+pub mod ids;
 pub mod landing;
 pub mod lease;
 pub mod link;
@@ -47,6 +48,9 @@ pub use command::Command;
 pub use description::{Description, News, Topic};
 pub use dispatch::Dispatch;
 pub use event::{Draft, Event, Recorded, Stream};
+pub use ids::{
+    AgentId, BriefId, DispatchId, Fence, LandingId, LeaseId, MessageId, PermissionId, ScratchpadId, WorktreeId,
+};
 pub use landing::Landing;
 pub use lease::Lease;
 pub use link::LinkKind;

@@ -33,7 +33,7 @@ pub(crate) fn send(world: &World, caller: &Caller, to: &str, raw: &str) -> Resul
         let known = ["operator"].into_iter().chain(known).chain(worktrees).take(20).map(str::to_owned).collect();
         return Err(Refusal::NoRecipient { name: to, known });
     };
-    let number = world.last_message + 1;
+    let number = world.last_message.next();
     let brief = caller.brief.filter(|number| world.briefs.contains_key(number));
     let sent = MessageSent { number, kind, to, from_worktree: caller.worktree.clone(), text, about: None };
     Ok(vec![Draft { stream: Stream::Message(number), brief, event: sent.into() }])

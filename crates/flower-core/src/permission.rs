@@ -2,6 +2,7 @@
 
 use crate::aggregate::{Aggregate, Context, subject};
 use crate::event::{Draft, PermissionAsked, PermissionDecided, PermissionEvent, Stream};
+use crate::ids::{AgentId, BriefId, PermissionId};
 use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
@@ -9,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permission {
-    pub number: u64,
-    pub agent: u64,
+    pub number: PermissionId,
+    pub agent: AgentId,
     pub name: String,
     pub worktree: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     /// The action that the agent wants to take, in its own words, and the kind of action.
     pub title: String,
     pub sort: String,
@@ -26,7 +27,7 @@ pub struct Permission {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    pub agent: u64,
+    pub agent: AgentId,
     pub title: String,
     pub sort: String,
     pub paths: Vec<String>,
@@ -37,7 +38,7 @@ const TITLE_CHARS: usize = 1_000;
 const MAX_PATHS: usize = 20;
 
 impl Aggregate for Permission {
-    subject!(Permission "permission", PermissionEvent, u64);
+    subject!(Permission "permission", PermissionEvent, PermissionId);
 
     fn create(change: PermissionEvent<'_>, context: &Context<'_>) -> Option<Permission> {
         let PermissionEvent::PermissionAsked(asked) = change else { return None };
@@ -69,7 +70,7 @@ pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusa
     if !agent.is_live() {
         return Err(Refusal::AgentEnded { name: agent.name.clone() });
     }
-    let number = world.last_permission + 1;
+    let number = world.last_permission.next();
     let asked = PermissionAsked {
         number,
         agent: agent.number,
@@ -84,7 +85,12 @@ pub(crate) fn ask(world: &World, request: &Request) -> Result<Vec<Draft>, Refusa
     Ok(vec![Draft { stream: Stream::Permission(number), brief: agent.brief, event: asked.into() }])
 }
 
-pub(crate) fn decide(world: &World, number: u64, allow: bool, why: Option<&str>) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn decide(
+    world: &World,
+    number: PermissionId,
+    allow: bool,
+    why: Option<&str>,
+) -> Result<Vec<Draft>, Refusal> {
     let permission = world.permissions.get(&number).ok_or(Refusal::NoPermission { number })?;
     match permission.allowed {
         Some(before) if before == allow => return Ok(Vec::new()),

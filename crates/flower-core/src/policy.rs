@@ -4,6 +4,7 @@ use crate::actor::{Caller, Role};
 use crate::brief::BriefKind;
 use crate::command::Command;
 use crate::dispatch::Dispatch;
+use crate::ids::{BriefId, DispatchId, Fence};
 use crate::refusal::Refusal;
 use crate::world::World;
 use crate::{agent, dispatch, landing, main_branch, token};
@@ -17,7 +18,7 @@ pub enum Right {
     Steer,
     OpenIncident,
     /// Claim a dispatch, hand it back, or renew its claim.
-    Run(u64),
+    Run(DispatchId),
     /// Reserve paths in a worktree.
     Reserve,
     /// Run a program inside a worktree, and import its commits.
@@ -37,7 +38,7 @@ pub enum Read<'a> {
     },
     /// Spec, versions, trace, recall, scratchpads and images of a brief. Absent: they belong to no brief.
     Brief {
-        number: Option<u64>,
+        number: Option<BriefId>,
     },
     /// State, files, changes, commits, comments, leases and setup output of a worktree.
     Worktree {
@@ -48,11 +49,11 @@ pub enum Read<'a> {
     Landing {
         project: &'a str,
         worktree: Option<&'a str>,
-        briefs: &'a [u64],
+        briefs: &'a [BriefId],
     },
     Dispatch {
-        number: u64,
-        brief: u64,
+        number: DispatchId,
+        brief: BriefId,
     },
     /// State and transcript of an agent.
     Agent {
@@ -82,7 +83,7 @@ pub fn reads_own_only(caller: &Caller) -> bool {
 /// one.
 pub fn require_read(caller: &Caller, project: Option<&str>, read: Read<'_>) -> Result<(), Refusal> {
     let own = |name: &str| project == Some(name);
-    let own_brief = |number: u64| caller.brief == Some(number);
+    let own_brief = |number: BriefId| caller.brief == Some(number);
     let own_worktree = |of: &str, name: &str| own(of) && caller.worktree.as_deref() == Some(name);
     let may = match (caller.role, read) {
         (Role::Operator | Role::Ops, _) => true,
@@ -246,7 +247,7 @@ pub fn require_action(caller: &Caller, action: Action) -> Result<(), Refusal> {
 }
 
 /// Checks that the caller may write to a brief, judged by its token alone.
-pub fn require_contribution(caller: &Caller, brief: Option<u64>) -> Result<(), Refusal> {
+pub fn require_contribution(caller: &Caller, brief: Option<BriefId>) -> Result<(), Refusal> {
     require_role(caller, Right::Contribute)?;
     if caller.role == Role::Worker && (brief.is_none() || brief != caller.brief) {
         return Err(forbidden(caller, name(Right::Contribute), "its token is bound to another brief, or to none"));
@@ -266,7 +267,7 @@ pub fn require_inside(caller: &Caller, project: Option<&str>, of: &str, worktree
 
 /// Checks that the caller may claim a dispatch, judged by its token alone: a worker's token must be a packet of the
 /// dispatch, or come with a packet.
-pub fn require_claim(caller: &Caller, number: u64, with_packet: bool) -> Result<(), Refusal> {
+pub fn require_claim(caller: &Caller, number: DispatchId, with_packet: bool) -> Result<(), Refusal> {
     require_role(caller, Right::Run(number))?;
     let bound = caller.run.is_some_and(|run| run.dispatch == number);
     if caller.role == Role::Worker && !bound && !with_packet {
@@ -317,7 +318,7 @@ fn forbidden(caller: &Caller, what: &'static str, why: &str) -> Refusal {
 /// Whether the caller holds or held the dispatch with the fence of the command. A previous holder may hand back as
 /// well: the result is stored, and refused by its fence. A caller may not use the fence of another holder: refusals
 /// name the newest fence, so knowing it proves nothing.
-fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> bool {
+fn is_run(world: &World, caller: &Caller, number: DispatchId, command: &Command) -> bool {
     let (Some(token), Some(dispatch)) = (caller.token.as_deref(), world.dispatches.get(&number)) else { return false };
     let fence = match command {
         Command::Dispatch { step: dispatch::Step::HandBack(back), .. } => back.fence,
@@ -332,10 +333,10 @@ fn is_run(world: &World, caller: &Caller, number: u64, command: &Command) -> boo
 
 /// Whether the claim of the caller was dropped from the stored claims, of which there are at most `MAX_RUNS`: its token
 /// is a used packet of this dispatch, and its fence is older than all stored ones.
-fn is_forgotten(dispatch: &Dispatch, caller: &Caller, fence: u64) -> bool {
+fn is_forgotten(dispatch: &Dispatch, caller: &Caller, fence: Fence) -> bool {
     let bound = caller.run.is_some_and(|run| run.dispatch == dispatch.number && !run.member);
     let unused = dispatch.packets.iter().any(|packet| caller.token.as_ref() == Some(packet));
-    bound && !unused && fence > 0 && dispatch.runs.first().is_some_and(|oldest| fence < oldest.fence)
+    bound && !unused && fence > Fence::default() && dispatch.runs.first().is_some_and(|oldest| fence < oldest.fence)
 }
 
 fn reserves_own(world: &World, caller: &Caller, command: &Command) -> bool {

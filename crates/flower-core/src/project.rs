@@ -1,6 +1,7 @@
 //! Projects: the repositories that one flower daemon serves.
 
 use crate::event::{Draft, LossAccepted, ProjectRegistered, ProjectRemoved, Stream};
+use crate::ids::LandingId;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
@@ -26,7 +27,7 @@ pub(crate) fn remove(world: &World, name: &str) -> Result<Vec<Draft>, Refusal> {
     if !live.is_empty() {
         return Err(Refusal::LiveWorktrees { project: name.to_owned(), names: live });
     }
-    let open: Vec<u64> =
+    let open: Vec<LandingId> =
         world.landings.values().filter(|l| l.is_open() && l.project == name).map(|l| l.number).collect();
     if !open.is_empty() {
         return Err(Refusal::OpenLandings { project: name.to_owned(), numbers: open });

@@ -4,6 +4,7 @@
 //! Landings run one after the other. Batches and speculative merges can later return more than one landing to start.
 
 use crate::brief::{Brief, Status};
+use crate::ids::{BriefId, LandingId};
 use crate::landing::{Landing, State};
 use crate::main_branch::Main;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,15 +17,15 @@ pub enum QueueStatus {
     /// `ahead` landings go before it.
     Behind {
         ahead: usize,
-        next: u64,
+        next: LandingId,
     },
     NeedsBrief {
-        brief: u64,
+        brief: BriefId,
         status: Status,
     },
     /// It needs a brief whose landing is in the queue.
     NeedsLanding {
-        number: u64,
+        number: LandingId,
     },
     Approval {
         why: String,
@@ -57,19 +58,19 @@ impl QueueStatus {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
-    pub start: Vec<u64>,
+    pub start: Vec<LandingId>,
     /// Every open landing, in the order in which they will land.
-    pub order: Vec<(u64, QueueStatus)>,
+    pub order: Vec<(LandingId, QueueStatus)>,
 }
 
 /// `open` are the landings of one project that have not ended; `briefs` are the briefs that they name and the
 /// dependencies of those.
-pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>, slots: usize) -> Plan {
+pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<BriefId, Brief>, slots: usize) -> Plan {
     let ordered = order(open, briefs);
     let running = open.iter().filter(|landing| landing.state == State::Checking).count();
     let mut free = slots.saturating_sub(running);
     let mut plan = Plan::default();
-    let mut ahead: Vec<u64> = Vec::new();
+    let mut ahead: Vec<LandingId> = Vec::new();
     let by_brief = by_brief(open);
     for landing in ordered {
         let status = if landing.state == State::Checking {
@@ -102,7 +103,7 @@ pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<u64, Brief>
     plan
 }
 
-type ByBrief = BTreeMap<u64, BTreeSet<u64>>;
+type ByBrief = BTreeMap<BriefId, BTreeSet<LandingId>>;
 
 /// The landings of each brief.
 fn by_brief(open: &[Landing]) -> ByBrief {
@@ -116,7 +117,7 @@ fn by_brief(open: &[Landing]) -> ByBrief {
 }
 
 /// The first unmet dependency of a landing.
-fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief) -> Option<QueueStatus> {
+fn missing(landing: &Landing, briefs: &BTreeMap<BriefId, Brief>, by_brief: &ByBrief) -> Option<QueueStatus> {
     let unmet = needs(landing, briefs).filter_map(|needs| briefs.get(&needs)).find(|brief| !brief.status.is_met())?;
     match by_brief.get(&unmet.number).and_then(BTreeSet::first) {
         Some(&number) => Some(QueueStatus::NeedsLanding { number }),
@@ -124,15 +125,15 @@ fn missing(landing: &Landing, briefs: &BTreeMap<u64, Brief>, by_brief: &ByBrief)
     }
 }
 
-fn needs<'a>(landing: &'a Landing, briefs: &'a BTreeMap<u64, Brief>) -> impl Iterator<Item = u64> + 'a {
+fn needs<'a>(landing: &'a Landing, briefs: &'a BTreeMap<BriefId, Brief>) -> impl Iterator<Item = BriefId> + 'a {
     let own = landing.briefs.iter().filter_map(|number| briefs.get(number));
     own.flat_map(|brief| brief.depends_on.iter().copied()).filter(|needs| !landing.briefs.contains(needs))
 }
 
 /// Orders landings by priority and age, but each after the landings that it needs.
-fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<u64, Brief>) -> Vec<&'a Landing> {
+fn order<'a>(open: &'a [Landing], briefs: &BTreeMap<BriefId, Brief>) -> Vec<&'a Landing> {
     let by_brief = by_brief(open);
-    let mut waits: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+    let mut waits: BTreeMap<LandingId, BTreeSet<LandingId>> = BTreeMap::new();
     for landing in open {
         let needed = needs(landing, briefs).filter_map(|brief| by_brief.get(&brief)).flatten().copied();
         waits.insert(landing.number, needed.filter(|&number| number != landing.number).collect());
@@ -163,9 +164,9 @@ mod tests {
 
     const NOW: Context<'_> = Context { brief: None, at: "now", by: "me" };
 
-    fn landing(number: u64, brief: Option<u64>, priority: Priority) -> Landing {
+    fn landing(number: u64, brief: Option<BriefId>, priority: Priority) -> Landing {
         let queued = LandingQueued {
-            number,
+            number: LandingId(number),
             project: "web".into(),
             source: Source::Worktree,
             worktree: None,
@@ -181,9 +182,9 @@ mod tests {
         Landing::create(LandingEvent::LandingQueued(&queued), &NOW).unwrap()
     }
 
-    fn brief(number: u64, needs: &[u64]) -> (u64, Brief) {
+    fn brief(number: u64, needs: &[BriefId]) -> (BriefId, Brief) {
         let created = Event::from(BriefCreated {
-            number,
+            number: BriefId(number),
             title: "t".into(),
             kind: crate::BriefKind::Feature,
             projects: vec![],
@@ -192,7 +193,7 @@ mod tests {
             auto_dispatch: false,
             design_loop: false,
         });
-        (number, Brief::created(&created, "now").unwrap())
+        (BriefId(number), Brief::created(&created, "now").unwrap())
     }
 
     fn main() -> Main {
@@ -207,33 +208,38 @@ mod tests {
         }
     }
 
-    fn numbers(plan: &Plan) -> Vec<u64> {
+    fn numbers(plan: &Plan) -> Vec<LandingId> {
         plan.order.iter().map(|(number, _)| *number).collect()
     }
 
     #[test]
     fn priority_before_age_and_needs_before_both() {
         use Priority::*;
-        let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[]), brief(3, &[])]);
-        let open =
-            [landing(1, Some(1), High), landing(2, Some(2), Low), landing(3, None, Normal), landing(4, None, High)];
+        let briefs = BTreeMap::from([brief(1, &[BriefId(2)]), brief(2, &[]), brief(3, &[])]);
+        let open = [
+            landing(1, Some(BriefId(1)), High),
+            landing(2, Some(BriefId(2)), Low),
+            landing(3, None, Normal),
+            landing(4, None, High),
+        ];
         let plan = plan(Some(&main()), &open, &briefs, 1);
-        assert_eq!(numbers(&plan), [4, 3, 2, 1]);
-        assert_eq!(plan.start, [4]);
-        assert_eq!(plan.order[1].1, QueueStatus::Behind { ahead: 1, next: 4 });
-        assert_eq!(plan.order[3].1, QueueStatus::NeedsLanding { number: 2 });
+        assert_eq!(numbers(&plan), [4, 3, 2, 1].map(LandingId));
+        assert_eq!(plan.start, [LandingId(4)]);
+        assert_eq!(plan.order[1].1, QueueStatus::Behind { ahead: 1, next: LandingId(4) });
+        assert_eq!(plan.order[3].1, QueueStatus::NeedsLanding { number: LandingId(2) });
     }
 
     #[test]
     fn a_blocked_landing_lets_the_others_pass() {
-        let briefs = BTreeMap::from([brief(1, &[2]), brief(2, &[])]);
+        let briefs = BTreeMap::from([brief(1, &[BriefId(2)]), brief(2, &[])]);
         let mut held = landing(2, None, Priority::High);
-        let why = LandingHeld { number: 2, why: vec!["it changes CI".into()], paths: vec![], reasons: vec![] };
+        let why =
+            LandingHeld { number: LandingId(2), why: vec!["it changes CI".into()], paths: vec![], reasons: vec![] };
         held.evolve(LandingEvent::LandingHeld(&why), &NOW);
-        let open = [landing(1, Some(1), Priority::High), held, landing(3, None, Priority::Low)];
+        let open = [landing(1, Some(BriefId(1)), Priority::High), held, landing(3, None, Priority::Low)];
         let plan = plan(Some(&main()), &open, &briefs, 1);
-        assert_eq!(plan.start, [3]);
-        assert_eq!(plan.order[0].1, QueueStatus::NeedsBrief { brief: 2, status: Status::Draft });
+        assert_eq!(plan.start, [LandingId(3)]);
+        assert_eq!(plan.order[0].1, QueueStatus::NeedsBrief { brief: BriefId(2), status: Status::Draft });
         assert_eq!(plan.order[1].1, QueueStatus::Approval { why: "it changes CI".into() });
     }
 
@@ -242,16 +248,16 @@ mod tests {
         let mut checking = landing(5, None, Priority::Low);
         checking.state = State::Checking;
         let open = [landing(1, None, Priority::High), checking];
-        assert_eq!(plan(Some(&main()), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
-        assert_eq!(numbers(&plan(Some(&main()), &open, &BTreeMap::new(), 1)), [5, 1]);
+        assert_eq!(plan(Some(&main()), &open, &BTreeMap::new(), 1).start, []);
+        assert_eq!(numbers(&plan(Some(&main()), &open, &BTreeMap::new(), 1)), [5, 1].map(LandingId));
         let frozen = Main { frozen: Some("release".into()), ..main() };
         let open = [landing(1, None, Priority::High)];
-        assert_eq!(plan(Some(&frozen), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
+        assert_eq!(plan(Some(&frozen), &open, &BTreeMap::new(), 1).start, []);
         let raised =
             Raised { what: Alarm::Moved, found: None, text: "it moved".into(), files: vec![], at: "now".into() };
         let alarmed = Main { alarm: Some(raised), ..main() };
-        assert_eq!(plan(Some(&alarmed), &open, &BTreeMap::new(), 1).start, [0u64; 0]);
+        assert_eq!(plan(Some(&alarmed), &open, &BTreeMap::new(), 1).start, []);
         let adopting = [Landing { source: Source::Adopted, ..landing(2, None, Priority::High) }];
-        assert_eq!(plan(Some(&alarmed), &adopting, &BTreeMap::new(), 1).start, [2]);
+        assert_eq!(plan(Some(&alarmed), &adopting, &BTreeMap::new(), 1).start, [LandingId(2)]);
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::brief::{Brief, BriefKind, Status};
 use crate::dispatch::Dispatch;
+use crate::ids::BriefId;
 use crate::main_branch::Main;
 use crate::word::words;
 use serde::Serialize;
@@ -75,7 +76,12 @@ impl BriefKind {
 
 /// `dependencies` are the briefs that the brief waits for, with their statuses; `open` are its dispatches that have not
 /// ended.
-pub fn readiness(brief: &Brief, kind: DispatchKind, dependencies: &[(u64, Status)], open: &[&Dispatch]) -> Readiness {
+pub fn readiness(
+    brief: &Brief,
+    kind: DispatchKind,
+    dependencies: &[(BriefId, Status)],
+    open: &[&Dispatch],
+) -> Readiness {
     let mut reasons = Vec::new();
     let mut no = |code: ReasonCode, message: String| reasons.push(Reason { code, message });
     let number = brief.number;

@@ -14,6 +14,7 @@ mod quote;
 
 use crate::actor::{Actor, ActorType, Role};
 use crate::brief::{BriefKind, Status};
+use crate::ids::{BriefId, DispatchId, Fence};
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
@@ -53,13 +54,13 @@ pub struct Recall {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
-    pub number: u64,
+    pub number: BriefId,
     pub title: String,
     pub kind: BriefKind,
     pub status: Status,
     pub projects: Vec<String>,
     /// Number and title.
-    pub epic: Option<(u64, String)>,
+    pub epic: Option<(BriefId, String)>,
 }
 
 /// The author of a text, and its time.
@@ -72,10 +73,10 @@ pub struct Origin {
 /// The dispatch that the work is done under.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    pub dispatch: u64,
+    pub dispatch: DispatchId,
     pub kind: DispatchKind,
     pub state: RunState,
-    pub fence: u64,
+    pub fence: Fence,
     pub holder: Option<String>,
     /// The version of the spec at the time of the dispatch; 0 if there was none.
     pub spec_version: u64,
@@ -138,7 +139,7 @@ pub struct Question {
 /// A brief that this one needs, or that needs this one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Neighbour {
-    pub number: u64,
+    pub number: BriefId,
     pub title: String,
     pub status: Status,
 }

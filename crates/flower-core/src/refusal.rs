@@ -2,6 +2,7 @@
 
 use crate::brief::Status;
 use crate::dispatch;
+use crate::ids::{BriefId, DispatchId, Fence, LandingId, LeaseId, PermissionId, ScratchpadId, WorktreeId};
 use crate::landing::State;
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
@@ -46,42 +47,42 @@ pub enum Refusal {
     BadBudget { given: u64, least: u64, most: u64 },
 
     #[error("there is no brief {number}")]
-    NoBrief { number: u64, newest: u64 },
+    NoBrief { number: BriefId, newest: BriefId },
     #[error("there is no scratchpad {number}")]
-    NoScratchpad { number: u64 },
+    NoScratchpad { number: ScratchpadId },
     #[error("there is no project `{name}`")]
     NoProject { name: String, known: Vec<String> },
     #[error("brief {brief} has no question {question}")]
-    NoQuestion { brief: u64, question: u64 },
+    NoQuestion { brief: BriefId, question: u64 },
     #[error("there is no token `{id}`")]
     NoToken { id: String },
 
     #[error("brief {brief} is `{from}`; it cannot become `{to}`: {reason}")]
-    BadMove { brief: u64, from: Status, to: Status, reason: String, hint: String },
+    BadMove { brief: BriefId, from: Status, to: Status, reason: String, hint: String },
     #[error("brief {brief} is `{status}`; a plan is proposed while it is `draft`")]
-    PlanTooLate { brief: u64, status: Status },
+    PlanTooLate { brief: BriefId, status: Status },
     #[error("brief {brief} is `{status}`; its spec does not change any more")]
-    SpecClosed { brief: u64, status: Status },
+    SpecClosed { brief: BriefId, status: Status },
     #[error("nothing waits to be accepted on brief {brief}, which is `{status}`")]
-    NothingToAccept { brief: u64, status: Status },
+    NothingToAccept { brief: BriefId, status: Status },
     #[error("brief {brief} has no spec to accept")]
-    NoPlan { brief: u64 },
+    NoPlan { brief: BriefId },
     #[error("brief {brief} has {commits} of its own that are not proved to be in MAIN; it cannot be `done`")]
-    UnlandedCommits { brief: u64, commits: String },
+    UnlandedCommits { brief: BriefId, commits: String },
     #[error("the spec of brief {brief} is at version {current}, not {given}")]
-    StaleBase { brief: u64, current: u64, given: u64 },
+    StaleBase { brief: BriefId, current: u64, given: u64 },
     #[error("question {question} of brief {brief} is answered already")]
-    Answered { brief: u64, question: u64 },
+    Answered { brief: BriefId, question: u64 },
     #[error("that would make a circle: {}", circle(path))]
-    Cycle { path: Vec<u64> },
+    Cycle { path: Vec<BriefId> },
     #[error("brief {number} is a `{kind}`, not an epic")]
-    NotAnEpic { number: u64, kind: String },
+    NotAnEpic { number: BriefId, kind: String },
     #[error("brief {brief} is an epic with children; it stays an epic")]
-    EpicHasChildren { brief: u64 },
+    EpicHasChildren { brief: BriefId },
     #[error("a brief belongs to at least one project")]
-    LastProject { brief: u64 },
+    LastProject { brief: BriefId },
     #[error("scratchpad {number} is at version {current}, not {given}")]
-    StaleScratchpad { number: u64, current: u64, given: u64 },
+    StaleScratchpad { number: ScratchpadId, current: u64, given: u64 },
     #[error("project `{name}` is another repository, at {root}")]
     ProjectTaken { name: String, root: String },
     #[error("`{name}` is no name for a worktree")]
@@ -95,43 +96,43 @@ pub enum Refusal {
     #[error("nothing is kept of a worktree `{name}`")]
     NoArchive { name: String },
     #[error("there is no archive {number}")]
-    NoArchiveNumber { number: u64 },
+    NoArchiveNumber { number: WorktreeId },
     #[error("project `{project}` has worktrees: {}", names.join(", "))]
     LiveWorktrees { project: String, names: Vec<String> },
     #[error("there is no landing {number}")]
-    NoLanding { number: u64, newest: u64 },
+    NoLanding { number: LandingId, newest: LandingId },
     #[error("landing {number} is `{state}`, with the same commit")]
-    LandingOpen { number: u64, state: State },
+    LandingOpen { number: LandingId, state: State },
     #[error("landing {number} is `{state}`, not {wanted}")]
-    LandingState { number: u64, state: State, wanted: &'static str },
-    #[error("project `{project}` has open landings: {}", numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))]
-    OpenLandings { project: String, numbers: Vec<u64> },
+    LandingState { number: LandingId, state: State, wanted: &'static str },
+    #[error("project `{project}` has open landings: {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
+    OpenLandings { project: String, numbers: Vec<LandingId> },
     #[error("project `{project}` has no MAIN to look after yet")]
     NoMain { project: String },
     #[error("there is no dispatch {number}")]
-    NoDispatch { number: u64, newest: u64 },
+    NoDispatch { number: DispatchId, newest: DispatchId },
     #[error("brief {brief} cannot be dispatched as `{kind}`: {}", reasons.join("; "))]
-    NotDispatchable { brief: u64, kind: DispatchKind, reasons: Vec<String>, taken: bool },
+    NotDispatchable { brief: BriefId, kind: DispatchKind, reasons: Vec<String>, taken: bool },
     #[error("dispatch {number} is `{state}`, not {wanted}")]
-    DispatchState { number: u64, state: dispatch::State, wanted: &'static str },
+    DispatchState { number: DispatchId, state: dispatch::State, wanted: &'static str },
     #[error("dispatch {number} is claimed by `{holder}`, for another {left}")]
-    Claimed { number: u64, holder: String, left: String },
+    Claimed { number: DispatchId, holder: String, left: String },
     #[error("dispatch {number} is about brief {brief}, which is `{status}`")]
-    BriefNotOpen { number: u64, brief: u64, status: Status },
+    BriefNotOpen { number: DispatchId, brief: BriefId, status: Status },
     #[error("fence {given} of dispatch {number} is not the newest, which is {newest}{}", held(holder.as_deref()))]
-    StaleFence { number: u64, given: u64, newest: u64, holder: Option<String> },
+    StaleFence { number: DispatchId, given: Fence, newest: Fence, holder: Option<String> },
     #[error("that token cannot claim dispatch {number}")]
-    NoPacket { number: u64 },
+    NoPacket { number: DispatchId },
     #[error("that token works on dispatch {other}; it cannot claim dispatch {number} as well")]
-    Busy { number: u64, other: u64 },
+    Busy { number: DispatchId, other: DispatchId },
     #[error("dispatch {number} is a design, and brief {brief} has no new plan")]
-    NoDesign { number: u64, brief: u64 },
+    NoDesign { number: DispatchId, brief: BriefId },
     #[error("a lease lasts 1 to {most} seconds, not {seconds}")]
     BadLease { seconds: u64, most: u64 },
     #[error("`{pattern}` overlaps with `{theirs}`, which `{holder}` has reserved for another {left}")]
     LeaseTaken { pattern: String, holder: String, theirs: String, left: String },
     #[error("there is no lease {number}")]
-    NoLease { number: u64 },
+    NoLease { number: LeaseId },
     #[error("there is neither an agent nor a worktree `{name}`")]
     NoRecipient { name: String, known: Vec<String> },
     #[error("there is no agent `{name}`")]
@@ -139,15 +140,15 @@ pub enum Refusal {
     #[error("agent `{name}` has ended")]
     AgentEnded { name: String },
     #[error("agent `{name}` works on dispatch {dispatch} already")]
-    AgentThere { name: String, dispatch: u64 },
+    AgentThere { name: String, dispatch: DispatchId },
     #[error("there is an agent `{name}` already")]
     AgentNamed { name: String },
     #[error("{running} agents run, and no more than {most} may at once")]
     NoSlot { running: usize, most: u64 },
     #[error("there is no permission {number}")]
-    NoPermission { number: u64 },
+    NoPermission { number: PermissionId },
     #[error("permission {number} was {} already", if *allowed { "given" } else { "denied" })]
-    PermissionDecided { number: u64, allowed: bool },
+    PermissionDecided { number: PermissionId, allowed: bool },
     #[error("`{name}` is the operator's own token")]
     OperatorToken { name: String },
 
@@ -245,7 +246,7 @@ impl Refusal {
                     .into()
             }
             BadBudget { .. } => "choose one in between, or none: then it is 4000".into(),
-            NoBrief { newest: 0, .. } => "there are no briefs yet; make one: `flower brief new TITLE`".into(),
+            NoBrief { newest: BriefId(0), .. } => "there are no briefs yet; make one: `flower brief new TITLE`".into(),
             NoBrief { newest, .. } => format!("`flower brief` lists them; the newest is {newest}"),
             NoScratchpad { .. } => "`flower scratchpad` lists them".into(),
             NoProject { known, .. } if known.is_empty() => "make one: `flower init` in a repository".into(),
@@ -291,13 +292,13 @@ impl Refusal {
             WorktreeStage { .. } => "`flower worktree` says where each stands; wait a moment and try again".into(),
             NoArchive { .. } | NoArchiveNumber { .. } => "`flower worktree archive` lists what is kept".into(),
             LiveWorktrees { .. } => "remove them first: `flower worktree remove NAME`; their work is kept".into(),
-            NoLanding { newest: 0, .. } => "there are none yet: `flower land WORKTREE`".into(),
+            NoLanding { newest: LandingId(0), .. } => "there are none yet: `flower land WORKTREE`".into(),
             NoLanding { newest, .. } => format!("`flower queue --all` lists them; the newest is {newest}"),
             LandingOpen { number, .. } => format!("`flower queue show {number}` says where it stands"),
             LandingState { number, .. } => format!("`flower queue show {number}` says how it came to that"),
             OpenLandings { .. } => "cancel them first: `flower queue cancel L`".into(),
             NoMain { .. } => "make the first commit there: `git add -A`, then `git commit -m \"first\"`".into(),
-            NoDispatch { newest: 0, .. } => "there are none yet: `flower dispatch BRIEF`".into(),
+            NoDispatch { newest: DispatchId(0), .. } => "there are none yet: `flower dispatch BRIEF`".into(),
             NoDispatch { newest, .. } => format!("`flower dispatch list` shows them; the newest is {newest}"),
             NotDispatchable { brief, .. } => format!("`flower brief show {brief}` says what it waits for"),
             DispatchState { number, .. } => format!("`flower dispatch show {number}` says how it came to that"),
@@ -351,6 +352,6 @@ fn held(holder: Option<&str>) -> String {
     holder.map_or_else(String::new, |holder| format!(" and is held by `{holder}`"))
 }
 
-fn circle(path: &[u64]) -> String {
-    path.iter().map(u64::to_string).collect::<Vec<_>>().join(" → ")
+fn circle(path: &[BriefId]) -> String {
+    path.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → ")
 }

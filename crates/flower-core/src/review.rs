@@ -56,7 +56,7 @@ pub(crate) fn remark(world: &World, caller: &Caller, request: &Request) -> Resul
         Some(agent) => (Recipient::Agent, text::name("recipient", agent)?),
         None => (Recipient::Worktree, about.worktree.clone()),
     };
-    let number = world.last_message + 1;
+    let number = world.last_message.next();
     let brief = worktree.brief.filter(|number| world.briefs.contains_key(number));
     let text = in_words(&about);
     let sent = MessageSent { number, kind, to, from_worktree: caller.worktree.clone(), text, about: Some(about) };

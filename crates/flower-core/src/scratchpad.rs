@@ -2,6 +2,7 @@
 
 use crate::aggregate::{Aggregate, Context, subject};
 use crate::event::{Draft, LinkAdded, ScratchpadCreated, ScratchpadEvent, ScratchpadWritten, Stream};
+use crate::ids::{BriefId, ScratchpadId};
 use crate::link::LinkKind;
 use crate::refusal::Refusal;
 use crate::text;
@@ -10,14 +11,14 @@ use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scratchpad {
-    pub number: u64,
-    pub brief: Option<u64>,
+    pub number: ScratchpadId,
+    pub brief: Option<BriefId>,
     pub version: u64,
     pub bytes: u64,
 }
 
 impl Aggregate for Scratchpad {
-    subject!(Scratchpad "scratchpad", ScratchpadEvent, u64);
+    subject!(Scratchpad "scratchpad", ScratchpadEvent, ScratchpadId);
 
     fn create(change: ScratchpadEvent<'_>, _: &Context<'_>) -> Option<Scratchpad> {
         let ScratchpadEvent::ScratchpadCreated(new) = change else { return None };
@@ -39,11 +40,11 @@ impl Aggregate for Scratchpad {
 pub(crate) fn create(
     world: &World,
     title: &str,
-    brief: Option<u64>,
+    brief: Option<BriefId>,
     text: Option<&str>,
 ) -> Result<Vec<Draft>, Refusal> {
     let title = text::title(title)?;
-    let number = world.last_scratchpad + 1;
+    let number = world.last_scratchpad.next();
     let stream = Stream::Scratchpad(number);
     let mut drafts =
         vec![Draft { stream: stream.clone(), brief, event: ScratchpadCreated { number, title, brief }.into() }];
@@ -64,7 +65,7 @@ pub(crate) fn create(
 }
 
 /// The spelling of a link to a scratchpad.
-pub fn target(number: u64) -> String {
+pub fn target(number: ScratchpadId) -> String {
     format!("scratchpad/{number}")
 }
 

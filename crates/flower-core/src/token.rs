@@ -2,6 +2,7 @@
 
 use crate::actor::{Binding, Role};
 use crate::event::{Draft, Stream, TokenIssued, TokenRevoked};
+use crate::ids::BriefId;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
@@ -11,7 +12,7 @@ pub struct Request {
     pub id: String,
     pub agent: String,
     pub role: Role,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub worktree: Option<String>,
     pub sha256: String,
     /// The dispatch that the token is bound to, which makes it a packet.

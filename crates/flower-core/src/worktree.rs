@@ -10,6 +10,7 @@ use crate::event::{
     ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeEvent, WorktreeFailed,
     WorktreeRemoved, WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
 };
+use crate::ids::{BriefId, WorktreeId};
 use crate::refusal::Refusal;
 use crate::text;
 use crate::word::words;
@@ -41,7 +42,7 @@ words! {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worktree {
-    pub number: u64,
+    pub number: WorktreeId,
     pub project: String,
     pub name: String,
     pub branch: String,
@@ -52,7 +53,7 @@ pub struct Worktree {
     pub base: String,
     /// The starting point that was requested.
     pub from: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub stage: Stage,
     pub created_at: String,
     /// What was kept when the worktree was removed.
@@ -79,7 +80,7 @@ pub struct Archive {
 }
 
 impl Aggregate for Worktree {
-    subject!(Worktree "worktree", WorktreeEvent, u64);
+    subject!(Worktree "worktree", WorktreeEvent, WorktreeId);
 
     fn create(change: WorktreeEvent<'_>, context: &Context<'_>) -> Option<Worktree> {
         let WorktreeEvent::WorktreeRequested(new) = change else { return None };
@@ -160,7 +161,7 @@ pub struct Request {
     pub seal: Seal,
     pub base: String,
     pub from: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
 }
 
 pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
@@ -170,7 +171,7 @@ pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Re
     if let Some(brief) = request.brief {
         world.brief(brief)?;
     }
-    let number = world.last_worktree + 1;
+    let number = world.last_worktree.next();
     let requested = WorktreeRequested {
         number,
         project: request.project.clone(),
@@ -192,7 +193,7 @@ fn require_free(world: &World, project: &str, name: &str) -> Result<(), Refusal>
     }
 }
 
-pub(crate) fn finish(world: &World, number: u64, path: &str) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn finish(world: &World, number: WorktreeId, path: &str) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     match worktree.stage {
         Stage::Creating => {
@@ -204,7 +205,7 @@ pub(crate) fn finish(world: &World, number: u64, path: &str) -> Result<Vec<Draft
     }
 }
 
-pub(crate) fn fail(world: &World, number: u64, why: &str) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn fail(world: &World, number: WorktreeId, why: &str) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     if worktree.stage != Stage::Creating {
         return Err(stage(worktree));
@@ -223,7 +224,7 @@ pub(crate) fn diverge(world: &World, diverged: &WorktreeDiverged) -> Result<Vec<
 }
 
 /// Records the start of the removal, which cannot be cancelled.
-pub(crate) fn remove(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn remove(world: &World, number: WorktreeId) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     match worktree.stage {
         Stage::Ready => Ok(draft(worktree, WorktreeRemoving { number })),
@@ -233,7 +234,7 @@ pub(crate) fn remove(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> 
     }
 }
 
-pub(crate) fn removed(world: &World, number: u64, kept: &WorktreeRemoved) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn removed(world: &World, number: WorktreeId, kept: &WorktreeRemoved) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     if worktree.stage != Stage::Removing {
         return Err(stage(worktree));
@@ -241,7 +242,7 @@ pub(crate) fn removed(world: &World, number: u64, kept: &WorktreeRemoved) -> Res
     Ok(draft(worktree, kept.clone()))
 }
 
-pub(crate) fn restore(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn restore(world: &World, number: WorktreeId) -> Result<Vec<Draft>, Refusal> {
     let worktree = world.worktree(number)?;
     if worktree.stage != Stage::Removed || worktree.archive.is_none() {
         return Err(Refusal::NoArchive { name: worktree.name.clone() });
@@ -251,7 +252,7 @@ pub(crate) fn restore(world: &World, number: u64) -> Result<Vec<Draft>, Refusal>
     Ok(draft(worktree, WorktreeRestoring { number }))
 }
 
-pub(crate) fn drop_archive(world: &World, number: u64) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn drop_archive(world: &World, number: WorktreeId) -> Result<Vec<Draft>, Refusal> {
     let kept = world.worktrees.get(&number).filter(|w| w.stage == Stage::Removed && w.archive.is_some());
     let worktree = kept.ok_or(Refusal::NoArchiveNumber { number })?;
     Ok(draft(worktree, ArchiveDropped { number }))
@@ -268,7 +269,12 @@ pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<
 }
 
 /// Records that MAIN's tip was merged into the worktree after a landing, or why it was not.
-pub(crate) fn synced(world: &World, number: u64, onto: &str, why_not: Option<&str>) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn synced(
+    world: &World,
+    number: WorktreeId,
+    onto: &str,
+    why_not: Option<&str>,
+) -> Result<Vec<Draft>, Refusal> {
     let why_not = why_not.map(|why| text::cut(why, 500));
     Ok(draft(world.worktree(number)?, WorktreeSynced { number, onto: onto.to_owned(), why_not }))
 }

@@ -14,6 +14,9 @@ use crate::event::{
     BriefEvent, CallRefused, Draft, Event, LandingEvent, MessageEvent, ParticipantJoined, ProjectEvent, Recorded,
     Stream, Subject, TokenEvent,
 };
+use crate::ids::{
+    AgentId, BriefId, DispatchId, Fence, LandingId, LeaseId, MessageId, PermissionId, ScratchpadId, WorktreeId,
+};
 use crate::landing::{self, Landing};
 use crate::lease::{self, Lease};
 use crate::link::LinkKind;
@@ -29,30 +32,30 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct World {
-    pub briefs: BTreeMap<u64, Brief>,
-    pub last_brief: u64,
-    pub scratchpads: BTreeMap<u64, Scratchpad>,
-    pub last_scratchpad: u64,
+    pub briefs: BTreeMap<BriefId, Brief>,
+    pub last_brief: BriefId,
+    pub scratchpads: BTreeMap<ScratchpadId, Scratchpad>,
+    pub last_scratchpad: ScratchpadId,
     /// Name to root directory.
     pub projects: BTreeMap<String, String>,
     /// The valid tokens: id to owner.
     pub tokens: BTreeMap<String, String>,
-    pub links: BTreeSet<(u64, LinkKind, String)>,
-    pub worktrees: BTreeMap<u64, Worktree>,
-    pub last_worktree: u64,
-    pub landings: BTreeMap<u64, Landing>,
-    pub last_landing: u64,
-    pub dispatches: BTreeMap<u64, Dispatch>,
-    pub last_dispatch: u64,
-    pub leases: BTreeMap<u64, Lease>,
-    pub last_lease: u64,
-    pub last_message: u64,
-    pub agents: BTreeMap<u64, Agent>,
-    pub last_agent: u64,
-    pub permissions: BTreeMap<u64, Permission>,
-    pub last_permission: u64,
+    pub links: BTreeSet<(BriefId, LinkKind, String)>,
+    pub worktrees: BTreeMap<WorktreeId, Worktree>,
+    pub last_worktree: WorktreeId,
+    pub landings: BTreeMap<LandingId, Landing>,
+    pub last_landing: LandingId,
+    pub dispatches: BTreeMap<DispatchId, Dispatch>,
+    pub last_dispatch: DispatchId,
+    pub leases: BTreeMap<LeaseId, Lease>,
+    pub last_lease: LeaseId,
+    pub last_message: MessageId,
+    pub agents: BTreeMap<AgentId, Agent>,
+    pub last_agent: AgentId,
+    pub permissions: BTreeMap<PermissionId, Permission>,
+    pub last_permission: PermissionId,
     /// By dispatch: the fence and time of the last heartbeat. It is stored outside the log; no event changes it.
-    pub beats: BTreeMap<u64, (u64, Heartbeat)>,
+    pub beats: BTreeMap<DispatchId, (Fence, Heartbeat)>,
     /// By project.
     pub mains: BTreeMap<String, Main>,
     /// By project: the SHA-256 of the commands that may run.
@@ -180,28 +183,28 @@ fn join(world: &World, caller: &Caller, drafts: &mut Vec<Draft>) {
 }
 
 impl World {
-    pub fn brief(&self, number: u64) -> Result<&Brief, Refusal> {
+    pub fn brief(&self, number: BriefId) -> Result<&Brief, Refusal> {
         self.briefs.get(&number).ok_or(Refusal::NoBrief { number, newest: self.last_brief })
     }
 
-    pub fn scratchpad(&self, number: u64) -> Result<&Scratchpad, Refusal> {
+    pub fn scratchpad(&self, number: ScratchpadId) -> Result<&Scratchpad, Refusal> {
         self.scratchpads.get(&number).ok_or(Refusal::NoScratchpad { number })
     }
 
-    pub fn worktree(&self, number: u64) -> Result<&Worktree, Refusal> {
+    pub fn worktree(&self, number: WorktreeId) -> Result<&Worktree, Refusal> {
         self.worktrees.get(&number).ok_or_else(|| Refusal::NoWorktree { name: number.to_string(), known: Vec::new() })
     }
 
-    pub fn landing(&self, number: u64) -> Result<&Landing, Refusal> {
+    pub fn landing(&self, number: LandingId) -> Result<&Landing, Refusal> {
         self.landings.get(&number).ok_or(Refusal::NoLanding { number, newest: self.last_landing })
     }
 
-    pub fn dispatch(&self, number: u64) -> Result<&Dispatch, Refusal> {
+    pub fn dispatch(&self, number: DispatchId) -> Result<&Dispatch, Refusal> {
         self.dispatches.get(&number).ok_or(Refusal::NoDispatch { number, newest: self.last_dispatch })
     }
 
     /// Stores a heartbeat, which is not an event. A heartbeat that arrives after a newer one is ignored.
-    pub fn record_heartbeat(&mut self, dispatch: u64, fence: u64, beat: Heartbeat) {
+    pub fn record_heartbeat(&mut self, dispatch: DispatchId, fence: Fence, beat: Heartbeat) {
         let known = self.beats.get(&dispatch);
         let newer = known.is_some_and(|(of, known)| *of == fence && known.boot == beat.boot && known.at > beat.at);
         if !newer {
@@ -218,7 +221,7 @@ impl World {
 
     /// The path from one brief to another along the briefs that each waits for: its dependencies, and the children of
     /// an epic.
-    pub fn path(&self, from: u64, to: u64) -> Option<Vec<u64>> {
+    pub fn path(&self, from: BriefId, to: BriefId) -> Option<Vec<BriefId>> {
         let mut came_from = BTreeMap::from([(from, from)]);
         let mut queue = VecDeque::from([from]);
         while let Some(at) = queue.pop_front() {

@@ -1,6 +1,7 @@
 //! `FLOWER_HOME`: the directory of all state, and the names of the files in it.
 
 use flower_contract::error::{Problem, ProblemKind};
+use flower_core::AgentId;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
@@ -113,7 +114,7 @@ impl Home {
     }
 
     /// Files of one agent: its transcript, its terminal's scrollback, the token of its run.
-    pub fn agent(&self, number: u64) -> PathBuf {
+    pub fn agent(&self, number: AgentId) -> PathBuf {
         self.dir.join("agents").join(number.to_string())
     }
 

@@ -8,7 +8,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::LeaseView;
 use flower_core::boot_time::in_words;
 use flower_core::policy::Read;
-use flower_core::{Caller, Command, Lease, Pattern, Refusal, lease};
+use flower_core::{Caller, Command, Lease, LeaseId, Pattern, Refusal, lease};
 use flower_store::Store;
 use flower_store::dispatches;
 use std::collections::HashMap;
@@ -96,7 +96,7 @@ impl Leases {
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
-        number: Option<u64>,
+        number: Option<LeaseId>,
         worktree: Option<&str>,
     ) -> Result<Vec<LeaseView>, Problem> {
         let leases = match number {
@@ -219,12 +219,12 @@ impl Leases {
 
     fn view_lease(&self, lease: Lease) -> LeaseView {
         LeaseView {
-            id: lease.number,
+            id: lease.number.0,
             expires_at: self.clock.expires_at(&lease.beat, lease.seconds),
             project: lease.project,
             worktree: lease.worktree,
             holder: lease.holder,
-            brief: lease.brief,
+            brief: lease.brief.map(u64::from),
             patterns: lease.patterns,
             taken_at: lease.at,
         }

@@ -11,7 +11,7 @@ use flower_core::pattern::Pattern;
 use flower_core::policy::{self, Action};
 use flower_core::review::{Remark, Request, Side};
 use flower_core::worktree::Seal;
-use flower_core::{Caller, Command, Event, Worktree};
+use flower_core::{Caller, Command, Event, LandingId, Worktree};
 use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
 use flower_store::Store;
 use flower_store::{agents, dispatches, ephemeral, tables};
@@ -82,16 +82,16 @@ impl Review {
     }
 
     /// What a landing changes in MAIN: its merge, or before that its commit against the merge base.
-    pub async fn diff_landing(&self, number: u64, stat: bool) -> Result<Vec<u8>, Problem> {
+    pub async fn diff_landing(&self, number: LandingId, stat: bool) -> Result<Vec<u8>, Problem> {
         self.compare_landing(number).await?.diff(stat).await
     }
 
     /// A file after or before a landing.
-    pub async fn file_of_landing(&self, number: u64, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
+    pub async fn file_of_landing(&self, number: LandingId, file: &str, side: Side) -> Result<Vec<u8>, Problem> {
         self.compare_landing(number).await?.file(file, side).await
     }
 
-    async fn compare_landing(&self, number: u64) -> Result<Comparison, Problem> {
+    async fn compare_landing(&self, number: LandingId) -> Result<Comparison, Problem> {
         let landing = self.merge_queue.get(number).await?;
         let repo = Repo::main(&self.worktrees.repository(&landing.project).await?);
         let name = format!("landing {number}");
@@ -172,7 +172,8 @@ impl Review {
             _ => None,
         });
         let mut all = self.comments_of(&project, name).await?.into_iter();
-        all.find(|comment| Some(comment.id) == made).ok_or_else(|| Problem::bug("a comment was made and is not there"))
+        all.find(|comment| Some(comment.id) == made.map(u64::from))
+            .ok_or_else(|| Problem::bug("a comment was made and is not there"))
     }
 
     /// The comments on a worktree, oldest first.
@@ -204,7 +205,7 @@ impl Review {
                 heard_by.dedup();
                 let to = to_agent.then_some(message.to);
                 let (id, by, at) = (message.number, message.by, message.at);
-                views.push(CommentView { id, remark, by, at, to, heard_by });
+                views.push(CommentView { id: id.0, remark, by, at, to, heard_by });
             }
             Ok(views)
         });

@@ -3,9 +3,9 @@
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::agent::Ending;
-use flower_core::{Agent, Permission};
+use flower_core::{Agent, AgentId, BriefId, DispatchId, Permission, PermissionId};
 
-pub fn agent(conn: &mut Conn, number: u64) -> Result<Option<Agent>, StoreError> {
+pub fn agent(conn: &mut Conn, number: AgentId) -> Result<Option<Agent>, StoreError> {
     conn.row("SELECT state FROM agents WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
@@ -28,7 +28,7 @@ pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Age
 }
 
 /// The agents that flower ran on a dispatch, oldest first.
-pub fn of_dispatch(conn: &mut Conn, dispatch: u64) -> Result<Vec<Agent>, StoreError> {
+pub fn of_dispatch(conn: &mut Conn, dispatch: DispatchId) -> Result<Vec<Agent>, StoreError> {
     let sql = "SELECT state FROM agents WHERE dispatch = $1 ORDER BY number";
     conn.rows(sql, params![dispatch])?.iter().map(Row::state).collect()
 }
@@ -45,11 +45,11 @@ pub fn given_up(conn: &mut Conn, limit: u64) -> Result<Vec<Agent>, StoreError> {
     Ok(agents.into_iter().filter(failed).collect())
 }
 
-pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
+pub fn last(conn: &mut Conn) -> Result<AgentId, StoreError> {
     super::dispatches::highest(conn, "agents")
 }
 
-pub fn permission(conn: &mut Conn, number: u64) -> Result<Option<Permission>, StoreError> {
+pub fn permission(conn: &mut Conn, number: PermissionId) -> Result<Option<Permission>, StoreError> {
     conn.row("SELECT state FROM permissions WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
@@ -58,7 +58,7 @@ pub fn permissions(conn: &mut Conn) -> Result<Vec<Permission>, StoreError> {
     conn.rows("SELECT state FROM permissions WHERE open = 1 ORDER BY number", &[])?.iter().map(Row::state).collect()
 }
 
-pub fn last_permission(conn: &mut Conn) -> Result<u64, StoreError> {
+pub fn last_permission(conn: &mut Conn) -> Result<PermissionId, StoreError> {
     super::dispatches::highest(conn, "permissions")
 }
 
@@ -75,9 +75,9 @@ pub struct Spent {
 #[derive(Clone, Copy, Debug)]
 pub enum SpentOn<'a> {
     Day(&'a str),
-    Brief(u64),
-    Dispatch(u64),
-    Agent(u64),
+    Brief(BriefId),
+    Dispatch(DispatchId),
+    Agent(AgentId),
 }
 
 pub fn spent(conn: &mut Conn, on: SpentOn<'_>) -> Result<Spent, StoreError> {
@@ -99,10 +99,10 @@ pub fn spent_by_day(conn: &mut Conn, limit: u64) -> Result<Vec<(String, Spent)>,
 }
 
 /// The briefs with the highest cost, with the usage of each.
-pub fn spent_by_brief(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, Spent)>, StoreError> {
+pub fn spent_by_brief(conn: &mut Conn, limit: u64) -> Result<Vec<(BriefId, Spent)>, StoreError> {
     let sql = "SELECT brief, CAST(sum(tokens) AS BIGINT), CAST(sum(cost) AS BIGINT), max(currency) FROM spendings
          WHERE brief IS NOT NULL GROUP BY brief ORDER BY coalesce(sum(cost), 0) DESC, brief LIMIT $1";
-    conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.int(0)?, sums_of(row, 1)?))).collect()
+    conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.id(0)?, sums_of(row, 1)?))).collect()
 }
 
 fn sums_of(row: &Row, at: usize) -> Result<Spent, StoreError> {

@@ -1,11 +1,12 @@
 //! Queries about briefs, one function each.
 
 use super::conn::{Conn, params};
+use super::dispatches::highest;
 use super::error::StoreError;
-use flower_core::{Brief, BriefKind, Dispatch, Status};
+use flower_core::{Brief, BriefId, BriefKind, Dispatch, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub fn state(conn: &mut Conn, number: u64) -> Result<Option<Brief>, StoreError> {
+pub fn state(conn: &mut Conn, number: BriefId) -> Result<Option<Brief>, StoreError> {
     let row = conn.row("SELECT state FROM briefs WHERE number = $1", params![number])?;
     row.map(|row| decode(&row.text(0)?)).transpose()
 }
@@ -20,13 +21,13 @@ pub struct Filter {
     pub status: Option<Status>,
     pub kind: Option<BriefKind>,
     pub project: Option<String>,
-    pub epic: Option<u64>,
+    pub epic: Option<BriefId>,
     /// Only planned briefs whose dependencies are all met.
     pub ready: bool,
 }
 
 /// Briefs with a number greater than `after`, in the order of their numbers.
-pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<Vec<Brief>, StoreError> {
+pub fn list(conn: &mut Conn, filter: &Filter, after: BriefId, limit: u64) -> Result<Vec<Brief>, StoreError> {
     let sql = format!(
         "SELECT state FROM briefs b WHERE number > $1
          AND (CAST($3 AS TEXT) IS NULL OR status = $3)
@@ -47,15 +48,17 @@ pub fn list(conn: &mut Conn, filter: &Filter, after: u64, limit: u64) -> Result<
 #[derive(Clone, Debug)]
 pub enum Which {
     /// A number of briefs after a brief: `After(after, limit)`.
-    After(u64, u64),
-    These(Vec<u64>),
+    After(BriefId, u64),
+    These(Vec<BriefId>),
 }
 
 /// Briefs in the order of their numbers, each with whether it could be built now.
 pub fn with_readiness(conn: &mut Conn, which: &Which, project: Option<&str>) -> Result<Vec<(Brief, bool)>, StoreError> {
     let (these, after, limit) = match which {
         Which::After(after, limit) => (None, *after, *limit),
-        Which::These(numbers) => (Some(serde_json::to_string(numbers).expect("a list of numbers")), 0, i64::MAX as u64),
+        Which::These(numbers) => {
+            (Some(serde_json::to_string(numbers).expect("a list of numbers")), BriefId(0), i64::MAX as u64)
+        }
     };
     let chosen = match &these {
         Some(_) => format!("number IN ({})", conn.each_number()),
@@ -79,10 +82,10 @@ const READY: &str = "(status = 'planned' AND kind <> 'epic' AND NOT EXISTS (
 /// The data that belongs to briefs besides their state, for all of `numbers` at once.
 #[derive(Clone, Debug, Default)]
 pub struct Around {
-    pub specs: BTreeMap<u64, String>,
-    pub statuses: BTreeMap<u64, Status>,
-    pub dependents: BTreeMap<u64, BTreeSet<u64>>,
-    pub links: BTreeMap<u64, Vec<Link>>,
+    pub specs: BTreeMap<BriefId, String>,
+    pub statuses: BTreeMap<BriefId, Status>,
+    pub dependents: BTreeMap<BriefId, BTreeSet<BriefId>>,
+    pub links: BTreeMap<BriefId, Vec<Link>>,
     /// Dispatches of the briefs that have not ended.
     pub open: Vec<Dispatch>,
 }
@@ -102,9 +105,9 @@ pub fn fitting(conn: &mut Conn, briefs: &[Brief], most_bytes: u64) -> Result<usi
         "SELECT brief, octet_length(markdown) FROM spec_versions s WHERE brief IN ({}) AND {NEWEST}",
         conn.each_number()
     );
-    let mut sizes = BTreeMap::new();
+    let mut sizes: BTreeMap<BriefId, u64> = BTreeMap::new();
     for row in conn.rows(&sql, params![&numbers(briefs)])? {
-        sizes.insert(row.int(0)?, row.int(1)?);
+        sizes.insert(row.id(0)?, row.int(1)?);
     }
     let mut bytes = 0;
     let fit = briefs.iter().take_while(|brief| {
@@ -125,22 +128,22 @@ pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
 
     let specs = format!("SELECT brief, markdown FROM spec_versions s WHERE brief IN ({each}) AND {NEWEST}");
     for row in conn.rows(&specs, numbers)? {
-        around.specs.insert(row.int(0)?, row.text(1)?);
+        around.specs.insert(row.id(0)?, row.text(1)?);
     }
     let needed = format!(
         "SELECT DISTINCT d.number, d.status FROM brief_needs n JOIN briefs d ON d.number = n.needs
          WHERE n.brief IN ({each})"
     );
     for row in conn.rows(&needed, numbers)? {
-        around.statuses.insert(row.int(0)?, row.text(1)?.parse()?);
+        around.statuses.insert(row.id(0)?, row.text(1)?.parse()?);
     }
     for row in conn.rows(&format!("SELECT needs, brief FROM brief_needs WHERE needs IN ({each})"), numbers)? {
-        around.dependents.entry(row.int(0)?).or_default().insert(row.int(1)?);
+        around.dependents.entry(row.id(0)?).or_default().insert(row.id(1)?);
     }
     let links =
         format!("SELECT brief, kind, target, label, actor_name, at FROM links WHERE brief IN ({each}) ORDER BY seq");
     for row in conn.rows(&links, numbers)? {
-        around.links.entry(row.int(0)?).or_default().push(Link {
+        around.links.entry(row.id(0)?).or_default().push(Link {
             kind: row.text(1)?,
             target: row.text(2)?,
             label: row.text(3)?,
@@ -152,7 +155,7 @@ pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
 }
 
 fn numbers(briefs: &[Brief]) -> String {
-    let numbers: Vec<u64> = briefs.iter().map(|brief| brief.number).collect();
+    let numbers: Vec<BriefId> = briefs.iter().map(|brief| brief.number).collect();
     serde_json::to_string(&numbers).expect("a list of numbers")
 }
 
@@ -170,14 +173,14 @@ pub struct SpecVersion {
     pub bytes: u64,
 }
 
-pub fn versions(conn: &mut Conn, brief: u64) -> Result<Vec<SpecVersion>, StoreError> {
+pub fn versions(conn: &mut Conn, brief: BriefId) -> Result<Vec<SpecVersion>, StoreError> {
     let mut all = newest_versions(conn, brief, i64::MAX as u64)?;
     all.reverse();
     Ok(all)
 }
 
 /// The newest `limit` versions, newest first.
-pub fn newest_versions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
+pub fn newest_versions(conn: &mut Conn, brief: BriefId, limit: u64) -> Result<Vec<SpecVersion>, StoreError> {
     let sql = "SELECT version, origin, base, why, actor_type, actor_name, at, accepted, octet_length(markdown)
          FROM spec_versions WHERE brief = $1 ORDER BY version DESC LIMIT $2";
     conn.rows(sql, params![brief, limit])?
@@ -198,7 +201,7 @@ pub fn newest_versions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<Sp
         .collect()
 }
 
-pub fn markdown(conn: &mut Conn, brief: u64, version: u64) -> Result<Option<String>, StoreError> {
+pub fn markdown(conn: &mut Conn, brief: BriefId, version: u64) -> Result<Option<String>, StoreError> {
     let sql = "SELECT markdown FROM spec_versions WHERE brief = $1 AND version = $2";
     conn.row(sql, params![brief, version])?.map(|row| row.text(0)).transpose()
 }
@@ -211,12 +214,12 @@ pub fn count_by_status(conn: &mut Conn, project: Option<&str>) -> Result<BTreeMa
 }
 
 /// The highest number of a brief.
-pub fn newest(conn: &mut Conn) -> Result<u64, StoreError> {
-    conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?.map_or(Ok(0), |row| row.int(0))
+pub fn newest(conn: &mut Conn) -> Result<BriefId, StoreError> {
+    highest(conn, "briefs")
 }
 
 /// The briefs that depend on this one.
-pub fn dependents(conn: &mut Conn, brief: u64) -> Result<Vec<u64>, StoreError> {
+pub fn dependents(conn: &mut Conn, brief: BriefId) -> Result<Vec<BriefId>, StoreError> {
     let rows = conn.rows("SELECT brief FROM brief_needs WHERE needs = $1 ORDER BY brief", params![brief])?;
-    rows.iter().map(|row| row.int(0)).collect()
+    rows.iter().map(|row| row.id(0)).collect()
 }

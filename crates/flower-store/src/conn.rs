@@ -19,6 +19,18 @@ impl From<u64> for Param<'_> {
     }
 }
 
+macro_rules! id_params {
+    ($($id:ident),*) => {$(
+        impl From<flower_core::$id> for Param<'_> {
+            fn from(id: flower_core::$id) -> Self {
+                Param::from(id.0)
+            }
+        }
+    )*};
+}
+
+id_params!(AgentId, BriefId, DispatchId, LandingId, LeaseId, MessageId, PermissionId, ScratchpadId, WorktreeId);
+
 impl From<bool> for Param<'_> {
     fn from(b: bool) -> Self {
         Param::Int(i64::from(b))
@@ -72,6 +84,14 @@ impl Row {
 
     pub fn opt_int(&self, column: usize) -> Result<Option<u64>, StoreError> {
         if self.is_null(column) { Ok(None) } else { self.int(column).map(Some) }
+    }
+
+    pub fn id<Id: From<u64>>(&self, column: usize) -> Result<Id, StoreError> {
+        self.int(column).map(Id::from)
+    }
+
+    pub fn opt_id<Id: From<u64>>(&self, column: usize) -> Result<Option<Id>, StoreError> {
+        Ok(self.opt_int(column)?.map(Id::from))
     }
 
     pub fn real(&self, column: usize) -> Result<f64, StoreError> {

@@ -3,9 +3,9 @@
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::review::Remark;
-use flower_core::{Dispatch, Lease};
+use flower_core::{BriefId, Dispatch, DispatchId, Lease, LeaseId, MessageId};
 
-pub fn dispatch(conn: &mut Conn, number: u64) -> Result<Option<Dispatch>, StoreError> {
+pub fn dispatch(conn: &mut Conn, number: DispatchId) -> Result<Option<Dispatch>, StoreError> {
     conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
@@ -16,21 +16,21 @@ pub fn open(conn: &mut Conn) -> Result<Vec<Dispatch>, StoreError> {
 
 /// The numbers of the dispatches that can be claimed, oldest first: those of one project and those without a project,
 /// or all.
-pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<u64>, StoreError> {
+pub fn waiting(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<DispatchId>, StoreError> {
     let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief WHERE d.stage = 'requested'
          AND b.status NOT IN ('parked', 'cancelled', 'done', 'landed')
          AND (CAST($1 AS TEXT) IS NULL OR d.project IS NULL OR d.project = $1) ORDER BY d.number LIMIT $2";
-    conn.rows(sql, params![project, limit])?.iter().map(|row| row.int(0)).collect()
+    conn.rows(sql, params![project, limit])?.iter().map(|row| row.id(0)).collect()
 }
 
 /// All dispatches, newest first, of one brief or of all.
-pub fn all(conn: &mut Conn, brief: Option<u64>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
+pub fn all(conn: &mut Conn, brief: Option<BriefId>, limit: u64) -> Result<Vec<Dispatch>, StoreError> {
     let sql =
         "SELECT state FROM dispatches WHERE CAST($1 AS BIGINT) IS NULL OR brief = $1 ORDER BY number DESC LIMIT $2";
     conn.rows(sql, params![brief, limit])?.iter().map(Row::state).collect()
 }
 
-pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Dispatch>, StoreError> {
+pub fn of_brief(conn: &mut Conn, brief: BriefId) -> Result<Vec<Dispatch>, StoreError> {
     let sql = "SELECT state FROM dispatches WHERE brief = $1 ORDER BY number";
     conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
@@ -49,10 +49,10 @@ pub fn in_worktree(conn: &mut Conn, project: &str, worktree: &str) -> Result<Vec
 }
 
 /// The dispatches that were handed back and whose briefs have landed.
-pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
+pub fn landed(conn: &mut Conn, limit: u64) -> Result<Vec<DispatchId>, StoreError> {
     let sql = "SELECT d.number FROM dispatches d JOIN briefs b ON b.number = d.brief
          WHERE d.stage = 'handed_back' AND b.status = 'landed' ORDER BY d.number LIMIT $1";
-    conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
+    conn.rows(sql, params![limit])?.iter().map(|row| row.id(0)).collect()
 }
 
 /// The newest dispatches of their briefs that were handed back with commits, but never queued for landing.
@@ -77,29 +77,29 @@ pub fn unqueued(conn: &mut Conn, limit: u64) -> Result<Vec<Dispatch>, StoreError
 }
 
 /// The open dispatches that can never be worked on again, with the reason.
-pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(u64, String)>, StoreError> {
+pub fn pointless(conn: &mut Conn, limit: u64) -> Result<Vec<(DispatchId, String)>, StoreError> {
     let sql = "SELECT d.number, 'its brief is ' || b.status FROM dispatches d JOIN briefs b ON b.number = d.brief
          WHERE d.open = 1 AND b.status IN ('cancelled', 'done', 'landed')
          UNION SELECT d.number, 'its project is gone' FROM dispatches d
          WHERE d.open = 1 AND d.project IS NOT NULL AND NOT EXISTS (SELECT 1 FROM projects p WHERE p.name = d.project)
          ORDER BY 1 LIMIT $1";
-    conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.int(0)?, row.text(1)?))).collect()
+    conn.rows(sql, params![limit])?.iter().map(|row| Ok((row.id(0)?, row.text(1)?))).collect()
 }
 
 /// The briefs that flower should dispatch automatically and whose dependencies are met.
-pub fn wanting(conn: &mut Conn, limit: u64) -> Result<Vec<u64>, StoreError> {
+pub fn wanting(conn: &mut Conn, limit: u64) -> Result<Vec<BriefId>, StoreError> {
     let sql = "SELECT number FROM briefs b WHERE wants = 1 AND (status = 'draft' OR NOT EXISTS (
              SELECT 1 FROM brief_needs n JOIN briefs d ON d.number = n.needs
              WHERE n.brief = b.number AND d.status NOT IN ('landed', 'done')))
          ORDER BY number LIMIT $1";
-    conn.rows(sql, params![limit])?.iter().map(|row| row.int(0)).collect()
+    conn.rows(sql, params![limit])?.iter().map(|row| row.id(0)).collect()
 }
 
-pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
+pub fn last(conn: &mut Conn) -> Result<DispatchId, StoreError> {
     highest(conn, "dispatches")
 }
 
-pub fn lease(conn: &mut Conn, number: u64) -> Result<Option<Lease>, StoreError> {
+pub fn lease(conn: &mut Conn, number: LeaseId) -> Result<Option<Lease>, StoreError> {
     conn.row("SELECT state FROM leases WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
@@ -112,7 +112,7 @@ pub fn leases(conn: &mut Conn, place: Option<(&str, &str)>) -> Result<Vec<Lease>
     conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
-pub fn last_lease(conn: &mut Conn) -> Result<u64, StoreError> {
+pub fn last_lease(conn: &mut Conn) -> Result<LeaseId, StoreError> {
     highest(conn, "leases")
 }
 
@@ -129,7 +129,7 @@ pub fn breaches(conn: &mut Conn, commit: &str) -> Result<Vec<(String, String)>, 
 
 #[derive(Clone, Debug)]
 pub struct Message {
-    pub number: u64,
+    pub number: MessageId,
     pub kind: String,
     pub to: String,
     pub by_type: String,
@@ -182,13 +182,13 @@ pub fn remarks(
     Ok(found)
 }
 
-pub fn last_message(conn: &mut Conn) -> Result<u64, StoreError> {
+pub fn last_message(conn: &mut Conn) -> Result<MessageId, StoreError> {
     highest(conn, "messages")
 }
 
 fn message(row: &Row) -> Result<Message, StoreError> {
     Ok(Message {
-        number: row.int(0)?,
+        number: row.id(0)?,
         kind: row.text(1)?,
         to: row.text(2)?,
         by_type: row.text(3)?,
@@ -199,6 +199,6 @@ fn message(row: &Row) -> Result<Message, StoreError> {
     })
 }
 
-pub(super) fn highest(conn: &mut Conn, table: &str) -> Result<u64, StoreError> {
-    conn.row(&format!("SELECT coalesce(max(number), 0) FROM {table}"), &[])?.map_or(Ok(0), |row| row.int(0))
+pub(super) fn highest<Id: From<u64> + Default>(conn: &mut Conn, table: &str) -> Result<Id, StoreError> {
+    conn.row(&format!("SELECT coalesce(max(number), 0) FROM {table}"), &[])?.map_or(Ok(Id::default()), |row| row.id(0))
 }

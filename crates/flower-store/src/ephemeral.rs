@@ -3,13 +3,13 @@
 
 use super::conn::{Conn, params};
 use super::error::StoreError;
-use flower_core::Heartbeat;
+use flower_core::{DispatchId, Fence, Heartbeat};
 use serde::{Deserialize, Serialize};
 
 /// The last heartbeat of the holder of a dispatch.
 #[derive(Serialize, Deserialize)]
 struct Heard {
-    fence: u64,
+    fence: Fence,
     beat: Heartbeat,
 }
 
@@ -42,13 +42,18 @@ pub fn tidy(conn: &mut Conn, before: &str) -> Result<(), StoreError> {
     conn.execute("DELETE FROM beside WHERE key LIKE 'made/%' AND value < $1", params![before]).map(drop)
 }
 
-pub fn heartbeat(conn: &mut Conn, dispatch: u64) -> Result<Option<(u64, Heartbeat)>, StoreError> {
+pub fn heartbeat(conn: &mut Conn, dispatch: DispatchId) -> Result<Option<(Fence, Heartbeat)>, StoreError> {
     let text = get(conn, &format!("beat/{dispatch}"))?;
     // An unreadable entry counts as no heartbeat.
     Ok(text.and_then(|text| serde_json::from_str::<Heard>(&text).ok()).map(|heard| (heard.fence, heard.beat)))
 }
 
-pub fn record_heartbeat(conn: &mut Conn, dispatch: u64, fence: u64, beat: Heartbeat) -> Result<(), StoreError> {
+pub fn record_heartbeat(
+    conn: &mut Conn,
+    dispatch: DispatchId,
+    fence: Fence,
+    beat: Heartbeat,
+) -> Result<(), StoreError> {
     let text = serde_json::to_string(&Heard { fence, beat }).expect("plain data");
     put(conn, &format!("beat/{dispatch}"), &text)
 }

@@ -37,7 +37,7 @@ impl Index {
             let sql = "SELECT body FROM search_docs WHERE place = 'scratchpad' AND ref = $1";
             body = conn.row(sql, params![written.number])?.map_or(Ok(body), |row| row.text(0))?;
         }
-        self.set(conn, "body", "scratchpad", Some(written.number), &(body + &written.text))
+        self.set(conn, "body", "scratchpad", Some(written.number.0), &(body + &written.text))
     }
 
     /// Indexes the stored texts, inside the same transaction.

@@ -1,12 +1,13 @@
 //! Queries about landings, and about MAIN according to the log.
 
 use super::conn::{Conn, Row, params};
+use super::dispatches::highest;
 use super::error::StoreError;
 use flower_core::landing::{State, Verdict};
-use flower_core::{Brief, Landing, Main};
+use flower_core::{Brief, BriefId, Landing, LandingId, Main, WorktreeId};
 use std::collections::BTreeMap;
 
-pub fn landing(conn: &mut Conn, number: u64) -> Result<Option<Landing>, StoreError> {
+pub fn landing(conn: &mut Conn, number: LandingId) -> Result<Option<Landing>, StoreError> {
     conn.row("SELECT state FROM landings WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 
@@ -23,14 +24,14 @@ pub fn all(conn: &mut Conn, project: Option<&str>, limit: u64) -> Result<Vec<Lan
     conn.rows(sql, params![project, limit])?.iter().map(Row::state).collect()
 }
 
-pub fn of_brief(conn: &mut Conn, brief: u64) -> Result<Vec<Landing>, StoreError> {
+pub fn of_brief(conn: &mut Conn, brief: BriefId) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT l.state FROM landing_briefs b JOIN landings l ON l.number = b.landing WHERE b.brief = $1
          ORDER BY l.number";
     conn.rows(sql, params![brief])?.iter().map(Row::state).collect()
 }
 
 /// The landing that reverted another in MAIN.
-pub fn undoing(conn: &mut Conn, of: u64) -> Result<Option<Landing>, StoreError> {
+pub fn undoing(conn: &mut Conn, of: LandingId) -> Result<Option<Landing>, StoreError> {
     let rows = conn.rows("SELECT state FROM landings WHERE number > $1 AND open = 0 ORDER BY number", params![of])?;
     let later: Vec<Landing> = rows.iter().map(Row::state).collect::<Result<_, _>>()?;
     Ok(later.into_iter().find(|landing| landing.of == Some(of) && landing.state == State::Landed))
@@ -52,7 +53,7 @@ pub fn unmended(conn: &mut Conn, limit: u64) -> Result<Vec<Landing>, StoreError>
     Ok(ended.into_iter().filter(went_wrong).collect())
 }
 
-pub fn of_worktree(conn: &mut Conn, project: &str, worktree: u64) -> Result<Vec<Landing>, StoreError> {
+pub fn of_worktree(conn: &mut Conn, project: &str, worktree: WorktreeId) -> Result<Vec<Landing>, StoreError> {
     let sql = "SELECT state FROM landings WHERE project = $1 AND worktree = $2 ORDER BY number";
     conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
@@ -62,8 +63,8 @@ pub fn by_merge_commit(conn: &mut Conn, commit: &str) -> Result<Option<Landing>,
     conn.row(sql, params![commit])?.map(|row| row.state()).transpose()
 }
 
-pub fn last(conn: &mut Conn) -> Result<u64, StoreError> {
-    conn.row("SELECT coalesce(max(number), 0) FROM landings", &[])?.map_or(Ok(0), |row| row.int(0))
+pub fn last(conn: &mut Conn) -> Result<LandingId, StoreError> {
+    highest(conn, "landings")
 }
 
 pub fn main(conn: &mut Conn, project: &str) -> Result<Option<Main>, StoreError> {
@@ -77,9 +78,9 @@ pub fn mains(conn: &mut Conn) -> Result<Vec<(String, Main)>, StoreError> {
 }
 
 /// The briefs of these landings, and their dependencies.
-pub fn briefs(conn: &mut Conn, landings: &[Landing]) -> Result<BTreeMap<u64, Brief>, StoreError> {
+pub fn briefs(conn: &mut Conn, landings: &[Landing]) -> Result<BTreeMap<BriefId, Brief>, StoreError> {
     let mut briefs = BTreeMap::new();
-    let mut wanted: Vec<u64> = landings.iter().flat_map(|landing| landing.briefs.iter().copied()).collect();
+    let mut wanted: Vec<BriefId> = landings.iter().flat_map(|landing| landing.briefs.iter().copied()).collect();
     let own = wanted.len();
     let mut at = 0;
     while at < wanted.len() {

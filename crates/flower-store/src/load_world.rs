@@ -7,7 +7,10 @@ use super::projection::Projector;
 use super::{agents, dispatches, ephemeral, landings, worktrees};
 use flower_core::event::{WorktreeDiverged, WorktreeRemoved};
 use flower_core::scratchpad::{self, Scratchpad};
-use flower_core::{Brief, Caller, Command, LinkKind, World, agent, dispatch, landing, link, worktree};
+use flower_core::{
+    AgentId, Brief, BriefId, Caller, Command, DispatchId, LandingId, LinkKind, ScratchpadId, WorktreeId, World, agent,
+    dispatch, landing, link, worktree,
+};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -56,7 +59,7 @@ pub fn load(
         Command::CreateScratchpad { brief, .. } => {
             loader.last_scratchpad()?;
             if let Some(brief) = brief {
-                let target = scratchpad::target(loader.world.last_scratchpad + 1);
+                let target = scratchpad::target(loader.world.last_scratchpad.next());
                 loader.link(*brief, LinkKind::Execution, &target)?;
             }
         }
@@ -98,7 +101,7 @@ pub fn load(
             if let Some(revert) = &request.reverts {
                 loader.landing(revert.of)?;
             }
-            let target = (loader.world.last_landing + 1).to_string();
+            let target = loader.world.last_landing.next().to_string();
             for brief in &request.briefs {
                 loader.brief(*brief)?;
                 loader.link(*brief, LinkKind::Landing, &target)?;
@@ -232,11 +235,11 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn number(&mut self, sql: &str) -> Result<u64, StoreError> {
-        self.conn.row(sql, &[])?.map_or(Ok(0), |row| row.int(0))
+    fn number<Id: From<u64> + Default>(&mut self, sql: &str) -> Result<Id, StoreError> {
+        self.conn.row(sql, &[])?.map_or(Ok(Id::default()), |row| row.id(0))
     }
 
-    fn brief(&mut self, number: u64) -> Result<(), StoreError> {
+    fn brief(&mut self, number: BriefId) -> Result<(), StoreError> {
         if let Entry::Vacant(place) = self.world.briefs.entry(number)
             && let Some(brief) = self.projector.brief(self.conn, number)?
         {
@@ -245,10 +248,10 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn children(&mut self, epic: u64) -> Result<Vec<u64>, StoreError> {
+    fn children(&mut self, epic: BriefId) -> Result<Vec<BriefId>, StoreError> {
         self.projector.flush(self.conn)?;
         let rows = self.conn.rows("SELECT state FROM briefs WHERE epic = $1", params![epic])?;
-        let children: BTreeMap<u64, Brief> =
+        let children: BTreeMap<BriefId, Brief> =
             rows.iter().map(|row| briefs::decode(&row.text(0)?).map(|b| (b.number, b))).collect::<Result<_, _>>()?;
         let numbers = children.keys().copied().collect();
         self.world.briefs.extend(children);
@@ -256,8 +259,8 @@ impl Loader<'_> {
     }
 
     /// Everything that `from` waits for, directly or indirectly, as [`World::path`] walks it.
-    fn reachable(&mut self, from: &[u64]) -> Result<(), StoreError> {
-        let mut queue: VecDeque<u64> = from.iter().copied().collect();
+    fn reachable(&mut self, from: &[BriefId]) -> Result<(), StoreError> {
+        let mut queue: VecDeque<BriefId> = from.iter().copied().collect();
         let mut seen = BTreeSet::new();
         while let Some(number) = queue.pop_front() {
             if !seen.insert(number) {
@@ -279,21 +282,21 @@ impl Loader<'_> {
         Ok(())
     }
 
-    fn scratchpad(&mut self, number: u64) -> Result<(), StoreError> {
+    fn scratchpad(&mut self, number: ScratchpadId) -> Result<(), StoreError> {
         let sql = "SELECT brief, version, octet_length(text) FROM scratchpads WHERE number = $1";
         if let Some(row) = self.conn.row(sql, params![number])? {
-            let pad = Scratchpad { number, brief: row.opt_int(0)?, version: row.int(1)?, bytes: row.int(2)? };
+            let pad = Scratchpad { number, brief: row.opt_id(0)?, version: row.int(1)?, bytes: row.int(2)? };
             self.world.scratchpads.insert(number, pad);
         }
         Ok(())
     }
 
-    fn link(&mut self, brief: u64, kind: LinkKind, target: &str) -> Result<(), StoreError> {
+    fn link(&mut self, brief: BriefId, kind: LinkKind, target: &str) -> Result<(), StoreError> {
         // The rules refuse a malformed target before they read any state.
         let Ok(target) = link::target(kind, target) else { return Ok(()) };
         match (kind, target.parse()) {
-            (LinkKind::Brief, Ok(number)) => self.brief(number)?,
-            (LinkKind::Scratchpad, Ok(number)) => self.scratchpad(number)?,
+            (LinkKind::Brief, Ok(number)) => self.brief(BriefId(number))?,
+            (LinkKind::Scratchpad, Ok(number)) => self.scratchpad(ScratchpadId(number))?,
             _ => {}
         }
         let sql = "SELECT 1 FROM links WHERE brief = $1 AND kind = $2 AND target = $3";
@@ -309,7 +312,7 @@ impl Loader<'_> {
     }
 
     /// Loads a worktree with its brief, because the caller becomes a participant of that brief.
-    fn worktree(&mut self, number: u64) -> Result<(), StoreError> {
+    fn worktree(&mut self, number: WorktreeId) -> Result<(), StoreError> {
         if let Some(worktree) = worktrees::worktree(self.conn, number)? {
             if let Some(brief) = worktree.brief {
                 self.brief(brief)?;
@@ -332,7 +335,7 @@ impl Loader<'_> {
     }
 
     /// Loads what a landing changes when it lands: MAIN's alarm, and the approval of its commands.
-    fn main_of(&mut self, landing: u64) -> Result<(), StoreError> {
+    fn main_of(&mut self, landing: LandingId) -> Result<(), StoreError> {
         let Some(project) = self.world.landings.get(&landing).map(|landing| landing.project.clone()) else {
             return Ok(());
         };
@@ -342,7 +345,7 @@ impl Loader<'_> {
     }
 
     /// Loads a landing with its briefs, and the state that a refusal would name.
-    fn landing(&mut self, number: u64) -> Result<(), StoreError> {
+    fn landing(&mut self, number: LandingId) -> Result<(), StoreError> {
         self.world.last_landing = landings::last(self.conn)?;
         if let Some(landing) = landings::landing(self.conn, number)? {
             for &brief in &landing.briefs {
@@ -366,12 +369,12 @@ impl Loader<'_> {
 
     /// Loads everything that a landing can change: the landing that it reverts, the landings of its briefs in other
     /// projects, their epics with all children, and the briefs that depend on any of them.
-    fn landing_dependents(&mut self, number: u64, merge_commit: &str) -> Result<(), StoreError> {
+    fn landing_dependents(&mut self, number: LandingId, merge_commit: &str) -> Result<(), StoreError> {
         let Some(landing) = self.world.landings.get(&number).cloned() else { return Ok(()) };
         if let Some(of) = landing.of {
             self.landing(of)?;
         }
-        let mut queue: VecDeque<u64> = landing.briefs.iter().copied().collect();
+        let mut queue: VecDeque<BriefId> = landing.briefs.iter().copied().collect();
         let mut seen = BTreeSet::new();
         while let Some(brief) = queue.pop_front() {
             if !seen.insert(brief) {
@@ -394,7 +397,7 @@ impl Loader<'_> {
     }
 
     /// Loads a dispatch with its brief and the last heartbeat of its holder.
-    fn dispatch(&mut self, number: u64) -> Result<(), StoreError> {
+    fn dispatch(&mut self, number: DispatchId) -> Result<(), StoreError> {
         let Some(dispatch) = dispatches::dispatch(self.conn, number)? else {
             self.world.last_dispatch = dispatches::last(self.conn)?;
             return Ok(());
@@ -406,7 +409,7 @@ impl Loader<'_> {
     }
 
     /// Loads the state that a step of a dispatch can read besides the dispatch.
-    fn run(&mut self, number: u64, step: &dispatch::Step) -> Result<(), StoreError> {
+    fn run(&mut self, number: DispatchId, step: &dispatch::Step) -> Result<(), StoreError> {
         let Some(dispatch) = self.world.dispatches.get(&number).cloned() else { return Ok(()) };
         if let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) {
             self.leases(project, name)?;
@@ -428,7 +431,7 @@ impl Loader<'_> {
     }
 
     /// Loads an agent with its work, and the other agents that could do that work.
-    fn agent(&mut self, number: u64, step: &agent::Step) -> Result<(), StoreError> {
+    fn agent(&mut self, number: AgentId, step: &agent::Step) -> Result<(), StoreError> {
         let Some(agent) = agents::agent(self.conn, number)? else { return Ok(()) };
         if let Some(brief) = agent.brief {
             self.brief(brief)?;
@@ -451,7 +454,7 @@ impl Loader<'_> {
     }
 
     /// Loads everything that decides whether and where a brief can be dispatched.
-    fn dispatchable(&mut self, brief: u64) -> Result<(), StoreError> {
+    fn dispatchable(&mut self, brief: BriefId) -> Result<(), StoreError> {
         self.world.last_dispatch = dispatches::last(self.conn)?;
         let needs = self.world.briefs.get(&brief).map(|brief| brief.depends_on.clone()).unwrap_or_default();
         for needs in needs {

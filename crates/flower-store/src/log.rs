@@ -3,7 +3,7 @@
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::chain::{self, GENESIS};
-use flower_core::{Caller, Draft, Recorded, Stream};
+use flower_core::{BriefId, Caller, Draft, Recorded, Stream};
 use std::collections::{BTreeSet, HashMap};
 
 /// Maximum bytes of a page of events, however many rows were requested: specs can be long.
@@ -106,7 +106,7 @@ pub fn after(conn: &mut Conn, after: u64, limit: u64) -> Result<Vec<Recorded>, S
 pub enum Of {
     #[default]
     All,
-    Brief(u64),
+    Brief(BriefId),
     Project(String),
 }
 
@@ -172,7 +172,7 @@ const OF_PROJECT: &str = "(
 
 /// The events of a brief: its own stream, and events of other streams, such as those of its scratchpads. Each of the
 /// two has its own index, so each is limited before they are merged.
-fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
+fn of_brief(conn: &mut Conn, brief: BriefId, edge: Edge, limit: u64) -> Result<Vec<Recorded>, StoreError> {
     let (side, order, seq) = edge.sql();
     let sql = format!(
         "SELECT {COLUMNS} FROM events WHERE seq IN (
@@ -189,7 +189,7 @@ fn of_brief(conn: &mut Conn, brief: u64, edge: Edge, limit: u64) -> Result<Vec<R
 }
 
 /// Whether a note or comment of the brief shows the image.
-pub fn shows_image(conn: &mut Conn, brief: u64, sha256: &str) -> Result<bool, StoreError> {
+pub fn shows_image(conn: &mut Conn, brief: BriefId, sha256: &str) -> Result<bool, StoreError> {
     // The value goes into a LIKE pattern, so it must contain no wildcards.
     if sha256.len() != 64 || !sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(false);
@@ -233,7 +233,7 @@ fn decode(row: &Row) -> Result<Recorded, StoreError> {
         actor_name: row.text(6)?,
         door: row.text(7)?,
         at: row.text(8)?,
-        brief: row.opt_int(9)?,
+        brief: row.opt_id(9)?,
         body: row.text(10)?,
         prev: row.text(11)?,
         hash: row.text(12)?,

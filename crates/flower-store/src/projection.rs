@@ -9,7 +9,7 @@ use flower_core::event::{
     AgentEvent, BriefEvent, DispatchClaimed, DispatchEvent, LandingEvent, MessageEvent, MessageSent, ProjectEvent,
     ScratchpadEvent, Subject, TokenEvent, TokenIssued,
 };
-use flower_core::{Agent, Brief, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, Worktree};
+use flower_core::{Agent, Brief, BriefId, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, Worktree};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,14 +45,14 @@ pub const TABLES: &[&str] = &[
 /// Applies events in order. Briefs are kept in memory, and changed ones are written once per [`Projector::flush`].
 #[derive(Default)]
 pub struct Projector {
-    briefs: BTreeMap<u64, Brief>,
-    changed: BTreeSet<u64>,
-    last_brief: Option<u64>,
+    briefs: BTreeMap<BriefId, Brief>,
+    changed: BTreeSet<BriefId>,
+    last_brief: Option<BriefId>,
 }
 
 impl Projector {
     /// A brief after all events that were applied.
-    pub fn brief(&mut self, conn: &mut Conn, number: u64) -> Result<Option<&Brief>, StoreError> {
+    pub fn brief(&mut self, conn: &mut Conn, number: BriefId) -> Result<Option<&Brief>, StoreError> {
         if let Entry::Vacant(place) = self.briefs.entry(number)
             && let Some(brief) = super::briefs::state(conn, number)?
         {
@@ -62,13 +62,12 @@ impl Projector {
     }
 
     /// The highest number of a brief.
-    pub fn last_brief(&mut self, conn: &mut Conn) -> Result<u64, StoreError> {
+    pub fn last_brief(&mut self, conn: &mut Conn) -> Result<BriefId, StoreError> {
         if let Some(last) = self.last_brief {
             return Ok(last);
         }
         self.flush(conn)?;
-        let row = conn.row("SELECT coalesce(max(number), 0) FROM briefs", &[])?;
-        let last = row.map_or(Ok(0), |row| row.int(0))?;
+        let last = super::briefs::newest(conn)?;
         self.last_brief = Some(last);
         Ok(last)
     }
@@ -195,9 +194,9 @@ impl Tables<'_> {
                 for &needs in &new.depends_on {
                     self.add_need(Some(new.number), needs)?;
                 }
-                self.index.add(self.conn, recorded, "brief", new.number, (&new.title, ""))
+                self.index.add(self.conn, recorded, "brief", new.number.0, (&new.title, ""))
             }
-            BriefEvent::BriefRenamed(rename) => self.index.set(self.conn, "title", "brief", brief, &rename.to),
+            BriefEvent::BriefRenamed(rename) => self.index.set(self.conn, "title", "brief", brief.map(u64::from), &rename.to),
             BriefEvent::PlanProposed(plan) => {
                 self.spec_version("plan", (plan.version, plan.base), None, &plan.markdown)
             }
@@ -259,7 +258,7 @@ impl Tables<'_> {
                      VALUES ($1, $2, $3, 0, $4, $5, $5, '')",
                     params![pad.number, &pad.title, pad.brief, &recorded.actor_name, &recorded.at],
                 )?;
-                self.index.add(self.conn, recorded, "scratchpad", pad.number, (&pad.title, ""))
+                self.index.add(self.conn, recorded, "scratchpad", pad.number.0, (&pad.title, ""))
             }
             ScratchpadEvent::ScratchpadWritten(written) => {
                 let sql = if written.append {
@@ -388,11 +387,11 @@ impl Tables<'_> {
         )
     }
 
-    fn add_project(&mut self, brief: Option<u64>, project: &str) -> Result<(), StoreError> {
+    fn add_project(&mut self, brief: Option<BriefId>, project: &str) -> Result<(), StoreError> {
         self.execute("INSERT INTO brief_projects (project, brief) VALUES ($1, $2)", params![project, brief])
     }
 
-    fn add_need(&mut self, brief: Option<u64>, needs: u64) -> Result<(), StoreError> {
+    fn add_need(&mut self, brief: Option<BriefId>, needs: BriefId) -> Result<(), StoreError> {
         self.execute("INSERT INTO brief_needs (brief, needs) VALUES ($1, $2)", params![brief, needs])
     }
 
@@ -419,7 +418,7 @@ impl Tables<'_> {
                 markdown
             ],
         )?;
-        self.index.set(self.conn, "body", "brief", recorded.brief, markdown)
+        self.index.set(self.conn, "body", "brief", recorded.brief.map(u64::from), markdown)
     }
 
     fn execute(&mut self, sql: &str, params: &[Param<'_>]) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use super::conn::{Conn, params};
 use super::error::StoreError;
 use super::index::{LONGEST_WORD, is_correctable, spellings};
+use flower_core::BriefId;
 use std::collections::BTreeSet;
 
 /// Maximum texts that are ranked, and maximum titles: the newest ones that contain the words.
@@ -17,7 +18,7 @@ const FORGIVEN: f64 = 0.5;
 /// A text that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     /// `brief`, `trace` or `scratchpad`.
     pub place: String,
     pub reference: u64,
@@ -169,7 +170,7 @@ fn hit(conn: &mut Conn, id: u64, score: f64, terms: Vec<String>) -> Result<Hit, 
     let row =
         row.ok_or_else(|| StoreError::Corrupt(format!("the search index names text {id}, which is not there")))?;
     Ok(Hit {
-        brief: row.opt_int(0)?,
+        brief: row.opt_id(0)?,
         place: row.text(1)?,
         reference: row.int(2)?,
         title: row.text(3)?,

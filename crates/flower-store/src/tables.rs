@@ -2,12 +2,12 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
-use flower_core::{Binding, Role};
+use flower_core::{Binding, BriefId, DispatchId, Role, ScratchpadId};
 
 /// A question without an answer.
 #[derive(Clone, Debug)]
 pub struct OpenQuestion {
-    pub brief: u64,
+    pub brief: BriefId,
     pub title: String,
     pub question: u64,
     pub text: String,
@@ -17,7 +17,7 @@ pub struct OpenQuestion {
 }
 
 /// The unanswered questions of one agent on a brief.
-pub fn open_questions_by(conn: &mut Conn, brief: u64, asked_by: &str) -> Result<Vec<u64>, StoreError> {
+pub fn open_questions_by(conn: &mut Conn, brief: BriefId, asked_by: &str) -> Result<Vec<u64>, StoreError> {
     let sql = "SELECT question FROM questions WHERE brief = $1 AND asked_by = $2 AND answer IS NULL ORDER BY question";
     conn.rows(sql, params![brief, asked_by])?.iter().map(|row| row.int(0)).collect()
 }
@@ -29,7 +29,7 @@ pub fn open_questions(conn: &mut Conn, limit: u64) -> Result<Vec<OpenQuestion>, 
         .iter()
         .map(|row| {
             Ok(OpenQuestion {
-                brief: row.int(0)?,
+                brief: row.id(0)?,
                 title: row.text(1)?,
                 question: row.int(2)?,
                 text: row.text(3)?,
@@ -53,7 +53,7 @@ pub struct Asked {
 }
 
 /// Questions of a brief, newest first.
-pub fn questions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<Asked>, StoreError> {
+pub fn questions(conn: &mut Conn, brief: BriefId, limit: u64) -> Result<Vec<Asked>, StoreError> {
     let sql = "SELECT question, text, asked_type, asked_by, asked_at, answer, answered_by, answered_at FROM questions
          WHERE brief = $1 ORDER BY question DESC LIMIT $2";
     conn.rows(sql, params![brief, limit])?
@@ -78,7 +78,7 @@ pub fn questions(conn: &mut Conn, brief: u64, limit: u64) -> Result<Vec<Asked>, 
 /// A brief that waits for acceptance.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    pub brief: u64,
+    pub brief: BriefId,
     pub title: String,
     pub status: String,
     pub by: String,
@@ -107,7 +107,7 @@ pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting
         .iter()
         .map(|row| {
             Ok(Waiting {
-                brief: row.int(0)?,
+                brief: row.id(0)?,
                 title: row.text(1)?,
                 status: row.text(2)?,
                 by: row.text(3)?,
@@ -121,9 +121,9 @@ pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<Waiting
 
 #[derive(Clone, Debug)]
 pub struct Pad {
-    pub number: u64,
+    pub number: ScratchpadId,
     pub title: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub version: u64,
     pub by: String,
     pub created_at: String,
@@ -134,9 +134,9 @@ pub struct Pad {
 
 fn pad(row: &Row) -> Result<Pad, StoreError> {
     Ok(Pad {
-        number: row.int(0)?,
+        number: ScratchpadId(row.int(0)?),
         title: row.text(1)?,
-        brief: row.opt_int(2)?,
+        brief: row.opt_id(2)?,
         version: row.int(3)?,
         by: row.text(4)?,
         created_at: row.text(5)?,
@@ -145,13 +145,18 @@ fn pad(row: &Row) -> Result<Pad, StoreError> {
     })
 }
 
-pub fn scratchpad(conn: &mut Conn, number: u64) -> Result<Option<Pad>, StoreError> {
+pub fn scratchpad(conn: &mut Conn, number: ScratchpadId) -> Result<Option<Pad>, StoreError> {
     let sql = "SELECT number, title, brief, version, actor_name, created_at, updated_at, text
          FROM scratchpads WHERE number = $1";
     conn.row(sql, params![number])?.map(|row| pad(&row)).transpose()
 }
 
-pub fn scratchpads(conn: &mut Conn, brief: Option<u64>, after: u64, limit: u64) -> Result<Vec<Pad>, StoreError> {
+pub fn scratchpads(
+    conn: &mut Conn,
+    brief: Option<BriefId>,
+    after: ScratchpadId,
+    limit: u64,
+) -> Result<Vec<Pad>, StoreError> {
     let sql = "SELECT number, title, brief, version, actor_name, created_at, updated_at, '' FROM scratchpads
          WHERE number > $1 AND (CAST($3 AS BIGINT) IS NULL OR brief = $3) ORDER BY number LIMIT $2";
     conn.rows(sql, params![after, limit, brief])?.iter().map(pad).collect()
@@ -180,7 +185,7 @@ pub struct Token {
     pub id: String,
     pub agent: String,
     pub role: Role,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub worktree: Option<String>,
     pub at: String,
     pub revoked_at: Option<String>,
@@ -195,13 +200,13 @@ fn decode_token(row: &Row) -> Result<Token, StoreError> {
         id: row.text(0)?,
         agent: row.text(1)?,
         role: row.text(2)?.parse()?,
-        brief: row.opt_int(3)?,
+        brief: row.opt_id(3)?,
         worktree: row.opt_text(4)?,
         at: row.text(5)?,
         revoked_at: row.opt_text(6)?,
         run: row
             .opt_int(7)?
-            .map(|dispatch| Ok::<_, StoreError>(Binding { dispatch, member: row.int(8)? == 1 }))
+            .map(|dispatch| Ok::<_, StoreError>(Binding { dispatch: DispatchId(dispatch), member: row.int(8)? == 1 }))
             .transpose()?,
         seq: row.int(9)?,
     })

@@ -2,9 +2,9 @@
 
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
-use flower_core::Worktree;
+use flower_core::{Worktree, WorktreeId};
 
-pub fn worktree(conn: &mut Conn, number: u64) -> Result<Option<Worktree>, StoreError> {
+pub fn worktree(conn: &mut Conn, number: WorktreeId) -> Result<Option<Worktree>, StoreError> {
     conn.row("SELECT state FROM worktrees WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
 }
 

@@ -191,10 +191,10 @@ pub struct PermissionView {
 impl From<Permission> for PermissionView {
     fn from(permission: Permission) -> PermissionView {
         PermissionView {
-            id: permission.number,
+            id: permission.number.0,
             agent: permission.name,
             worktree: permission.worktree,
-            brief: permission.brief,
+            brief: permission.brief.map(u64::from),
             title: permission.title,
             sort: permission.sort,
             paths: permission.paths,

@@ -50,7 +50,7 @@ impl WorktreeView {
     /// The worktree as recorded in the log.
     pub fn of(worktree: &Worktree, path: String) -> WorktreeView {
         WorktreeView {
-            number: worktree.number,
+            number: worktree.number.0,
             name: worktree.name.clone(),
             project: worktree.project.clone(),
             branch: worktree.branch.clone(),
@@ -62,7 +62,7 @@ impl WorktreeView {
             protection: "none".into(),
             protection_reason: None,
             agents: Vec::new(),
-            briefs: worktree.brief.into_iter().collect(),
+            briefs: worktree.brief.into_iter().map(u64::from).collect(),
             ahead: 0,
             behind: 0,
             dirty: false,
@@ -155,7 +155,7 @@ impl ArchiveView {
     pub fn new(worktree: Worktree) -> Option<ArchiveView> {
         let archive = worktree.archive?;
         let Worktree { number, name, project, branch, .. } = worktree;
-        Some(ArchiveView { number, name, project, branch, archive })
+        Some(ArchiveView { number: number.0, name, project, branch, archive })
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Brief, BriefKind};
 use crate::brief::needs::require_epic;
 use crate::event::{BriefCreated, Draft, PlanProposed};
+use crate::ids::BriefId;
 use crate::refusal::Refusal;
 use crate::text;
 use crate::world::World;
@@ -14,8 +15,8 @@ pub(crate) struct Request<'a> {
     pub(crate) kind: BriefKind,
     pub(crate) spec: Option<&'a str>,
     pub(crate) projects: &'a [String],
-    pub(crate) epic: Option<u64>,
-    pub(crate) needs: &'a [u64],
+    pub(crate) epic: Option<BriefId>,
+    pub(crate) needs: &'a [BriefId],
     pub(crate) auto_dispatch: bool,
     pub(crate) design_loop: bool,
 }
@@ -39,7 +40,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
             depends_on.push(*number);
         }
     }
-    let number = world.last_brief + 1;
+    let number = world.last_brief.next();
     if let Some(epic) = request.epic {
         require_epic(world.brief(epic)?)?;
         // The epic will wait for this brief, so no dependency of this brief may wait for the epic.

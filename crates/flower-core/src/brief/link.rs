@@ -2,6 +2,7 @@
 
 use super::Brief;
 use crate::event::{Draft, LinkAdded};
+use crate::ids::{BriefId, ScratchpadId};
 use crate::link::{self, LinkKind};
 use crate::refusal::Refusal;
 use crate::text;
@@ -18,8 +19,8 @@ pub(crate) fn decide(
 ) -> Result<Vec<Draft>, Refusal> {
     let target = link::target(kind, target)?;
     match kind {
-        LinkKind::Brief => drop(world.brief(number(&target))?),
-        LinkKind::Scratchpad => drop(world.scratchpad(number(&target))?),
+        LinkKind::Brief => drop(world.brief(BriefId(number(&target)))?),
+        LinkKind::Scratchpad => drop(world.scratchpad(ScratchpadId(number(&target)))?),
         _ => {}
     }
     if world.links.contains(&(brief.number, kind, target.clone())) {
@@ -30,7 +31,7 @@ pub(crate) fn decide(
 }
 
 /// A link that follows from work, unless the brief has it already.
-pub(crate) fn once(world: &World, brief: u64, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
+pub(crate) fn once(world: &World, brief: BriefId, kind: LinkKind, target: &str, label: &str) -> Option<Draft> {
     let known = world.links.contains(&(brief, kind, target.to_owned()));
     let label = if label.is_empty() { target } else { label };
     (!known).then(|| Draft::brief(brief, LinkAdded { kind, target: target.to_owned(), label: label.to_owned() }))

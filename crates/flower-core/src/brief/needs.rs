@@ -2,10 +2,11 @@
 
 use super::{Brief, BriefKind};
 use crate::event::{DependencyAdded, DependencyDropped, Draft};
+use crate::ids::BriefId;
 use crate::refusal::Refusal;
 use crate::world::World;
 
-pub(crate) fn add(world: &World, brief: &Brief, needs: u64) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn add(world: &World, brief: &Brief, needs: BriefId) -> Result<Vec<Draft>, Refusal> {
     world.brief(needs)?;
     if brief.depends_on.contains(&needs) {
         return Ok(Vec::new());
@@ -17,7 +18,7 @@ pub(crate) fn add(world: &World, brief: &Brief, needs: u64) -> Result<Vec<Draft>
     Ok(vec![Draft::brief(brief.number, DependencyAdded { needs })])
 }
 
-pub(crate) fn drop(brief: &Brief, needs: u64) -> Vec<Draft> {
+pub(crate) fn drop(brief: &Brief, needs: BriefId) -> Vec<Draft> {
     if brief.depends_on.contains(&needs) {
         vec![Draft::brief(brief.number, DependencyDropped { needs })]
     } else {

@@ -85,10 +85,11 @@ mod tests {
     use super::*;
     use crate::brief::BriefKind;
     use crate::event::{BriefCreated, Event};
+    use crate::ids::BriefId;
 
     fn brief(status: Status) -> Brief {
         let created = Event::from(BriefCreated {
-            number: 1,
+            number: BriefId(1),
             title: "t".into(),
             kind: BriefKind::Feature,
             projects: vec![],

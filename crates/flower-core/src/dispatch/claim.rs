@@ -7,6 +7,7 @@ use crate::brief::Brief;
 use crate::brief::link::once;
 use crate::brief::status::follow;
 use crate::event::{DispatchClaimed, Draft, ParticipantJoined};
+use crate::ids::DispatchId;
 use crate::link::LinkKind;
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
@@ -65,7 +66,7 @@ pub(super) fn decide(
     for before in before.into_iter().filter(|before| *before != holder && Some(*before) != expired) {
         drafts.extend(release(world, dispatch, before, "somebody else has claimed the work"));
     }
-    let fence = dispatch.fence + 1;
+    let fence = dispatch.fence.next();
     let claimed = DispatchClaimed {
         number,
         holder: holder.clone(),
@@ -100,7 +101,7 @@ fn require_packet(caller: &Caller, dispatch: &Dispatch, given: Option<&str>) -> 
 }
 
 /// A worker's token can hold one claim at a time.
-fn require_free(world: &World, caller: &Caller, number: u64) -> Result<(), Refusal> {
+fn require_free(world: &World, caller: &Caller, number: DispatchId) -> Result<(), Refusal> {
     let (Role::Worker, Some(run), Some(token)) = (caller.role, caller.run, caller.token.as_deref()) else {
         return Ok(());
     };

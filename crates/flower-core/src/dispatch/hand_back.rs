@@ -5,6 +5,7 @@ use super::{Dispatch, HandBack, draft, release_all, stale};
 use crate::actor::Caller;
 use crate::brief::status::follow;
 use crate::event::{DispatchFailed, DispatchHandedBack, DispatchLate, Draft};
+use crate::ids::Fence;
 use crate::readiness::DispatchKind;
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -21,7 +22,7 @@ pub(super) fn decide(
     let not_done = back.not_done.as_deref().filter(|text| !text.trim().is_empty());
     let not_done =
         not_done.map(|text| text::markdown("list of what was not done", text, text::NOTE_BYTES)).transpose()?;
-    if back.fence == 0 || back.fence > dispatch.fence {
+    if back.fence == Fence::default() || back.fence > dispatch.fence {
         return Err(stale(dispatch, back.fence));
     }
     // A newer claim exists. The result is stored, and its sender is told that it has no effect.

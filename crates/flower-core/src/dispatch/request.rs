@@ -3,6 +3,7 @@
 use super::Dispatch;
 use crate::brief::Brief;
 use crate::event::{DispatchRequested, Draft, Stream};
+use crate::ids::{BriefId, LandingId};
 use crate::readiness::{DispatchKind, ReasonCode, readiness};
 use crate::refusal::Refusal;
 use crate::world::World;
@@ -10,7 +11,7 @@ use crate::{Status, text, worktree};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    pub brief: u64,
+    pub brief: BriefId,
     /// Absent: the default kind for the brief, see `natural_dispatch`.
     pub kind: Option<DispatchKind>,
     pub profile: Option<String>,
@@ -18,7 +19,7 @@ pub struct Request {
     /// How many agents share the worktree; 0 is one.
     pub agents: u64,
     /// The landing that a `fix` repairs, and the reason for it.
-    pub of: Option<u64>,
+    pub of: Option<LandingId>,
     pub evidence: Option<String>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) fn request(world: &World, request: &Request) -> Result<Vec<Draft>, Re
 }
 
 /// The dispatch that flower requests automatically, if the brief wants one and is ready.
-pub(crate) fn auto(world: &World, brief: u64) -> Result<Vec<Draft>, Refusal> {
+pub(crate) fn auto(world: &World, brief: BriefId) -> Result<Vec<Draft>, Refusal> {
     let brief = world.brief(brief)?;
     let Some(kind) = brief.wants() else { return Ok(Vec::new()) };
     if require_ready(world, brief, kind).is_err() {
@@ -55,7 +56,7 @@ pub(crate) fn auto(world: &World, brief: u64) -> Result<Vec<Draft>, Refusal> {
 }
 
 fn require_ready(world: &World, brief: &Brief, kind: DispatchKind) -> Result<(), Refusal> {
-    let needs: Vec<(u64, Status)> =
+    let needs: Vec<(BriefId, Status)> =
         brief.depends_on.iter().filter_map(|n| Some((*n, world.briefs.get(n)?.status))).collect();
     let of_brief = world.dispatches.values().filter(|dispatch| dispatch.brief == brief.number);
     let open: Vec<&Dispatch> = of_brief.filter(|dispatch| dispatch.is_open()).collect();
@@ -80,7 +81,7 @@ fn new(world: &World, brief: &Brief, kind: DispatchKind, request: &Request, auto
         .unwrap_or_else(|| place(brief));
     let evidence = request.evidence.as_deref().map(|text| cut_bytes(text, EVIDENCE_BYTES));
     let requested = DispatchRequested {
-        number: world.last_dispatch + 1,
+        number: world.last_dispatch.next(),
         brief: brief.number,
         kind,
         spec_version: brief.spec_version,

@@ -69,7 +69,7 @@ impl Kind {
         let (what, how) = match self {
             Kind::Head => ("parts of the head".to_owned(), "`recall_brief` with a larger `budget`".to_owned()),
             Kind::Evidence => {
-                let dispatch = input.run.as_ref().map_or(0, |run| run.dispatch);
+                let dispatch = input.run.as_ref().map(|run| run.dispatch).unwrap_or_default();
                 (format!("the rest of the evidence ({})", part()), format!("`flower dispatch show {dispatch}`"))
             }
             Kind::Spec => (

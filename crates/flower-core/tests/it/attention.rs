@@ -7,7 +7,13 @@ use flower_core::attention::{
 use flower_core::event::LandingQueued;
 use flower_core::landing::{Landing, Priority, Source, State};
 use flower_core::main_branch::{Alarm, Main, Raised};
-use flower_core::{Actor, ActorType, Aggregate as _, Context, Event, Permission, Role, Status};
+use flower_core::{
+    Actor, ActorType, AgentId, Aggregate as _, BriefId, Context, DispatchId, Event, LandingId, MessageId, Permission,
+    PermissionId, Role, Status, WorktreeId,
+};
+
+const BRIEF: BriefId = BriefId(3);
+const AGENT: AgentId = AgentId(1);
 
 fn ada() -> Actor {
     Actor { sort: ActorType::Agent, name: "ada".into() }
@@ -25,14 +31,14 @@ fn main(alarm: Option<Alarm>) -> Main {
 
 fn landing(state: State) -> Landing {
     let queued = LandingQueued {
-        number: 7,
+        number: LandingId(7),
         project: "shop".into(),
         source: Source::Worktree,
         worktree: Some("price".into()),
-        worktree_number: Some(1),
+        worktree_number: Some(WorktreeId(1)),
         commit: "a".repeat(40),
         title: "Price".into(),
-        briefs: vec![3],
+        briefs: vec![BRIEF],
         priority: Priority::Normal,
         of: None,
         why: None,
@@ -49,15 +55,15 @@ fn landing(state: State) -> Landing {
 
 fn agent(ended: Option<Ending>) -> Agent {
     Agent {
-        number: 1,
+        number: AGENT,
         name: "ada".into(),
         profile: "claude".into(),
         role: Role::Worker,
         standing: false,
         project: "shop".into(),
         worktree: "price".into(),
-        brief: Some(3),
-        dispatch: Some(4),
+        brief: Some(BRIEF),
+        dispatch: Some(DispatchId(4)),
         member: 0,
         restarts: 0,
         refreshes: 0,
@@ -71,11 +77,11 @@ fn agent(ended: Option<Ending>) -> Agent {
 
 fn permission(allowed: Option<bool>) -> Permission {
     Permission {
-        number: 9,
-        agent: 1,
+        number: PermissionId(9),
+        agent: AGENT,
         name: "ada".into(),
         worktree: "price".into(),
-        brief: Some(3),
+        brief: Some(BRIEF),
         title: "rm -r build".into(),
         sort: "run_command".into(),
         paths: vec!["build".into()],
@@ -86,7 +92,7 @@ fn permission(allowed: Option<bool>) -> Permission {
 }
 
 fn waiting(status: Status) -> Unaccepted {
-    Unaccepted { brief: 3, title: "Price".into(), status, by: ada(), at: at(5), version: Some(2) }
+    Unaccepted { brief: BRIEF, title: "Price".into(), status, by: ada(), at: at(5), version: Some(2) }
 }
 
 fn causes(situation: &Situation) -> Vec<Cause> {
@@ -103,7 +109,7 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
     let settings_problem = Some("flower.toml is not valid".to_owned());
     let situation = Situation {
         questions: vec![OpenQuestion {
-            brief: 3,
+            brief: BRIEF,
             title: "Price".into(),
             question: 1,
             text: "gross or net?".into(),
@@ -115,7 +121,7 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
         mains: vec![ProjectMain { project: "shop".into(), main: main(Some(Alarm::Moved)), settings_problem }],
         permissions: vec![permission(None)],
         failed: vec![agent(Some(Ending::Failed))],
-        messages: vec![Unseen { number: 5, by: ada(), text: "done".into(), at: at(7), seq: 90 }],
+        messages: vec![Unseen { number: MessageId(5), by: ada(), text: "done".into(), at: at(7), seq: 90 }],
     };
     let items = attention(&situation);
     for cause in Cause::ALL {
@@ -173,6 +179,6 @@ fn a_decided_permission_needs_no_person_and_an_open_one_has_a_deadline() {
 
 #[test]
 fn an_agent_is_told_of_its_tool_and_not_of_commands() {
-    let item = message_to_agent(&Unseen { number: 5, by: ada(), text: "stop".into(), at: at(7), seq: 90 });
+    let item = message_to_agent(&Unseen { number: MessageId(5), by: ada(), text: "stop".into(), at: at(7), seq: 90 });
     assert_eq!((item.next.as_str(), item.seq), ("the tool `check_inbox` takes it", None));
 }

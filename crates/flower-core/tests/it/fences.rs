@@ -2,10 +2,11 @@
 
 use flower_core::dispatch::{DispatchState, HandBack, Request, Step};
 use flower_core::{
-    Actor, ActorType, BootTime, Caller, Command, Context, Door, Event, Heartbeat, Refusal, RefusalKind, Role, World,
-    decide, lease, main_branch, worktree,
+    Actor, ActorType, BootTime, BriefId, Caller, Command, Context, DispatchId, Door, Event, Fence, Heartbeat, LeaseId,
+    Refusal, RefusalKind, Role, WorktreeId, World, decide, lease, main_branch, worktree,
 };
 
+const DISPATCH: DispatchId = DispatchId(1);
 const SECONDS: u64 = 900;
 const BOOT: &str = "machine:boot-1";
 
@@ -59,7 +60,7 @@ fn waiting() -> World {
         design_loop: false,
     };
     done(&mut world, &brief);
-    done(&mut world, &Command::Accept { brief: 1, version: None });
+    done(&mut world, &Command::Accept { brief: BriefId(1), version: None });
     let place = worktree::Request {
         project,
         name: "place".into(),
@@ -70,27 +71,27 @@ fn waiting() -> World {
         brief: None,
     };
     done(&mut world, &Command::RequestWorktree(place));
-    done(&mut world, &Command::FinishWorktree { number: 1, path: "/place".into() });
+    done(&mut world, &Command::FinishWorktree { number: WorktreeId(1), path: "/place".into() });
     done(
         &mut world,
-        &Command::RequestDispatch(Request { brief: 1, worktree: Some("place".into()), ..Request::default() }),
+        &Command::RequestDispatch(Request { brief: BriefId(1), worktree: Some("place".into()), ..Request::default() }),
     );
     world
 }
 
 fn claim(world: &mut World, holder: &str, moment: BootTime) -> Result<Vec<Event>, Refusal> {
     let step = Step::Claim { holder: Some(holder.to_owned()), packet: None, seconds: SECONDS, moment };
-    act(world, &Command::Dispatch { number: 1, step })
+    act(world, &Command::Dispatch { number: DISPATCH, step })
 }
 
-fn back(fence: u64, summary: &str) -> Command {
+fn back(fence: Fence, summary: &str) -> Command {
     let (not_done, tip) = (None, None);
     let back = HandBack { fence, summary: summary.to_owned(), not_done, failed: false, tip, commits: vec![] };
-    Command::Dispatch { number: 1, step: Step::HandBack(back) }
+    Command::Dispatch { number: DISPATCH, step: Step::HandBack(back) }
 }
 
 fn expire(world: &mut World, moment: BootTime) -> bool {
-    let events = done(world, &Command::Dispatch { number: 1, step: Step::Expire { moment } });
+    let events = done(world, &Command::Dispatch { number: DISPATCH, step: Step::Expire { moment } });
     events.iter().any(|event| matches!(event, Event::DispatchExpired(_)))
 }
 
@@ -101,20 +102,20 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
     let (mut kept, mut asked) = (0, 0);
     for round in 1..=50_u64 {
         claim(&mut world, &format!("agent-{round}"), at(BOOT, now, 0)).expect("the dispatch has no holder");
-        assert_eq!(world.dispatches[&1].fence, round, "a fence only grows");
+        assert_eq!(world.dispatches[&DISPATCH].fence, Fence(round), "a fence only grows");
         // In the last round all previous holders hand back, many times.
-        let late: Vec<u64> = if round == 50 { (0..1_000).map(|n| n % 49 + 1).collect() } else { vec![] };
+        let late: Vec<Fence> = if round == 50 { (0..1_000).map(|n| Fence(n % 49 + 1)).collect() } else { vec![] };
         for fence in late {
-            let before = world.dispatches[&1].clone();
+            let before = world.dispatches[&DISPATCH].clone();
             let events = done(&mut world, &back(fence, &format!("late {asked}")));
             let [Event::DispatchLate(said)] = events.as_slice() else { panic!("{events:?}") };
             assert_eq!((said.fence, said.summary.as_str()), (fence, format!("late {asked}").as_str()));
             // Only the holders of the last 32 claims are stored.
-            if fence > 18 {
+            if fence > Fence(18) {
                 assert_eq!(said.holder, format!("agent-{fence}"));
             }
-            assert_eq!(world.dispatches[&1], before, "nothing has changed");
-            let beat = Command::Heartbeat { dispatch: 1, fence, moment: at(BOOT, now, 0) };
+            assert_eq!(world.dispatches[&DISPATCH], before, "nothing has changed");
+            let beat = Command::Heartbeat { dispatch: DISPATCH, fence, moment: at(BOOT, now, 0) };
             assert_eq!(act(&mut world, &beat).unwrap_err().kind(), RefusalKind::Conflict);
             asked += 1;
             kept += 1;
@@ -125,16 +126,16 @@ fn a_late_answer_without_a_token_is_refused_and_kept_too() {
         }
     }
     assert_eq!((asked, kept), (1_000, 1_000));
-    for fence in [0, 51, u64::MAX] {
+    for fence in [0, 51, u64::MAX].map(Fence) {
         assert_eq!(act(&mut world, &back(fence, "x")).unwrap_err().kind(), RefusalKind::Conflict, "{fence}");
     }
     // The newest fence counts, also after its lease has expired.
     assert!(expire(&mut world, at(BOOT, now, 0)));
-    done(&mut world, &back(50, "in time"));
-    assert_eq!(world.dispatches[&1].state, DispatchState::HandedBack);
+    done(&mut world, &back(Fence(50), "in time"));
+    assert_eq!(world.dispatches[&DISPATCH].state, DispatchState::HandedBack);
     // After that every hand-back is stored as late.
-    assert!(matches!(done(&mut world, &back(49, "x")).as_slice(), [Event::DispatchLate(_)]));
-    assert_eq!(act(&mut world, &back(50, "x")).unwrap_err().kind(), RefusalKind::Refused);
+    assert!(matches!(done(&mut world, &back(Fence(49), "x")).as_slice(), [Event::DispatchLate(_)]));
+    assert_eq!(act(&mut world, &back(Fence(50), "x")).unwrap_err().kind(), RefusalKind::Refused);
 }
 
 /// Times at which a lease with the last heartbeat `beat` must not be over.
@@ -183,7 +184,7 @@ fn no_clock_ends_a_claim_before_its_time() {
         }
         // The lease counts from the time of the last heartbeat.
         let later = at(BOOT, start + SECONDS * 1_000 - 1, 0);
-        done(&mut world, &Command::Heartbeat { dispatch: 1, fence: 1, moment: later.clone() });
+        done(&mut world, &Command::Heartbeat { dispatch: DISPATCH, fence: Fence(1), moment: later.clone() });
         for (what, moment) in harmless(&later.heartbeat()) {
             assert!(!expire(&mut world, moment), "{start}, {what}");
         }
@@ -206,11 +207,11 @@ fn no_clock_ends_a_path_lease_before_its_time() {
     take(&mut world, "ada", begun.clone()).expect("it is free");
     for (what, moment) in harmless(&begun.heartbeat()) {
         assert_eq!(take(&mut world, "bob", moment.clone()).expect_err(what).kind(), RefusalKind::Conflict, "{what}");
-        let release = Command::ReleaseLease { number: 1, why: "over".into(), over: Some(moment) };
+        let release = Command::ReleaseLease { number: LeaseId(1), why: "over".into(), over: Some(moment) };
         assert_eq!(done(&mut world, &release), [], "{what}");
     }
     for (what, moment) in over(&begun.heartbeat()) {
-        let release = Command::ReleaseLease { number: 1, why: "over".into(), over: Some(moment.clone()) };
+        let release = Command::ReleaseLease { number: LeaseId(1), why: "over".into(), over: Some(moment.clone()) };
         assert_eq!(done(&mut world.clone(), &release).len(), 1, "{what}");
         take(&mut world.clone(), "bob", moment).expect(what);
     }

@@ -6,8 +6,9 @@ use flower_core::event::{KINDS, SCHEMA};
 use flower_core::landing::State;
 use flower_core::worktree::Stage;
 use flower_core::{
-    Agent, Brief, BriefKind, Caller, Command, Context, Draft, Event, Landing, Lease, LinkKind, Pattern, Refusal, Role,
-    Status, World, agent, decide,
+    Agent, AgentId, Brief, BriefId, BriefKind, Caller, Command, Context, DispatchId, Draft, Event, Landing, LandingId,
+    Lease, LeaseId, LinkKind, Pattern, PermissionId, Refusal, Role, ScratchpadId, Status, WorktreeId, World, agent,
+    decide,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -34,7 +35,7 @@ proptest! {
                     for draft in drafts {
                         check_stored_form(&draft);
                         check_link_is_new(&world, &draft);
-                        check_spec_version(world.briefs.get(&draft.brief.unwrap_or(0)), &draft.event);
+                        check_spec_version(draft.brief.and_then(|brief| world.briefs.get(&brief)), &draft.event);
                         world.apply_event(&draft.event, &Context { brief: draft.brief, at: &at, by: &caller.actor.name });
                         check_actor_takes_part(&world, caller, &draft);
                         replayed.push((at.clone(), caller.actor.name.clone(), draft));
@@ -49,7 +50,7 @@ proptest! {
         }
         let mut again = World { beats: world.beats.clone(), ..World::default() };
         for (at, by, draft) in &replayed {
-            again.apply_event(&draft.event, &Context { brief: draft.brief, at: at, by: by });
+            again.apply_event(&draft.event, &Context { brief: draft.brief, at, by });
         }
         prop_assert_eq!(again, world, "replaying the events gives the same world");
     }
@@ -143,13 +144,13 @@ fn check_world(world: &World) {
         assert!(brief.epic.is_none_or(|epic| world.briefs.contains_key(&epic)));
         assert!(brief.depends_on.iter().all(|needs| world.briefs.contains_key(needs)));
     }
-    assert_eq!(world.last_brief, world.briefs.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_scratchpad, world.scratchpads.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_landing, world.landings.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_dispatch, world.dispatches.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_lease, world.leases.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_agent, world.agents.len() as u64, "numbers have no gaps");
-    assert_eq!(world.last_permission, world.permissions.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_brief, BriefId(world.briefs.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_scratchpad, ScratchpadId(world.scratchpads.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_landing, LandingId(world.landings.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_dispatch, DispatchId(world.dispatches.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_lease, LeaseId(world.leases.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_agent, AgentId(world.agents.len() as u64), "numbers have no gaps");
+    assert_eq!(world.last_permission, PermissionId(world.permissions.len() as u64), "numbers have no gaps");
     let live = || world.agents.values().filter(|agent| agent.is_live());
     let names: BTreeSet<_> = live().map(|agent| &agent.name).collect();
     assert_eq!(names.len(), live().count(), "two live agents have one name");
@@ -188,7 +189,7 @@ fn check_world(world: &World) {
     let open: Vec<_> = world.landings.values().filter(|landing| landing.is_open()).collect();
     let commits: BTreeSet<_> = open.iter().map(|landing| (&landing.project, &landing.commit)).collect();
     assert_eq!(commits.len(), open.len(), "a commit is in the queue twice");
-    assert_eq!(world.last_worktree, world.worktrees.len() as u64, "numbers have no gaps");
+    assert_eq!(world.last_worktree, WorktreeId(world.worktrees.len() as u64), "numbers have no gaps");
     let live: Vec<_> = world.worktrees.values().filter(|w| w.is_live()).collect();
     let names: BTreeSet<_> = live.iter().map(|w| (&w.project, &w.name)).collect();
     assert_eq!(names.len(), live.len(), "two live worktrees have one name");
@@ -205,7 +206,7 @@ fn check_world(world: &World) {
 
 /// Checks for cycles with the rules' own search, and by repeatedly removing briefs without dependencies.
 fn check_no_circle(world: &World) {
-    let mut waiting: BTreeMap<u64, BTreeSet<u64>> =
+    let mut waiting: BTreeMap<BriefId, BTreeSet<BriefId>> =
         world.briefs.keys().map(|&number| (number, waits_for(world, number))).collect();
     for (&number, others) in &waiting {
         for &other in others {
@@ -221,7 +222,7 @@ fn check_no_circle(world: &World) {
     assert!(waiting.is_empty(), "these wait for each other: {waiting:?}");
 }
 
-fn waits_for(world: &World, number: u64) -> BTreeSet<u64> {
+fn waits_for(world: &World, number: BriefId) -> BTreeSet<BriefId> {
     let children = world.briefs.values().filter(|brief| brief.epic == Some(number)).map(|brief| brief.number);
     let needs = world.briefs.get(&number).into_iter().flat_map(|brief| brief.depends_on.iter().copied());
     children.chain(needs).collect()
@@ -306,7 +307,7 @@ fn check_reach(caller: &Caller, before: &World, after: &World) {
     if caller.role != Role::Worker {
         return;
     }
-    let claimed = |number: u64| {
+    let claimed = |number: BriefId| {
         let token = caller.token.as_deref().unwrap_or_default();
         after.dispatches.values().any(|dispatch| dispatch.brief == number && dispatch.was_run_by(token))
     };
@@ -385,7 +386,7 @@ fn check_refusal(world: &World, command: &Command, refusal: &Refusal) {
     assert!(refusal.hints().iter().all(|hint| !hint.is_empty()), "{refusal} names no next step");
     let Refusal::Cycle { path } = refusal else { return };
     assert!(path.len() >= 2 && path.first() == path.last(), "{path:?} is no circle");
-    let new = world.last_brief + 1;
+    let new = world.last_brief.next();
     for hop in path.windows(2) {
         let (from, to) = (hop[0], hop[1]);
         let asked_for = match command {

@@ -3,7 +3,7 @@
 
 use crate::recalls::{any_recall, building, fixing, happening};
 use flower_core::recall::{DEFAULT_TOKENS, MAX_TOKENS, MIN_TOKENS, Recall, RunState, next, render, tokens};
-use flower_core::{RefusalKind, Status};
+use flower_core::{BriefId, DispatchId, Fence, RefusalKind, Status};
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use std::time::{Duration, Instant};
@@ -88,7 +88,7 @@ fn instructions_in_a_text_are_quoted_and_visible() {
     let mut input = fixing();
     input.brief.title = orders.into();
     input.brief.projects = vec![orders.into(), orders.into()];
-    input.brief.epic = Some((3, orders.into()));
+    input.brief.epic = Some((BriefId(3), orders.into()));
     let run = input.run.as_mut().unwrap();
     run.holder = Some(orders.into());
     run.others = vec![orders.into()];
@@ -197,12 +197,13 @@ fn the_essential_parts_fit_with_any_names() {
         for &state in RunState::ALL {
             for &kind in flower_core::readiness::DispatchKind::ALL {
                 let mut input = fixing();
-                (input.brief.status, input.brief.title, input.brief.number) = (status, huge.clone(), u64::MAX);
+                (input.brief.status, input.brief.title, input.brief.number) = (status, huge.clone(), BriefId(u64::MAX));
                 input.unread = u64::MAX;
                 input.spec.as_mut().unwrap().version = u64::MAX;
                 let run = input.run.as_mut().unwrap();
                 (run.state, run.kind, run.holder) = (state, kind, Some(huge.clone()));
-                (run.dispatch, run.fence, run.spec_version) = (u64::MAX - 1, u64::MAX - 2, u64::MAX - 3);
+                (run.dispatch, run.fence, run.spec_version) =
+                    (DispatchId(u64::MAX - 1), Fence(u64::MAX - 2), u64::MAX - 3);
                 let place = input.place.as_mut().unwrap();
                 (place.worktree, place.branch, place.path) = (huge.clone(), huge.clone(), huge.clone());
                 place.sealed = false;

@@ -4,7 +4,7 @@ use crate::Access;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_core::policy::{self, Read};
-use flower_core::{Caller, Recorded, Refusal};
+use flower_core::{Caller, DispatchId, LandingId, LeaseId, Recorded, Refusal, ScratchpadId};
 use flower_store::{Conn, StoreError, agents, briefs, dispatches, landings, log, tables, worktrees};
 
 /// What a request wants to read, as it names it.
@@ -12,10 +12,10 @@ use flower_store::{Conn, StoreError, agents, briefs, dispatches, landings, log, 
 pub enum ReadTarget {
     Project(String),
     Worktree(ProjectChoice, String),
-    Landing(u64),
-    Dispatch(u64),
-    Lease(u64),
-    Scratchpad(u64),
+    Landing(LandingId),
+    Dispatch(DispatchId),
+    Lease(LeaseId),
+    Scratchpad(ScratchpadId),
     Agent(String),
     Image(String),
 }
@@ -156,7 +156,7 @@ fn require(conn: &mut Conn, reader: &Reader, target: &ReadTarget) -> Result<(), 
         },
         ReadTarget::Dispatch(number) => {
             // No brief has the number 0.
-            let brief = dispatches::dispatch(conn, *number)?.map_or(0, |dispatch| dispatch.brief);
+            let brief = dispatches::dispatch(conn, *number)?.map(|dispatch| dispatch.brief).unwrap_or_default();
             reader.require(Read::Dispatch { number: *number, brief })
         }
         ReadTarget::Lease(number) => match dispatches::lease(conn, *number)? {

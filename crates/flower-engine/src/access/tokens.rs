@@ -6,7 +6,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::{NewToken, TokenView};
 use flower_core::chain::sha256;
 use flower_core::policy::Read;
-use flower_core::{Binding, Caller, Command, Role, token};
+use flower_core::{Binding, BriefId, Caller, Command, Role, token};
 use flower_store::tables;
 
 impl Access {
@@ -15,7 +15,7 @@ impl Access {
         caller: &Caller,
         agent: String,
         role: Role,
-        brief: Option<u64>,
+        brief: Option<BriefId>,
         worktree: Option<String>,
         run: Option<Binding>,
     ) -> Result<NewToken, Problem> {
@@ -39,7 +39,7 @@ impl Access {
                 id: t.id,
                 agent: t.agent,
                 role: t.role,
-                brief: t.brief,
+                brief: t.brief.map(u64::from),
                 worktree: t.worktree,
                 at: t.at,
                 revoked_at: t.revoked_at,

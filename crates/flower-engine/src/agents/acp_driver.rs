@@ -20,7 +20,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, Command, Dispatch, News};
+use flower_core::{Agent, BriefId, Command, Dispatch, News};
 use flower_store::tables;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -365,7 +365,7 @@ impl Agents {
         Ok(Some(self.messages.take_inbox(caller).await?))
     }
 
-    async fn open_question(&self, brief: u64, agent: &str) -> Result<Option<u64>, Problem> {
+    async fn open_question(&self, brief: BriefId, agent: &str) -> Result<Option<u64>, Problem> {
         let name = agent.to_owned();
         let open = self.store.read(move |conn| tables::open_questions_by(conn, brief, &name)).await?;
         Ok(open.first().copied())

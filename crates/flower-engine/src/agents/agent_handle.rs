@@ -6,6 +6,7 @@ use crate::notify::ChangeHints;
 use crate::terminal::Terminal;
 use flower_contract::error::Problem;
 pub use flower_contract::view::AgentState as State;
+use flower_core::{AgentId, DispatchId, Fence};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -56,14 +57,14 @@ pub(super) struct Observed {
 /// The dispatch that an agent works on, and the token that it works with.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimedWork {
-    pub(super) dispatch: u64,
-    pub(super) fence: u64,
+    pub(super) dispatch: DispatchId,
+    pub(super) fence: Fence,
     pub(super) lead: bool,
     pub(super) token: String,
 }
 
 pub struct AgentHandle {
-    pub(super) number: u64,
+    pub(super) number: AgentId,
     pub(super) name: String,
     pub(super) transcript: Arc<Transcript>,
     /// Wakes the agent's task: something that it waits for may have happened.
@@ -81,7 +82,7 @@ pub struct AgentHandle {
 }
 
 impl AgentHandle {
-    pub(super) fn new(number: u64, name: String, transcript: Arc<Transcript>, hints: ChangeHints) -> AgentHandle {
+    pub(super) fn new(number: AgentId, name: String, transcript: Arc<Transcript>, hints: ChangeHints) -> AgentHandle {
         let observed = Observed {
             state: State::Starting,
             evidence: "starting".to_owned(),

@@ -39,7 +39,7 @@ use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::main_branch;
 use flower_core::policy::{self, Action, Read};
-use flower_core::{Agent, Caller, Command, Refusal, Role, dispatch};
+use flower_core::{Agent, AgentId, BriefId, Caller, Command, DispatchId, Refusal, Role, dispatch};
 use flower_store::Store;
 use flower_store::agents as table;
 use flower_store::agents::SpentOn;
@@ -71,17 +71,17 @@ pub struct Agents {
     merge_queue: Arc<MergeQueue>,
     dispatcher: Arc<Dispatcher>,
     terminals: Terminals,
-    handles: Mutex<BTreeMap<u64, Arc<AgentHandle>>>,
+    handles: Mutex<BTreeMap<AgentId, Arc<AgentHandle>>>,
     /// Wakes the supervisor.
     supervisor_wake: Notify,
     /// Locked while an agent is chosen for a waiting dispatch, so that it gets only one.
     assignment_lock: tokio::sync::Mutex<()>,
     /// By agent: the credentials that were lent to it.
-    lent: Mutex<HashMap<u64, LentCredentials>>,
+    lent: Mutex<HashMap<AgentId, LentCredentials>>,
     /// The daemon ends, so no agent is started.
     shutting_down: AtomicBool,
     /// Agents whose end could not be recorded yet.
-    unrecorded_ends: Mutex<HashMap<u64, (Ending, String)>>,
+    unrecorded_ends: Mutex<HashMap<AgentId, (Ending, String)>>,
 }
 
 impl Agents {
@@ -120,7 +120,7 @@ impl Agents {
         }
     }
 
-    fn handle(&self, number: u64) -> Option<Arc<AgentHandle>> {
+    fn handle(&self, number: AgentId) -> Option<Arc<AgentHandle>> {
         self.handles.lock().expect("no panic while held").get(&number).cloned()
     }
 
@@ -132,7 +132,7 @@ impl Agents {
         self.handles.lock().expect("no panic while held").remove(&handle.number);
     }
 
-    fn keep_lent(&self, number: u64, lent: Option<LentCredentials>) {
+    fn keep_lent(&self, number: AgentId, lent: Option<LentCredentials>) {
         if let Some(lent) = lent {
             self.lent.lock().expect("no panic while held").insert(number, lent);
         }
@@ -163,13 +163,13 @@ pub struct SpawnRequest {
     pub profile: String,
     pub name: Option<String>,
     pub worktree: Option<String>,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub standing: bool,
     pub role: Role,
 }
 
 impl Agents {
-    pub(crate) async fn get(&self, number: u64) -> Result<Agent, Problem> {
+    pub(crate) async fn get(&self, number: AgentId) -> Result<Agent, Problem> {
         let found = self.store.read(move |conn| table::agent(conn, number)).await?;
         found.ok_or_else(|| Refusal::NoAgent { name: number.to_string(), known: Vec::new() }.into())
     }
@@ -230,15 +230,15 @@ impl Agents {
         };
         let live = agent.is_live();
         Ok(AgentView {
-            id: number,
+            id: number.0,
             name: agent.name,
             profile: agent.profile,
             role: agent.role,
             standing: agent.standing,
             project: agent.project,
             worktree: agent.worktree,
-            brief: agent.brief,
-            dispatch: agent.dispatch,
+            brief: agent.brief.map(u64::from),
+            dispatch: agent.dispatch.map(u64::from),
             member: agent.member,
             state,
             evidence,
@@ -334,7 +334,7 @@ impl Agents {
     async fn dispatch_for(
         &self,
         caller: &Caller,
-        brief: u64,
+        brief: BriefId,
         spawn: &SpawnRequest,
     ) -> Result<flower_core::Dispatch, Problem> {
         let open = self.store.read(flower_store::dispatches::open).await?;
@@ -350,7 +350,7 @@ impl Agents {
             ..dispatch::Request::default()
         };
         let id = self.dispatcher.request(caller, request).await?.id;
-        self.dispatcher.get(id).await
+        self.dispatcher.get(DispatchId(id)).await
     }
 
     /// Stops an agent with all processes that it started, and frees its claim.
@@ -389,7 +389,7 @@ impl Agents {
     }
 
     /// Ends the processes of an agent and records its end. If recording fails, the supervisor tries it again.
-    async fn end_agent(&self, caller: &Caller, number: u64, how: Ending, why: String) -> Result<(), Problem> {
+    async fn end_agent(&self, caller: &Caller, number: AgentId, how: Ending, why: String) -> Result<(), Problem> {
         self.unrecorded_ends.lock().expect("no panic while held").insert(number, (how, why.clone()));
         let recording =
             self.store.execute(caller, Command::Agent { number, step: Step::Stop { how, why, output: None } });
@@ -471,7 +471,7 @@ impl Agents {
         Ok(())
     }
 
-    fn transcript_file(&self, number: u64) -> PathBuf {
+    fn transcript_file(&self, number: AgentId) -> PathBuf {
         self.home.agent(number).join("transcript")
     }
 
@@ -482,7 +482,7 @@ impl Agents {
         let taken = tokio::task::spawn_blocking(move || lent.take_back()).await;
         match taken {
             Ok(Returned::Refreshed) => {
-                handle.transcript.add_note("the agent refreshed its login; your credentials file has the new one")
+                handle.transcript.add_note("the agent refreshed its login; your credentials file has the new one");
             }
             Ok(Returned::Rejected(why)) => {
                 handle

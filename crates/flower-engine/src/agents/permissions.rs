@@ -10,7 +10,7 @@ use crate::profiles::config::Permissions;
 use crate::tools::TOOLS;
 use flower_contract::error::Problem;
 use flower_contract::view::PermissionView;
-use flower_core::{Caller, Command, Permission, Refusal};
+use flower_core::{AgentId, Caller, Command, Permission, PermissionId, Refusal};
 use flower_store::agents;
 use std::path::{Component, Path, PathBuf};
 
@@ -92,7 +92,7 @@ impl Agents {
         handle: &AgentHandle,
         request: &RequestPermissionRequest,
         seconds: u64,
-    ) -> Result<u64, Problem> {
+    ) -> Result<PermissionId, Problem> {
         let call = &request.tool_call.fields;
         let sort = serde_json::to_value(call.kind.unwrap_or_default());
         let sort = sort.ok().and_then(|sort| sort.as_str().map(str::to_owned)).unwrap_or_else(|| "other".to_owned());
@@ -110,7 +110,7 @@ impl Agents {
     }
 
     /// The decision about a permission, if there is one.
-    pub(super) async fn permission_decision(&self, number: u64) -> Option<bool> {
+    pub(super) async fn permission_decision(&self, number: PermissionId) -> Option<bool> {
         self.store.read(move |conn| agents::permission(conn, number)).await.ok().flatten()?.allowed
     }
 
@@ -122,7 +122,7 @@ impl Agents {
     pub async fn decide_permission(
         &self,
         caller: &Caller,
-        number: u64,
+        number: PermissionId,
         allow: bool,
         why: Option<String>,
     ) -> Result<PermissionView, Problem> {
@@ -133,7 +133,7 @@ impl Agents {
     }
 
     /// Denies the open permissions of an agent, or of all, that no process waits for any more.
-    pub(super) async fn deny_open_permissions(&self, agent: Option<u64>, why: &str) {
+    pub(super) async fn deny_open_permissions(&self, agent: Option<AgentId>, why: &str) {
         let open = self.store.read(agents::permissions).await.unwrap_or_default();
         for permission in open.into_iter().filter(|permission| agent.is_none_or(|agent| permission.agent == agent)) {
             let (number, why) = (permission.number, Some(why.to_owned()));

@@ -10,7 +10,7 @@ use crate::profiles::user_home;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::{Ending, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, Binding, Caller, Command, Dispatch, Door, Worktree};
+use flower_core::{Agent, AgentId, Binding, Caller, Command, Dispatch, DispatchId, Door, Worktree};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub(super) enum ProcessExit {
 /// State of an agent's run, kept in `run.json` while the agent lives. Readable by its owner only.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct RunState {
-    pub(super) dispatch: Option<u64>,
+    pub(super) dispatch: Option<DispatchId>,
     pub(super) token: String,
     pub(super) session: Option<String>,
     pub(super) refreshes: u64,
@@ -61,7 +61,7 @@ pub(super) struct Run {
 
 impl Agents {
     /// Runs the agent until it ends or a stop is requested.
-    #[tracing::instrument(name = "agent", skip_all, fields(number = handle.number, name = handle.name))]
+    #[tracing::instrument(name = "agent", skip_all, fields(number = %handle.number, name = handle.name))]
     pub(super) async fn run_agent(self: Arc<Self>, handle: Arc<AgentHandle>) {
         tokio::select! {
             biased;
@@ -153,7 +153,7 @@ impl Agents {
         self.record_end(handle.number, Ending::Failed, handle.transcript.masked(&why), output).await;
     }
 
-    pub(super) async fn record_end(&self, number: u64, how: Ending, why: String, output: Option<String>) {
+    pub(super) async fn record_end(&self, number: AgentId, how: Ending, why: String, output: Option<String>) {
         self.submit_with_retry(Command::Agent { number, step: Step::Stop { how, why, output } }).await;
     }
 
@@ -269,7 +269,7 @@ impl Agents {
         Ok(Ok(Run { agent, caller, state, worktree, dispatch: Some(dispatch) }))
     }
 
-    async fn has_claimed(&self, number: u64, caller: &Caller) -> bool {
+    async fn has_claimed(&self, number: DispatchId, caller: &Caller) -> bool {
         self.dispatcher.get(number).await.is_ok_and(|dispatch| is_run_by(&dispatch, caller))
     }
 
@@ -297,7 +297,7 @@ impl Agents {
         Ok((state, caller))
     }
 
-    pub(super) fn save_run_state(&self, number: u64, state: &RunState) -> Result<(), Problem> {
+    pub(super) fn save_run_state(&self, number: AgentId, state: &RunState) -> Result<(), Problem> {
         let file = self.home.agent(number).join("run.json");
         let text = serde_json::to_string(state).expect("plain data");
         write_private(&file, &text).map_err(|error| self.home.problem(&file, &error))

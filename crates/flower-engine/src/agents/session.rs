@@ -13,6 +13,7 @@ use crate::acp::schema::{
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::profiles::config::Profile;
 use flower_contract::view::{Entry, EntryKind};
+use flower_core::PermissionId;
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -57,7 +58,7 @@ enum CancelReason {
 /// A permission request that waits for the operator.
 struct PendingPermission {
     id: Value,
-    number: u64,
+    number: PermissionId,
     until: Instant,
     request: Box<RequestPermissionRequest>,
 }

@@ -11,7 +11,7 @@ use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_core::agent::{Ending, Request, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::{Agent, Caller, Command, Dispatch, Role, Topic};
+use flower_core::{Agent, AgentId, Caller, Command, Dispatch, Role, Topic};
 use flower_store::{agents, dispatches};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ impl Agents {
 
     /// Records the ends of agents that could not be recorded before.
     async fn record_ends(&self) {
-        let waiting: Vec<(u64, (Ending, String))> =
+        let waiting: Vec<(AgentId, (Ending, String))> =
             self.unrecorded_ends.lock().expect("no panic while held").iter().map(|(n, e)| (*n, e.clone())).collect();
         for (number, (how, why)) in waiting {
             let step = Step::Stop { how, why, output: None };

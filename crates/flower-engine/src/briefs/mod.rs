@@ -14,7 +14,7 @@ use flower_contract::view::{
 };
 use flower_core::policy::Read;
 use flower_core::readiness::{DispatchKind, readiness};
-use flower_core::{Actor, Brief, Caller, Dispatch, Refusal, Status};
+use flower_core::{Actor, Brief, BriefId, Caller, Dispatch, Refusal, Status};
 use flower_store::Store;
 use flower_store::briefs::{self, Around};
 pub use flower_store::briefs::{Filter, Which};
@@ -41,7 +41,7 @@ impl Briefs {
     pub async fn list(&self, filter: Filter, after: u64, limit: Option<u64>) -> Result<Vec<BriefView>, Problem> {
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
         let views = self.store.read(move |conn| {
-            let mut list = briefs::list(conn, &filter, after, limit)?;
+            let mut list = briefs::list(conn, &filter, BriefId(after), limit)?;
             list.truncate(briefs::fitting(conn, &list, PAGE_BYTES)?);
             let around = briefs::around(conn, &list)?;
             Ok(list.into_iter().map(|brief| view(brief, &around)).collect())
@@ -59,7 +59,8 @@ impl Briefs {
     ) -> Result<Vec<BriefView>, Problem> {
         let reader = self.access.reader(caller).await?;
         let mut briefs = self.list(filter, after, limit).await?;
-        for brief in briefs.iter_mut().filter(|brief| !reader.may(Read::Brief { number: Some(brief.number) })) {
+        for brief in briefs.iter_mut().filter(|brief| !reader.may(Read::Brief { number: Some(BriefId(brief.number)) }))
+        {
             brief.spec.markdown.clear();
             brief.links.clear();
             brief.participants.clear();
@@ -78,11 +79,11 @@ impl Briefs {
         };
         let rows = self.store.read(move |conn| briefs::with_readiness(conn, &which, project.as_deref())).await?;
         let row = |(brief, ready): (Brief, bool)| BriefRow {
-            number: brief.number,
+            number: brief.number.0,
             title: brief.title,
             kind: brief.kind,
             status: brief.status,
-            epic: brief.epic,
+            epic: brief.epic.map(u64::from),
             projects: brief.projects,
             open_questions: brief.open_questions.len() as u64,
             ready,
@@ -91,7 +92,7 @@ impl Briefs {
         Ok(rows.into_iter().map(row).collect())
     }
 
-    pub async fn show(&self, number: u64) -> Result<BriefView, Problem> {
+    pub async fn show(&self, number: BriefId) -> Result<BriefView, Problem> {
         let view = self.store.read(move |conn| {
             let brief = require(conn, number)?;
             let around = briefs::around(conn, std::slice::from_ref(&brief))?;
@@ -100,7 +101,7 @@ impl Briefs {
         Ok(view.await?)
     }
 
-    pub async fn spec_versions(&self, number: u64) -> Result<Vec<SpecVersionView>, Problem> {
+    pub async fn spec_versions(&self, number: BriefId) -> Result<Vec<SpecVersionView>, Problem> {
         let versions = self.store.read(move |conn| {
             require(conn, number)?;
             briefs::versions(conn, number)
@@ -121,7 +122,7 @@ impl Briefs {
         Ok(versions.collect::<Result<_, StoreError>>()?)
     }
 
-    pub async fn spec_at(&self, number: u64, version: u64) -> Result<SpecView, Problem> {
+    pub async fn spec_at(&self, number: BriefId, version: u64) -> Result<SpecView, Problem> {
         let found = self.store.read(move |conn| {
             let brief = require(conn, number)?;
             Ok((brief.spec_version, brief.accepted_version, briefs::markdown(conn, number, version)?))
@@ -133,7 +134,7 @@ impl Briefs {
     }
 
     /// The difference between two versions. Default: from the accepted version (or the one before the newest) to the newest.
-    pub async fn diff_spec(&self, number: u64, from: Option<u64>, to: Option<u64>) -> Result<DiffView, Problem> {
+    pub async fn diff_spec(&self, number: BriefId, from: Option<u64>, to: Option<u64>) -> Result<DiffView, Problem> {
         let brief = self.store.read(move |conn| require(conn, number)).await?;
         if brief.spec_version == 0 {
             return Err(no_version(number, to.unwrap_or(1), 0));
@@ -146,11 +147,11 @@ impl Briefs {
         let diff = tokio::task::spawn_blocking(move || unified(&old, &new, from, to))
             .await
             .map_err(|error| Problem::bug(error.to_string()))?;
-        Ok(DiffView { brief: number, from, to, diff })
+        Ok(DiffView { brief: number.0, from, to, diff })
     }
 
     /// The spec of a version; version 0 is the empty text before the first.
-    async fn text_of(&self, number: u64, version: u64) -> Result<String, Problem> {
+    async fn text_of(&self, number: BriefId, version: u64) -> Result<String, Problem> {
         if version == 0 {
             return Ok(String::new());
         }
@@ -171,7 +172,7 @@ pub(crate) fn unified(old: &str, new: &str, from: u64, to: u64) -> String {
         .to_string()
 }
 
-pub(crate) fn require(conn: &mut Conn, number: u64) -> Result<Brief, StoreError> {
+pub(crate) fn require(conn: &mut Conn, number: BriefId) -> Result<Brief, StoreError> {
     if let Some(brief) = briefs::state(conn, number)? {
         return Ok(brief);
     }
@@ -179,7 +180,7 @@ pub(crate) fn require(conn: &mut Conn, number: u64) -> Result<Brief, StoreError>
     Err(Refusal::NoBrief { number, newest }.into())
 }
 
-fn no_version(number: u64, version: u64, newest: u64) -> Problem {
+fn no_version(number: BriefId, version: u64, newest: u64) -> Problem {
     let hint = match newest {
         0 => format!("propose one: `flower brief plan {number} --spec FILE`"),
         newest => format!("its versions are 1 to {newest}"),
@@ -193,7 +194,7 @@ fn view(brief: Brief, around: &Around) -> BriefView {
     let links = around.links.get(&number).into_iter().flatten();
     let projects = brief.projects.into_iter().enumerate();
     BriefView {
-        number,
+        number: number.0,
         title: brief.title,
         kind: brief.kind,
         status: brief.status,
@@ -204,9 +205,9 @@ fn view(brief: Brief, around: &Around) -> BriefView {
             accepted_version: brief.accepted_version,
         },
         projects: projects.map(|(i, name)| BriefProject { name, primary: i == 0 }).collect(),
-        epic: brief.epic,
-        depends_on: brief.depends_on.into_iter().collect(),
-        dependents: around.dependents.get(&number).into_iter().flatten().copied().collect(),
+        epic: brief.epic.map(u64::from),
+        depends_on: brief.depends_on.into_iter().map(u64::from).collect(),
+        dependents: around.dependents.get(&number).into_iter().flatten().copied().map(u64::from).collect(),
         dispatchable,
         auto_dispatch: brief.auto_dispatch,
         design_loop: brief.design_loop,
@@ -227,7 +228,7 @@ fn view(brief: Brief, around: &Around) -> BriefView {
 }
 
 fn dispatchable(brief: &Brief, around: &Around) -> Dispatchable {
-    let dependencies: Vec<(u64, Status)> =
+    let dependencies: Vec<(BriefId, Status)> =
         brief.depends_on.iter().filter_map(|n| around.statuses.get(n).map(|status| (*n, *status))).collect();
     let open: Vec<&Dispatch> = around.open.iter().filter(|dispatch| dispatch.brief == brief.number).collect();
     let answer = |kind| KindReadiness::from(readiness(brief, kind, &dependencies, &open));

@@ -5,7 +5,7 @@ use flower_contract::error::Problem;
 use flower_contract::view::ScratchpadView;
 use flower_core::policy::Read;
 use flower_core::scratchpad::Scratchpad;
-use flower_core::{Caller, Command, Refusal};
+use flower_core::{BriefId, Caller, Command, Refusal, ScratchpadId};
 use flower_store::StoreError;
 use flower_store::tables::{self, Pad};
 
@@ -13,7 +13,7 @@ impl Briefs {
     pub async fn scratchpads(
         &self,
         caller: &Caller,
-        brief: Option<u64>,
+        brief: Option<BriefId>,
         after: u64,
         limit: Option<u64>,
     ) -> Result<Vec<ScratchpadView>, Problem> {
@@ -22,7 +22,7 @@ impl Briefs {
         let brief = if reader.may(Read::Brief { number: None }) { brief } else { brief.or(caller.brief) };
         reader.require(Read::Brief { number: brief })?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
-        let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, after, limit)).await?;
+        let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, ScratchpadId(after), limit)).await?;
         Ok(pads.into_iter().map(view).collect())
     }
 
@@ -30,7 +30,7 @@ impl Briefs {
         &self,
         caller: &Caller,
         title: String,
-        brief: Option<u64>,
+        brief: Option<BriefId>,
         text: Option<String>,
     ) -> Result<ScratchpadView, Problem> {
         let created: Scratchpad = self.store.create(caller, Command::CreateScratchpad { title, brief, text }).await?;
@@ -41,7 +41,7 @@ impl Briefs {
     pub async fn write_scratchpad(
         &self,
         caller: &Caller,
-        number: u64,
+        number: ScratchpadId,
         text: String,
         append: bool,
         base: Option<u64>,
@@ -50,7 +50,7 @@ impl Briefs {
         self.scratchpad(number).await
     }
 
-    pub async fn scratchpad(&self, number: u64) -> Result<ScratchpadView, Problem> {
+    pub async fn scratchpad(&self, number: ScratchpadId) -> Result<ScratchpadView, Problem> {
         let pad = self.store.read(move |conn| {
             tables::scratchpad(conn, number)?.ok_or(StoreError::Refused(Refusal::NoScratchpad { number }))
         });
@@ -60,9 +60,9 @@ impl Briefs {
 
 fn view(pad: Pad) -> ScratchpadView {
     ScratchpadView {
-        number: pad.number,
+        number: pad.number.0,
         title: pad.title,
-        brief: pad.brief,
+        brief: pad.brief.map(u64::from),
         version: pad.version,
         by: pad.by,
         created_at: pad.created_at,

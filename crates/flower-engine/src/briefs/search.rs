@@ -52,7 +52,7 @@ fn hit_view(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
         _ => hit.title.clone(),
     };
     Ok(SearchHit {
-        brief: hit.brief,
+        brief: hit.brief.map(u64::from),
         title,
         place: place.to_owned(),
         reference: (hit.place != "brief").then_some(hit.reference),

@@ -8,7 +8,7 @@ use flower_contract::view::DispatchView;
 use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::policy::{self, Right};
-use flower_core::{Binding, Caller, Command};
+use flower_core::{Binding, Caller, Command, DispatchId, Fence};
 use flower_store::{dispatches, tables};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ impl Dispatcher {
     pub async fn claim(
         self: &Arc<Self>,
         caller: &Caller,
-        number: u64,
+        number: DispatchId,
         options: ClaimOptions,
     ) -> Result<DispatchView, Problem> {
         let wait = options.wait;
@@ -51,7 +51,7 @@ impl Dispatcher {
     }
 
     /// Records the claim. It holds even if the worktree cannot be made.
-    async fn take_claim(&self, caller: &Caller, number: u64, options: ClaimOptions) -> Result<(), Problem> {
+    async fn take_claim(&self, caller: &Caller, number: DispatchId, options: ClaimOptions) -> Result<(), Problem> {
         let packet = match &options.packet {
             Some(token) => Some(self.packet_of(token, number).await?),
             None => None,
@@ -62,7 +62,7 @@ impl Dispatcher {
     }
 
     /// Makes the worktree of a claimed dispatch.
-    async fn prepare_worktree(self: &Arc<Self>, number: u64, wait: bool) -> Result<DispatchView, Problem> {
+    async fn prepare_worktree(self: &Arc<Self>, number: DispatchId, wait: bool) -> Result<DispatchView, Problem> {
         let dispatcher = self.clone();
         let making = tokio::spawn(async move { dispatcher.prepare(number).await }.in_current_span());
         if wait {
@@ -90,11 +90,11 @@ impl Dispatcher {
     ) -> Result<DispatchView, Problem> {
         // The token of a worker is the packet of one dispatch, and can claim no other.
         if policy::reads_own_only(caller) {
-            let number = caller.run.map_or(0, |run| run.dispatch);
+            let number = caller.run.map(|run| run.dispatch).unwrap_or_default();
             policy::require_claim(caller, number, false)?;
             return self.claim(caller, number, options).await;
         }
-        policy::require_role(caller, Right::Run(0))?;
+        policy::require_role(caller, Right::Run(DispatchId(0)))?;
         let project = self.projects.find(choice).await?;
         let mut passed = Vec::new();
         loop {
@@ -127,7 +127,7 @@ impl Dispatcher {
     }
 
     /// The id of a packet's token. Fails unless the packet is one of this dispatch.
-    async fn packet_of(&self, token: &str, number: u64) -> Result<String, Problem> {
+    async fn packet_of(&self, token: &str, number: DispatchId) -> Result<String, Problem> {
         let hash = sha256(token.as_bytes());
         let found = self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await?;
         match found {
@@ -141,7 +141,7 @@ impl Dispatcher {
     }
 
     /// Renews a claim. Heartbeats are not part of the log.
-    pub async fn beat(&self, caller: &Caller, number: u64, fence: u64) -> Result<DispatchView, Problem> {
+    pub async fn beat(&self, caller: &Caller, number: DispatchId, fence: Fence) -> Result<DispatchView, Problem> {
         self.store.execute(caller, Command::Heartbeat { dispatch: number, fence, moment: self.clock.moment() }).await?;
         self.show(number).await
     }
@@ -167,8 +167,8 @@ impl Dispatcher {
     }
 
     /// Makes the worktree of a claimed dispatch, if it does not exist, and records that the work has begun.
-    #[tracing::instrument(name = "dispatch", skip(self))]
-    pub(crate) async fn prepare(&self, number: u64) -> Result<(), Problem> {
+    #[tracing::instrument(name = "dispatch", skip_all, fields(%number))]
+    pub(crate) async fn prepare(&self, number: DispatchId) -> Result<(), Problem> {
         let under_way = Reservation::first(&self.preparing, &[number]);
         let made = self.try_prepare(number).await;
         drop(under_way);
@@ -184,7 +184,7 @@ impl Dispatcher {
     }
 
     /// False while another task makes the worktree, and for some time after that failed.
-    pub(super) fn may_prepare(&self, number: u64) -> bool {
+    pub(super) fn may_prepare(&self, number: DispatchId) -> bool {
         if self.preparing.lock().expect("no panic while held").contains(&number) {
             return false;
         }
@@ -192,7 +192,7 @@ impl Dispatcher {
         retry_at.get(&number).is_none_or(|at| *at <= Instant::now())
     }
 
-    async fn try_prepare(&self, number: u64) -> Result<(), Problem> {
+    async fn try_prepare(&self, number: DispatchId) -> Result<(), Problem> {
         let dispatch = self.get(number).await?;
         if !is_claimed(&dispatch) {
             return Ok(());

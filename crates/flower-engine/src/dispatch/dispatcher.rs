@@ -8,7 +8,7 @@ use flower_contract::error::Problem;
 use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
-use flower_core::{Caller, Command, Landing, Status, Topic};
+use flower_core::{BriefId, Caller, Command, DispatchId, Landing, LandingId, Status, Topic};
 use flower_store::{dispatches, ephemeral, landings, tables};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Dispatcher {
         for number in landed {
             self.try_execute(Command::Dispatch { number, step: Step::Land }).await;
         }
-        let pointless: BTreeMap<u64, String> = pointless.into_iter().collect();
+        let pointless: BTreeMap<DispatchId, String> = pointless.into_iter().collect();
         for (number, why) in pointless {
             let step = Step::Cancel { why: Some(why) };
             self.try_execute(Command::Dispatch { number, step }).await;
@@ -144,7 +144,7 @@ impl Dispatcher {
         Ok(())
     }
 
-    async fn request_fix(&self, landing: &Landing, brief: u64) -> Result<(), Problem> {
+    async fn request_fix(&self, landing: &Landing, brief: BriefId) -> Result<(), Problem> {
         let of = landing.number;
         let read = self.store.read(move |conn| {
             Ok((
@@ -196,7 +196,7 @@ impl Dispatcher {
     }
 
     /// Asks the operator what to do, once for each landing.
-    async fn ask_operator(&self, brief: u64, landing: u64, fixes: usize) -> Result<(), Problem> {
+    async fn ask_operator(&self, brief: BriefId, landing: LandingId, fixes: usize) -> Result<(), Problem> {
         let key = format!("gave-up/{landing}");
         let of = key.clone();
         if self.store.read(move |conn| flower_store::ephemeral::get(conn, &of)).await?.is_some() {

@@ -12,12 +12,12 @@ use flower_core::dispatch::{HandBack, Step};
 use flower_core::landing::Priority;
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::Seal;
-use flower_core::{Caller, Command, Dispatch, Event};
+use flower_core::{Caller, Command, Dispatch, DispatchId, Event, Fence, LandingId};
 use flower_git::CommitId;
 
 #[derive(Clone, Debug)]
 pub struct HandBackRequest {
-    pub fence: u64,
+    pub fence: Fence,
     pub summary: String,
     pub not_done: Option<String>,
     pub failed: bool,
@@ -32,11 +32,11 @@ struct FinishedWork {
 }
 
 impl Dispatcher {
-    #[tracing::instrument(name = "dispatch", skip(self, caller, request))]
+    #[tracing::instrument(name = "dispatch", skip_all, fields(%number))]
     pub async fn hand_back(
         &self,
         caller: &Caller,
-        number: u64,
+        number: DispatchId,
         request: HandBackRequest,
     ) -> Result<HandBackView, Problem> {
         let dispatch = self.get(number).await?;
@@ -73,7 +73,7 @@ impl Dispatcher {
         } else if changes_code && !request.failed {
             notes.push("no commit of its own was found; accepted, the brief is done".to_owned());
         }
-        Ok(HandBackView { dispatch: self.show(number).await?, landing, notes })
+        Ok(HandBackView { dispatch: self.show(number).await?, landing: landing.map(u64::from), notes })
     }
 
     /// Fails unless everything is committed and merges with MAIN. Returns the commits.
@@ -114,7 +114,7 @@ impl Dispatcher {
     }
 
     /// Queues the work of a dispatch and returns its landing. `None` if the settings leave that to the operator.
-    pub(super) async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<u64>, Problem> {
+    pub(super) async fn queue_work(&self, dispatch: &Dispatch) -> Result<Option<LandingId>, Problem> {
         let (Some(project), Some(name)) = (&dispatch.project, &dispatch.worktree) else { return Ok(None) };
         if self.worktrees.facts_of(project).await?.settings.land.queue == Queue::Operator {
             return Ok(None);
@@ -122,7 +122,7 @@ impl Dispatcher {
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
         let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
-        Ok(Some(self.merge_queue.land(&Caller::system(), &choice, name, options).await?.id))
+        Ok(Some(LandingId(self.merge_queue.land(&Caller::system(), &choice, name, options).await?.id)))
     }
 }
 

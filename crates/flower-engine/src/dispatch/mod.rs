@@ -21,7 +21,7 @@ use flower_contract::view::{ClaimView, DispatchView, ReasonView};
 use flower_core::dispatch::{self, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
-use flower_core::{Caller, Command, Dispatch, Heartbeat, Main, Refusal};
+use flower_core::{BriefId, Caller, Command, Dispatch, DispatchId, Fence, Heartbeat, Main, Refusal};
 use flower_store::Store;
 use flower_store::{dispatches, ephemeral, landings};
 use std::collections::{HashMap, HashSet};
@@ -39,24 +39,24 @@ pub struct Dispatcher {
     profiles: Arc<Profiles>,
     merge_queue: Arc<MergeQueue>,
     /// By dispatch: when flower tries again to make its worktree, after that failed.
-    retry_at: Mutex<HashMap<u64, Instant>>,
+    retry_at: Mutex<HashMap<DispatchId, Instant>>,
     /// Dispatches that `claim_next` is about to claim for a caller.
-    offered: Mutex<HashSet<u64>>,
+    offered: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose worktrees are being made.
-    preparing: Mutex<HashSet<u64>>,
+    preparing: Mutex<HashSet<DispatchId>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
 
 /// Keeps a dispatch in a set until it is dropped.
 struct Reservation<'a> {
-    number: u64,
-    all: &'a Mutex<HashSet<u64>>,
+    number: DispatchId,
+    all: &'a Mutex<HashSet<DispatchId>>,
 }
 
 impl<'a> Reservation<'a> {
     /// Reserves the first of these that is not in the set yet.
-    fn first(all: &'a Mutex<HashSet<u64>>, numbers: &[u64]) -> Option<Reservation<'a>> {
+    fn first(all: &'a Mutex<HashSet<DispatchId>>, numbers: &[DispatchId]) -> Option<Reservation<'a>> {
         let mut marked = all.lock().expect("no panic while held");
         let number = numbers.iter().copied().find(|number| marked.insert(*number))?;
         Some(Reservation { number, all })
@@ -71,7 +71,7 @@ impl Drop for Reservation<'_> {
 
 /// What the view of a dispatch needs in addition.
 struct ViewContext {
-    heartbeat: Option<(u64, Heartbeat)>,
+    heartbeat: Option<(Fence, Heartbeat)>,
     title: String,
     main: Option<Main>,
 }
@@ -108,7 +108,7 @@ impl Dispatcher {
         self.show(dispatch.number).await
     }
 
-    pub(crate) async fn get(&self, number: u64) -> Result<Dispatch, Problem> {
+    pub(crate) async fn get(&self, number: DispatchId) -> Result<Dispatch, Problem> {
         let found = self.store.read(move |conn| match dispatches::dispatch(conn, number)? {
             Some(dispatch) => Ok(Ok(dispatch)),
             None => Ok(Err(Refusal::NoDispatch { number, newest: dispatches::last(conn)? })),
@@ -116,7 +116,7 @@ impl Dispatcher {
         Ok(found.await??)
     }
 
-    pub async fn show(&self, number: u64) -> Result<DispatchView, Problem> {
+    pub async fn show(&self, number: DispatchId) -> Result<DispatchView, Problem> {
         let dispatch = self.get(number).await?;
         self.view_dispatch(dispatch).await
     }
@@ -126,7 +126,7 @@ impl Dispatcher {
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
-        brief: Option<u64>,
+        brief: Option<BriefId>,
         all: bool,
         limit: u64,
     ) -> Result<Vec<DispatchView>, Problem> {
@@ -147,7 +147,12 @@ impl Dispatcher {
         Ok(views)
     }
 
-    pub async fn cancel(&self, caller: &Caller, number: u64, why: Option<String>) -> Result<DispatchView, Problem> {
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        number: DispatchId,
+        why: Option<String>,
+    ) -> Result<DispatchView, Problem> {
         self.store.execute(caller, Command::Dispatch { number, step: Step::Cancel { why } }).await?;
         self.show(number).await
     }
@@ -171,14 +176,14 @@ impl Dispatcher {
             };
             ClaimView {
                 holder: claim.holder.clone(),
-                fence: claim.fence,
+                fence: claim.fence.0,
                 expires_at: self.clock.expires_at(beat, claim.seconds),
                 since: claim.at.clone(),
             }
         });
         Ok(DispatchView {
-            id: number,
-            brief,
+            id: number.0,
+            brief: brief.0,
             title: context.title,
             kind: dispatch.kind,
             state: dispatch.state,
@@ -191,7 +196,7 @@ impl Dispatcher {
             held_by: dispatch.runs.last().map(|run| run.holder.clone()),
             result: dispatch.result,
             waits: waits.into_iter().map(|r| ReasonView { code: r.code, message: r.message }).collect(),
-            of: dispatch.of,
+            of: dispatch.of.map(u64::from),
             evidence: dispatch.evidence,
             base: dispatch.base,
             by: dispatch.by,
@@ -202,7 +207,7 @@ impl Dispatcher {
 }
 
 /// The error for an answer whose claim has ended.
-fn late_answer(dispatch: &Dispatch, fence: u64) -> Problem {
+fn late_answer(dispatch: &Dispatch, fence: Fence) -> Problem {
     let holder = dispatch.claim.as_ref().map(|claim| claim.holder.clone());
     let mut problem: Problem =
         Refusal::StaleFence { number: dispatch.number, given: fence, newest: dispatch.fence, holder }.into();

@@ -4,14 +4,14 @@ use super::no_worktree;
 use crate::Dispatcher;
 use flower_contract::error::Problem;
 use flower_contract::view::PacketView;
-use flower_core::{Binding, Caller, Dispatch, Role};
+use flower_core::{Binding, Caller, Dispatch, DispatchId, Fence, Role};
 
 /// Enough for the brief itself; the rest comes with `recall_brief`.
 const BUDGET: u64 = 4_000;
 
 impl Dispatcher {
     /// Writes a packet with a new token that can claim the dispatch once or, with `member`, work beside the holder of the claim.
-    pub async fn packet(&self, caller: &Caller, number: u64, member: bool) -> Result<PacketView, Problem> {
+    pub async fn packet(&self, caller: &Caller, number: DispatchId, member: bool) -> Result<PacketView, Problem> {
         let dispatch = self.get(number).await?;
         if member && dispatch.worktree.is_none() {
             return Err(no_worktree(&dispatch));
@@ -22,7 +22,7 @@ impl Dispatcher {
         let token = self.access.issue_token(caller, agent.clone(), Role::Worker, brief, worktree, run).await?.token;
         let recalled = self.recall(dispatch.brief, Some(BUDGET), None).await?;
         let text = self.packet_text(&dispatch, member, &token, &recalled.text);
-        Ok(PacketView { dispatch: number, agent, token, text })
+        Ok(PacketView { dispatch: number.0, agent, token, text })
     }
 
     fn packet_text(&self, dispatch: &Dispatch, member: bool, token: &str, recalled: &str) -> String {
@@ -121,7 +121,7 @@ fn agent_name(dispatch: &Dispatch, member: bool) -> String {
     let base = format!("{}-{}", dispatch.profile.as_deref().unwrap_or("agent"), dispatch.number);
     match (member, dispatch.fence) {
         (true, _) => format!("{base}-m{}", &crate::home::random_hex()[..4]),
-        (false, 0) => base,
-        (false, fence) => format!("{base}-{}", fence + 1),
+        (false, Fence(0)) => base,
+        (false, fence) => format!("{base}-{}", fence.next()),
     }
 }

@@ -8,7 +8,7 @@ use flower_core::recall::{
     self, About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall,
     Run, Spec, Written,
 };
-use flower_core::{Actor, BootTime, Brief, Dispatch, Recorded, worktree};
+use flower_core::{Actor, BootTime, Brief, BriefId, Dispatch, DispatchId, Recorded, worktree};
 use flower_store::log::{self, Edge, Of};
 use flower_store::{Conn, StoreError, briefs, dispatches, landings, worktrees};
 
@@ -24,7 +24,12 @@ const MAX_ITEMS: usize = 50;
 
 impl Dispatcher {
     /// The text of `recall_brief`, within a budget of tokens, for the given dispatch or the newest one.
-    pub async fn recall(&self, brief: u64, budget: Option<u64>, dispatch: Option<u64>) -> Result<RecallView, Problem> {
+    pub async fn recall(
+        &self,
+        brief: BriefId,
+        budget: Option<u64>,
+        dispatch: Option<DispatchId>,
+    ) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();
         let trees = self.home.worktrees();
         let budget = budget.unwrap_or(recall::DEFAULT_TOKENS);
@@ -36,11 +41,16 @@ impl Dispatcher {
             Ok(recall::render(&input, budget)?)
         });
         let recalled = recalled.await?;
-        Ok(RecallView { brief, text: recalled.text, tokens: recalled.tokens, budget })
+        Ok(RecallView { brief: brief.0, text: recalled.text, tokens: recalled.tokens, budget })
     }
 }
 
-fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &BootTime) -> Result<Recall, StoreError> {
+fn gather(
+    conn: &mut Conn,
+    number: BriefId,
+    dispatch: Option<DispatchId>,
+    moment: &BootTime,
+) -> Result<Recall, StoreError> {
     let brief = require(conn, number)?;
     let known = dispatches::of_brief(conn, number)?;
     let run = match dispatch {
@@ -49,7 +59,7 @@ fn gather(conn: &mut Conn, number: u64, dispatch: Option<u64>, moment: &BootTime
     };
     let project = run.and_then(|run| run.project.clone()).or_else(|| brief.projects.first().cloned());
     let around = briefs::around(conn, std::slice::from_ref(&brief))?;
-    let neighbour = |conn: &mut Conn, number: u64| -> Result<Option<Neighbour>, StoreError> {
+    let neighbour = |conn: &mut Conn, number: BriefId| -> Result<Option<Neighbour>, StoreError> {
         Ok(briefs::state(conn, number)?.map(|b| Neighbour { number, title: b.title, status: b.status }))
     };
     let mut needs = Vec::new();
@@ -150,7 +160,7 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
     Ok((Some(spec), changes))
 }
 
-fn questions(conn: &mut Conn, brief: u64) -> Result<Vec<Question>, StoreError> {
+fn questions(conn: &mut Conn, brief: BriefId) -> Result<Vec<Question>, StoreError> {
     let found = flower_store::tables::questions(conn, brief, MAX_ITEMS as u64)?;
     found
         .into_iter()
@@ -187,7 +197,7 @@ fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<
     Ok(held.collect())
 }
 
-fn links(around: &briefs::Around, brief: u64) -> Vec<Linked> {
+fn links(around: &briefs::Around, brief: BriefId) -> Vec<Linked> {
     let newest = around.links.get(&brief).into_iter().flatten().rev().take(MAX_ITEMS);
     newest
         .filter_map(|link| {
@@ -197,7 +207,7 @@ fn links(around: &briefs::Around, brief: u64) -> Vec<Linked> {
         .collect()
 }
 
-fn trace(conn: &mut Conn, brief: u64) -> Result<Vec<Happening>, StoreError> {
+fn trace(conn: &mut Conn, brief: BriefId) -> Result<Vec<Happening>, StoreError> {
     let mut newest = log::trace(conn, &Of::Brief(brief), Edge::Before(u64::MAX >> 1), MAX_EVENTS_READ)?;
     newest.sort_by_key(|event| std::cmp::Reverse(event.seq));
     Ok(newest.iter().filter_map(happening).take(MAX_TRACE).collect())

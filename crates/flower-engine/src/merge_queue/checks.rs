@@ -10,7 +10,7 @@ use crate::worktrees::disk;
 use flower_contract::error::Problem;
 use flower_contract::view::RunningCheck;
 use flower_core::landing::{Check, Step};
-use flower_core::{Caller, Command};
+use flower_core::{Caller, Command, LandingId};
 use flower_git::CommitId;
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -28,7 +28,7 @@ const NO_CHECKS_NOTE: &str = "no checks are configured; `flower init` proposes s
 #[derive(Debug)]
 pub(crate) struct VerifiedCommit {
     commit: CommitId,
-    landing: u64,
+    landing: LandingId,
     note: Option<String>,
     commands: Option<String>,
 }
@@ -38,7 +38,7 @@ impl VerifiedCommit {
         &self.commit
     }
 
-    pub(crate) fn landing(&self) -> u64 {
+    pub(crate) fn landing(&self) -> LandingId {
         self.landing
     }
 

@@ -32,7 +32,7 @@ use flower_core::policy::{self, Action, Read};
 use flower_core::queue::{self, QueueStatus};
 use flower_core::text::{TITLE_CHARS, cut};
 use flower_core::worktree::Seal;
-use flower_core::{Caller, Command, Event, Landing, Main, Refusal};
+use flower_core::{BriefId, Caller, Command, Event, Landing, LandingId, Main, Refusal, WorktreeId};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, RefName, Repo};
 use flower_store::Store;
@@ -64,13 +64,13 @@ pub struct MergeQueue {
     /// Projects whose queue is being processed.
     busy: Mutex<HashSet<String>>,
     /// By landing: tells its checks to stop.
-    stops: Mutex<HashMap<u64, watch::Sender<bool>>>,
+    stops: Mutex<HashMap<LandingId, watch::Sender<bool>>>,
     /// Projects in which a landing failed for a reason that an immediate retry would meet again.
     backoffs: Mutex<HashMap<String, Backoff>>,
     /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
     settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
-    sync_notes: AsyncMutex<HashMap<u64, post_land::SyncNote>>,
+    sync_notes: AsyncMutex<HashMap<WorktreeId, post_land::SyncNote>>,
     watch: MainWatch,
 }
 
@@ -123,7 +123,7 @@ impl MergeQueue {
         self.backoffs.lock().expect("no panic while held").remove(project);
     }
 
-    fn stop(&self, number: u64) {
+    fn stop(&self, number: LandingId) {
         if let Some(stop) = self.stops.lock().expect("no panic while held").get(&number) {
             stop.send_replace(true);
         }
@@ -189,7 +189,7 @@ impl MergeQueue {
             };
             return Err(Problem::new(ProblemKind::Refused, message, hint));
         };
-        let briefs: Vec<u64> = worktree.brief.into_iter().chain(options.briefs).collect();
+        let briefs: Vec<BriefId> = worktree.brief.into_iter().chain(options.briefs).collect();
         let title = match (options.title, briefs.iter().min()) {
             (Some(title), _) => title,
             (None, Some(&brief)) => self.title_of(brief).await?,
@@ -261,7 +261,7 @@ impl MergeQueue {
 
     /// Stops the checks of landings that were cancelled or replaced.
     async fn stop_ended(&self) -> Result<(), Problem> {
-        let running: Vec<u64> = self.stops.lock().expect("no panic while held").keys().copied().collect();
+        let running: Vec<LandingId> = self.stops.lock().expect("no panic while held").keys().copied().collect();
         for number in running {
             if !self.get(number).await?.is_open() {
                 self.stop(number);
@@ -270,7 +270,12 @@ impl MergeQueue {
         Ok(())
     }
 
-    pub async fn cancel(&self, caller: &Caller, number: u64, why: Option<String>) -> Result<LandingView, Problem> {
+    pub async fn cancel(
+        &self,
+        caller: &Caller,
+        number: LandingId,
+        why: Option<String>,
+    ) -> Result<LandingView, Problem> {
         let landing = self.get(number).await?;
         // With the lock: a landing that is moving MAIN at this moment can no longer be cancelled.
         let lock = self.main_locks.of(landing.project.as_str());
@@ -285,7 +290,7 @@ impl MergeQueue {
 
     /// Approves a landing that the gate holds, and the commands that its `flower.toml` adds. With `waive`, the checks that it
     /// removes or changes in `flower.toml` do not run.
-    pub async fn approve(&self, caller: &Caller, number: u64, waive: bool) -> Result<LandingView, Problem> {
+    pub async fn approve(&self, caller: &Caller, number: LandingId, waive: bool) -> Result<LandingView, Problem> {
         policy::require_action(caller, Action::ApproveLanding)?;
         self.get(number).await?;
         self.store.execute(caller, Command::Landing { number, step: Step::Approve { waive } }).await?;
@@ -293,13 +298,13 @@ impl MergeQueue {
         self.show(number).await
     }
 
-    pub(crate) async fn get(&self, number: u64) -> Result<Landing, Problem> {
+    pub(crate) async fn get(&self, number: LandingId) -> Result<Landing, Problem> {
         let found = self.store.read(move |conn| Ok((landings::landing(conn, number)?, landings::last(conn)?)));
         let (landing, newest) = found.await?;
         landing.ok_or_else(|| Refusal::NoLanding { number, newest }.into())
     }
 
-    pub async fn show(&self, number: u64) -> Result<LandingView, Problem> {
+    pub async fn show(&self, number: LandingId) -> Result<LandingView, Problem> {
         let landing = self.get(number).await?;
         let statuses = if landing.is_open() { self.queue_statuses(&landing.project).await? } else { BTreeMap::new() };
         Ok(self.view_landing(landing, &statuses))
@@ -316,8 +321,9 @@ impl MergeQueue {
         let reader = self.access.reader(caller).await?;
         let mut queue = self.whole_queue(choice, all, limit).await?;
         queue.retain(|landing| {
-            let LandingView { project, worktree, briefs, .. } = landing;
-            reader.may(Read::Landing { project, worktree: worktree.as_deref(), briefs })
+            let LandingView { project, worktree, .. } = landing;
+            let briefs: Vec<BriefId> = landing.briefs.iter().copied().map(BriefId).collect();
+            reader.may(Read::Landing { project, worktree: worktree.as_deref(), briefs: &briefs })
         });
         Ok(queue)
     }
@@ -341,7 +347,7 @@ impl MergeQueue {
         let mut views = Vec::new();
         for project in projects {
             let plan = self.plan(&project).await?;
-            let statuses: BTreeMap<u64, QueueStatus> = plan.order.iter().cloned().collect();
+            let statuses: BTreeMap<LandingId, QueueStatus> = plan.order.iter().cloned().collect();
             for (number, _) in &plan.order {
                 if let Some(landing) = open.iter().find(|landing| landing.number == *number) {
                     views.push(self.view_landing(landing.clone(), &statuses));
@@ -364,11 +370,11 @@ impl MergeQueue {
         Ok(queue::plan(main.as_ref(), &open, &briefs, 1))
     }
 
-    async fn queue_statuses(&self, project: &str) -> Result<BTreeMap<u64, QueueStatus>, Problem> {
+    async fn queue_statuses(&self, project: &str) -> Result<BTreeMap<LandingId, QueueStatus>, Problem> {
         Ok(self.plan(project).await?.order.into_iter().collect())
     }
 
-    fn view_landing(&self, landing: Landing, statuses: &BTreeMap<u64, QueueStatus>) -> LandingView {
+    fn view_landing(&self, landing: Landing, statuses: &BTreeMap<LandingId, QueueStatus>) -> LandingView {
         let folder = self.landing_folder(landing.number);
         let checks = landing.checks.iter().map(|check| {
             let file = folder.join(&check.log);
@@ -392,12 +398,12 @@ impl MergeQueue {
             (None, reason) => reason.clone(),
         };
         LandingView {
-            id: landing.number,
+            id: landing.number.0,
             project: landing.project,
             title: landing.title,
             source: landing.source,
             worktree: landing.worktree,
-            briefs: landing.briefs,
+            briefs: landing.briefs.into_iter().map(u64::from).collect(),
             commit: landing.commit,
             merge_commit: landing.merge_commit.filter(|_| landing.state != State::Queued),
             onto: landing.onto,
@@ -411,7 +417,7 @@ impl MergeQueue {
             running,
             flaky: landing.flaky,
             paths: landing.paths,
-            reverts: landing.of,
+            reverts: landing.of.map(u64::from),
             why: landing.why,
             batch: None,
             by: landing.by,
@@ -421,7 +427,7 @@ impl MergeQueue {
     }
 
     /// The output of a check's newest run from byte `after` on. The run need not have ended.
-    pub async fn check_log(&self, number: u64, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
+    pub async fn check_log(&self, number: LandingId, check: &str, after: u64) -> Result<Vec<u8>, Problem> {
         self.get(number).await?;
         let name = flower_core::text::name("check", check)?;
         let folder = self.landing_folder(number);
@@ -443,11 +449,11 @@ impl MergeQueue {
     }
 
     /// The folder with the logs of a landing's checks.
-    pub(crate) fn landing_folder(&self, number: u64) -> PathBuf {
+    pub(crate) fn landing_folder(&self, number: LandingId) -> PathBuf {
         self.home.landings().join(number.to_string())
     }
 
-    pub(crate) async fn title_of(&self, brief: u64) -> Result<String, Problem> {
+    pub(crate) async fn title_of(&self, brief: BriefId) -> Result<String, Problem> {
         let found = self.store.read(move |conn| Ok((briefs::state(conn, brief)?, briefs::newest(conn)?))).await?;
         match found {
             (Some(brief), _) => Ok(brief.title),
@@ -464,7 +470,7 @@ pub(crate) fn log_tail(file: &std::path::Path, max_bytes: u64) -> String {
 /// What a caller may choose for a landing.
 #[derive(Clone, Debug)]
 pub struct LandOptions {
-    pub briefs: Vec<u64>,
+    pub briefs: Vec<BriefId>,
     pub title: Option<String>,
     pub priority: Priority,
 }

@@ -7,7 +7,7 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_core::landing::State;
 use flower_core::worktree::{Seal, Stage, WorktreeKind};
-use flower_core::{Caller, Command, Worktree};
+use flower_core::{Caller, Command, LandingId, Worktree};
 use flower_git::CommitId;
 use flower_store::landings;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl SyncNote {
 }
 
 impl MergeQueue {
-    pub(super) async fn after_landing(self: &Arc<Self>, number: u64) {
+    pub(super) async fn after_landing(self: &Arc<Self>, number: LandingId) {
         match self.get(number).await {
             Ok(landing) => {
                 self.unpin(&landing).await;

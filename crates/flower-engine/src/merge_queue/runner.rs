@@ -14,7 +14,7 @@ use crate::settings::Settings;
 use crate::worktrees::facts::{self, Facts};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::landing::{Check, Source, State, Step, Verdict};
-use flower_core::{Caller, Command, Landing, Main};
+use flower_core::{Caller, Command, Landing, LandingId, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Identity, RefUpdates, Repo};
 use flower_store::landings;
@@ -51,7 +51,7 @@ pub(super) struct Attempt {
 /// How an attempt ended.
 enum AttemptEnd {
     /// This landing has landed. After a recovery it can be another one than was attempted.
-    Landed(u64),
+    Landed(LandingId),
     /// The landing ended or waits for the operator, and that is recorded.
     Settled,
     /// MAIN has moved since the merge was made: merge and check again.
@@ -98,7 +98,7 @@ impl MergeQueue {
         });
     }
 
-    async fn next_landing(&self, project: &str) -> Option<u64> {
+    async fn next_landing(&self, project: &str) -> Option<LandingId> {
         match self.plan(project).await {
             Ok(plan) => plan.start.first().copied(),
             Err(problem) => {
@@ -108,7 +108,7 @@ impl MergeQueue {
         }
     }
 
-    async fn process_queue(self: &Arc<Self>, project: &str, first: u64) {
+    async fn process_queue(self: &Arc<Self>, project: &str, first: LandingId) {
         let mut next = Some(first);
         while let Some(number) = next {
             let (stop, stopped) = watch::channel(false);
@@ -130,7 +130,7 @@ impl MergeQueue {
         }
     }
 
-    async fn requeue(&self, number: u64, why: &str) {
+    async fn requeue(&self, number: LandingId, why: &str) {
         let step = Step::Requeue { why: why.to_owned() };
         if let Err(problem) = self.store.execute(&Caller::system(), Command::Landing { number, step }).await {
             tracing::debug!("landing {number}: {}", problem.message);
@@ -138,8 +138,8 @@ impl MergeQueue {
     }
 
     /// Processes one landing until it ends or waits. Returns whether the queue may continue with the next one.
-    #[tracing::instrument(name = "landing", skip(self, stop))]
-    async fn process(self: &Arc<Self>, number: u64, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
+    #[tracing::instrument(name = "landing", skip_all, fields(%number))]
+    async fn process(self: &Arc<Self>, number: LandingId, stop: &watch::Receiver<bool>) -> Result<bool, Problem> {
         failpoint::here("landing.taken");
         for _ in 0..MAX_ATTEMPTS {
             match self.try_landing(number, stop).await? {
@@ -162,7 +162,7 @@ impl MergeQueue {
 
     /// One attempt: merge, gate, checks, and the update of MAIN. MAIN's lock is held while MAIN is examined and while it is
     /// updated, but not during the checks, which may take long.
-    async fn try_landing(&self, number: u64, stop: &watch::Receiver<bool>) -> Result<AttemptEnd, Problem> {
+    async fn try_landing(&self, number: LandingId, stop: &watch::Receiver<bool>) -> Result<AttemptEnd, Problem> {
         let landing = self.get(number).await?;
         // Cancelled, or landed by a recovery, since the queue was planned.
         if landing.state != State::Queued {
@@ -403,7 +403,7 @@ impl MergeQueue {
         verdict: Verdict,
         why: String,
         paths: Vec<String>,
-        landed_there: Vec<u64>,
+        landed_there: Vec<LandingId>,
     ) -> Result<AttemptEnd, Problem> {
         let step = Step::Reject { verdict, why, paths, landed_there };
         let rejected = self.store.execute(&Caller::system(), Command::Landing { number: landing.number, step }).await;
@@ -469,7 +469,7 @@ impl Drop for BusyMark {
 }
 
 /// Why a landing is rejected for a failed check. `is_dropped`: MAIN has the check, and the landing removes or changes it.
-fn failed_check(number: u64, check: &Check, is_dropped: bool) -> String {
+fn failed_check(number: LandingId, check: &Check, is_dropped: bool) -> String {
     let how = match check.code {
         124 => "took too long".to_owned(),
         127 => "was not found (127)".to_owned(),

@@ -79,7 +79,7 @@ impl Messages {
         Ok(HeardView {
             messages: messages
                 .into_iter()
-                .map(|m| MessageView { id: m.number, to: m.to, by: m.by, by_type: m.by_type, at: m.at, text: m.text })
+                .map(|m| MessageView { id: m.number.0, to: m.to, by: m.by, by_type: m.by_type, at: m.at, text: m.text })
                 .collect(),
             news: events.iter().map(EventView::from).collect(),
             more,
@@ -111,7 +111,7 @@ impl Messages {
 
 fn view(recorded: &Recorded, sent: MessageSent) -> MessageView {
     MessageView {
-        id: sent.number,
+        id: sent.number.0,
         to: sent.to,
         by: recorded.actor_name.clone(),
         by_type: recorded.actor_type.clone(),

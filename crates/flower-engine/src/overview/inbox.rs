@@ -7,7 +7,7 @@ use flower_core::attention::{
     Item, OpenQuestion, ProjectMain, Situation, Unaccepted, Unseen, attention, message_to_agent,
 };
 use flower_core::policy::Read;
-use flower_core::{Actor, Caller};
+use flower_core::{Actor, Caller, MessageId};
 use flower_store::{agents, dispatches, ephemeral, landings, tables};
 
 /// More than a person can read; the oldest come first, so that none is hidden forever.
@@ -22,7 +22,7 @@ impl Overview {
         let mut items = Vec::new();
         for message in self.messages.unread(caller, false).await?.messages {
             let by = Actor { sort: message.by_type.parse()?, name: message.by };
-            let unseen = Unseen { number: message.id, by, text: message.text, at: message.at, seq: 0 };
+            let unseen = Unseen { number: MessageId(message.id), by, text: message.text, at: message.at, seq: 0 };
             items.push(view(message_to_agent(&unseen)));
         }
         Ok(items)

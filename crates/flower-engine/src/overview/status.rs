@@ -96,7 +96,7 @@ impl Overview {
         Ok(next.and_then(|(number, status)| {
             let landing = open.iter().find(|landing| landing.number == *number)?;
             let (title, reason) = (landing.title.clone(), status.in_words());
-            Some(NextLanding { id: *number, title, state: landing.state, reason })
+            Some(NextLanding { id: number.0, title, state: landing.state, reason })
         }))
     }
 }

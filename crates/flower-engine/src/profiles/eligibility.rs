@@ -7,7 +7,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::Ending;
 use flower_core::dispatch::DispatchState;
 use flower_core::readiness::{Reason, ReasonCode};
-use flower_core::{Agent, Dispatch, Role};
+use flower_core::{Agent, AgentId, Dispatch, Role};
 use flower_store::{agents, dispatches, landings};
 
 /// What decides in one project whether another agent may start.
@@ -136,7 +136,7 @@ fn no_agent(dispatch: &Dispatch) -> Reason {
 }
 
 /// A standing agent of the dispatch's worktree without work.
-pub(crate) fn idle_in(live: &[Agent], open: &[Dispatch], dispatch: &Dispatch) -> Option<u64> {
+pub(crate) fn idle_in(live: &[Agent], open: &[Dispatch], dispatch: &Dispatch) -> Option<AgentId> {
     let is_busy = |agent: &Agent| agent.dispatch.is_some_and(|number| open.iter().any(|d| d.number == number));
     let fits = |agent: &&Agent| {
         agent.standing

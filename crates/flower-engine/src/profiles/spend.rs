@@ -4,6 +4,7 @@ use super::config::{Config, Spend};
 use crate::Profiles;
 use flower_contract::error::Problem;
 use flower_contract::view::{SpendView, SpentView};
+use flower_core::BriefId;
 use flower_store::agents::{self, Spent, SpentOn};
 
 /// Maximum days and briefs in the list.
@@ -16,7 +17,7 @@ pub(crate) fn amount(millionths: u64) -> f64 {
 
 impl Profiles {
     /// The spending limit that is reached, in words. None if agents may start.
-    pub(super) async fn spend_limit(&self, spend: &Spend, brief: u64) -> Result<Option<String>, Problem> {
+    pub(super) async fn spend_limit(&self, spend: &Spend, brief: BriefId) -> Result<Option<String>, Problem> {
         if *spend == Spend::default() {
             return Ok(None);
         }
@@ -46,7 +47,7 @@ impl Profiles {
     }
 
     /// Spending by day, and of the most expensive briefs or the given one.
-    pub async fn spending(&self, brief: Option<u64>) -> Result<SpendView, Problem> {
+    pub async fn spending(&self, brief: Option<BriefId>) -> Result<SpendView, Problem> {
         let limits = Config::load(&self.home)?.spend;
         let read = self.store.read(move |conn| {
             let briefs = match brief {

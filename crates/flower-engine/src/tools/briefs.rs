@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::{NewBrief, NewNote, Plan, Refine};
 use flower_contract::view::{BriefView, ToolAnswer};
-use flower_core::Caller;
 use flower_core::policy::{self, Right};
+use flower_core::{BriefId, Caller};
 
 /// Rows of a list without a limit.
 const DEFAULT_ROWS: u64 = 20;
@@ -99,7 +99,7 @@ async fn project_for(tools: &Tools, caller: &Caller, arguments: &CreateBrief) ->
         return Ok(project);
     }
     if let Some(near) = arguments.epic.or_else(|| arguments.needs.first().copied())
-        && let Some(project) = tools.briefs.show(near).await?.projects.into_iter().next()
+        && let Some(project) = tools.briefs.show(BriefId(near)).await?.projects.into_iter().next()
     {
         return Ok(project.name);
     }
@@ -116,12 +116,14 @@ pub(super) async fn propose_plan(
     caller: &Caller,
     arguments: ProposePlan,
 ) -> Result<ToolAnswer, Problem> {
-    spec_answer(&tools.briefs.propose_plan(caller, arguments.brief, Plan { markdown: arguments.markdown }).await?)
+    spec_answer(
+        &tools.briefs.propose_plan(caller, BriefId(arguments.brief), Plan { markdown: arguments.markdown }).await?,
+    )
 }
 
 pub(super) async fn refine_spec(tools: &Tools, caller: &Caller, arguments: RefineSpec) -> Result<ToolAnswer, Problem> {
     let refine = Refine { markdown: arguments.markdown, base: arguments.base, why: arguments.why };
-    spec_answer(&tools.briefs.refine(caller, arguments.brief, refine).await?)
+    spec_answer(&tools.briefs.refine(caller, BriefId(arguments.brief), refine).await?)
 }
 
 fn spec_answer(brief: &BriefView) -> Result<ToolAnswer, Problem> {
@@ -137,7 +139,7 @@ fn spec_answer(brief: &BriefView) -> Result<ToolAnswer, Problem> {
 }
 
 pub(super) async fn add_note(tools: &Tools, caller: &Caller, arguments: AddNote) -> Result<ToolAnswer, Problem> {
-    let brief = arguments.brief;
+    let brief = BriefId(arguments.brief);
     if arguments.kind == NoteKind::Question {
         if arguments.image.is_some() {
             return Err(Problem::usage("a question takes no image", "add a note with the image, then ask"));

@@ -4,8 +4,8 @@ use crate::Tools;
 use crate::agent_text::AgentText;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_core::Caller;
 use flower_core::policy::Read;
+use flower_core::{BriefId, Caller};
 use std::sync::Arc;
 
 pub const MAIN: &str = "flower://main";
@@ -19,7 +19,7 @@ pub fn is_resource(uri: &str) -> bool {
 }
 
 /// The resources that an event changes.
-pub fn changed_resources(stream: &str, brief: Option<u64>) -> impl Iterator<Item = String> {
+pub fn changed_resources(stream: &str, brief: Option<BriefId>) -> impl Iterator<Item = String> {
     let main = stream.starts_with("project/") || stream.starts_with("landing/");
     brief.map(|number| format!("{BRIEF}{number}")).into_iter().chain(main.then(|| MAIN.to_owned()))
 }
@@ -38,8 +38,8 @@ impl Tools {
         }
         match brief_number(uri) {
             Some(number) => {
-                self.access.reader(caller).await?.require(Read::Brief { number: Some(number) })?;
-                Ok(self.dispatcher.recall(number, Some(BUDGET), None).await?.text)
+                self.access.reader(caller).await?.require(Read::Brief { number: Some(BriefId(number)) })?;
+                Ok(self.dispatcher.recall(BriefId(number), Some(BUDGET), None).await?.text)
             }
             None => Err(Problem::new(
                 ProblemKind::NotFound,
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn an_event_changes_its_brief_and_main() {
         let of = |stream: &str, brief| changed_resources(stream, brief).collect::<Vec<_>>();
-        assert_eq!(of("brief/3", Some(3)), ["flower://brief/3"]);
-        assert_eq!(of("landing/1", Some(3)), ["flower://brief/3", MAIN]);
+        assert_eq!(of("brief/3", Some(BriefId(3))), ["flower://brief/3"]);
+        assert_eq!(of("landing/1", Some(BriefId(3))), ["flower://brief/3", MAIN]);
         assert_eq!(of("project/shop", None), [MAIN]);
         assert!(of("token/1", None).is_empty());
     }

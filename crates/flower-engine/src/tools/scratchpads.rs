@@ -5,16 +5,19 @@ use super::text;
 use crate::Tools;
 use flower_contract::error::Problem;
 use flower_contract::view::ToolAnswer;
-use flower_core::Caller;
+use flower_core::{BriefId, Caller, ScratchpadId};
 
 pub(super) async fn write(tools: &Tools, caller: &Caller, arguments: WriteScratchpad) -> Result<ToolAnswer, Problem> {
     let pad = match (arguments.number, arguments.title) {
         (Some(number), None) => {
-            tools.briefs.write_scratchpad(caller, number, arguments.text, arguments.append, arguments.base).await?
+            tools
+                .briefs
+                .write_scratchpad(caller, ScratchpadId(number), arguments.text, arguments.append, arguments.base)
+                .await?
         }
         // Without a brief, a worker's scratchpad belongs to its own brief.
         (None, Some(title)) => {
-            let brief = arguments.brief.or(caller.brief);
+            let brief = arguments.brief.map(BriefId).or(caller.brief);
             tools.briefs.create_scratchpad(caller, title, brief, Some(arguments.text)).await?
         }
         _ => {

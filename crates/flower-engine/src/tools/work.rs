@@ -10,7 +10,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{DispatchView, LeaseView, ToolAnswer};
 use flower_core::policy::Read;
 use flower_core::recall::{DEFAULT_TOKENS, MIN_TOKENS, inline};
-use flower_core::{Binding, Caller, Role};
+use flower_core::{Binding, BriefId, Caller, DispatchId, Fence, Role};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) async fn start_work(
     caller: &Caller,
     arguments: StartWork,
 ) -> Result<ToolAnswer, Problem> {
-    let number = arguments.dispatch.or(caller.run.map(|run| run.dispatch)).ok_or_else(|| {
+    let number = arguments.dispatch.map(DispatchId).or(caller.run.map(|run| run.dispatch)).ok_or_else(|| {
         Problem::usage(
             "which dispatch?",
             "call `start_work` with the `dispatch` and the `token` of your packet; the operator makes one with \
@@ -40,7 +40,7 @@ pub(super) async fn start_work(
         tools.dispatcher.claim(caller, number, options).await?
     };
     // The claim has bound the token to this brief and worktree.
-    let caller = Caller { brief: Some(dispatch.brief), worktree: dispatch.worktree.clone(), ..caller.clone() };
+    let caller = Caller { brief: Some(BriefId(dispatch.brief)), worktree: dispatch.worktree.clone(), ..caller.clone() };
     let mut head = AgentText::new(None);
     head.line(&claim_text(&dispatch, member));
     if !arguments.paths.is_empty() {
@@ -53,7 +53,7 @@ pub(super) async fn start_work(
     }
     let budget = arguments.budget.unwrap_or(DEFAULT_TOKENS + HEAD_TOKENS);
     let rest = budget.saturating_sub(HEAD_TOKENS).max(MIN_TOKENS);
-    let recalled = tools.dispatcher.recall(dispatch.brief, Some(rest), Some(number)).await?;
+    let recalled = tools.dispatcher.recall(BriefId(dispatch.brief), Some(rest), Some(number)).await?;
     tools.messages.mark_all_read(&caller).await?;
     head.line("");
     Ok(text(head.into_text() + &recalled.text))
@@ -87,7 +87,7 @@ pub(super) async fn recall_brief(
     caller: &Caller,
     arguments: RecallBrief,
 ) -> Result<ToolAnswer, Problem> {
-    let brief = arguments.brief.or(caller.brief).ok_or_else(|| {
+    let brief = arguments.brief.map(BriefId).or(caller.brief).ok_or_else(|| {
         Problem::usage("which brief?", "call `recall_brief` with `brief`; `list_briefs` and `search` find one")
     })?;
     tools.access.reader(caller).await?.require(Read::Brief { number: Some(brief) })?;
@@ -144,14 +144,15 @@ pub(super) async fn hand_back(tools: &Arc<Tools>, caller: &Caller, arguments: Ha
         return Err(Problem::new(ProblemKind::Forbidden, "ops hands nothing back", "write a note: `add_note`"));
     }
     let back = HandBackRequest {
-        fence: arguments.fence,
+        fence: Fence(arguments.fence),
         summary: arguments.summary,
         not_done: arguments.not_done,
         failed: arguments.failed,
     };
     // On a task of its own, because the agent's process may end before the hand-back is finished.
     let (tools, caller) = (tools.clone(), caller.clone());
-    let task = tokio::spawn(async move { tools.dispatcher.hand_back(&caller, arguments.dispatch, back).await });
+    let task =
+        tokio::spawn(async move { tools.dispatcher.hand_back(&caller, DispatchId(arguments.dispatch), back).await });
     let back = task.await.map_err(|error| Problem::bug(error.to_string()))??;
     let mut answer = AgentText::new(None);
     answer.line(&format!("Dispatch {} is `{}`.", arguments.dispatch, back.dispatch.state));

@@ -10,7 +10,7 @@ use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::worktree::{self, Seal, WorktreeKind};
-use flower_core::{Caller, Command, Worktree};
+use flower_core::{BriefId, Caller, Command, Worktree};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefUpdates};
 
@@ -21,7 +21,7 @@ pub struct NewWorktree {
     pub kind: WorktreeKind,
     pub seal: Seal,
     pub from: Option<String>,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     /// Do not run the project's setup commands.
     pub no_setup: bool,
     /// Check out the pointers of LFS instead of the files.

@@ -5,7 +5,7 @@ use crate::Worktrees;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_core::worktree::{Seal, Stage, WorktreeKind};
-use flower_core::{Caller, Worktree};
+use flower_core::{BriefId, Caller, Worktree};
 use flower_store::worktrees;
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const READY_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
     /// The live worktree of this name; created, or restored from its archive, if there is none. Without a brief it becomes a lane.
-    pub(crate) async fn ensure(&self, project: &str, name: &str, brief: Option<u64>) -> Result<Worktree, Problem> {
+    pub(crate) async fn ensure(&self, project: &str, name: &str, brief: Option<BriefId>) -> Result<Worktree, Problem> {
         let lock = self.work_lock(project, name);
         let _one_at_a_time = lock.lock().await;
         let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };

@@ -8,10 +8,9 @@ use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
-use flower_core::Worktree;
 use flower_core::dispatch::DispatchState;
 use flower_core::worktree::{Seal, Stage};
-use flower_core::{Dispatch, Main};
+use flower_core::{Dispatch, Main, Worktree};
 use flower_git::{CommitId, GitError};
 use flower_store::dispatches;
 use flower_store::{landings, worktrees};
@@ -227,7 +226,7 @@ impl Worktrees {
         let (project, name) = (worktree.project.clone(), worktree.name.clone());
         let open =
             self.store.read(move |conn| dispatches::in_worktree(conn, &project, &name)).await.unwrap_or_default();
-        view.briefs.extend(open.iter().map(|dispatch| dispatch.brief));
+        view.briefs.extend(open.iter().map(|dispatch| dispatch.brief.0));
         view.briefs.sort_unstable();
         view.briefs.dedup();
         view.agents.extend(open.into_iter().filter_map(|dispatch| dispatch.claim).map(|claim| claim.holder));

@@ -2,8 +2,8 @@
 
 use crate::home::Home;
 use flower_contract::error::Problem;
-use flower_core::Worktree;
 use flower_core::worktree::Seal;
+use flower_core::{Worktree, WorktreeId};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, OwnRef, Repo};
 use std::fs;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub(crate) struct WorktreePaths {
     /// `None` for the candidate of a landing, which the log does not record as a worktree.
-    pub(crate) number: Option<u64>,
+    pub(crate) number: Option<WorktreeId>,
     pub(crate) repository: Repository,
     pub(crate) project: String,
     pub(crate) name: String,

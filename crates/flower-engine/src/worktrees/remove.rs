@@ -15,7 +15,7 @@ use flower_contract::view::WorktreeView;
 use flower_core::event::WorktreeRemoved;
 use flower_core::policy::{self, Action};
 use flower_core::worktree::{Seal, Stage};
-use flower_core::{Caller, Command, Worktree};
+use flower_core::{Caller, Command, Worktree, WorktreeId};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, OwnRef, RefUpdates, Repo};
 use flower_store::dispatches;
@@ -230,7 +230,7 @@ impl Worktrees {
     }
 
     /// Deletes the archive of a removed worktree.
-    pub async fn drop_archive(&self, caller: &Caller, number: u64) -> Result<(), Problem> {
+    pub async fn drop_archive(&self, caller: &Caller, number: WorktreeId) -> Result<(), Problem> {
         let worktree = self.store.read(move |conn| flower_store::worktrees::worktree(conn, number)).await?;
         self.store.execute(caller, Command::DropArchive { number }).await?;
         if let Some(worktree) = worktree
@@ -252,15 +252,15 @@ pub(super) async fn is_in_main(repository: &Repository, main: &CommitId, branch:
     Ok(repo.is_ancestor(branch, main).await? || repo.merge_changes_nothing(main, branch).await?)
 }
 
-pub(super) fn trash(home: &Home, number: u64) -> PathBuf {
+pub(super) fn trash(home: &Home, number: WorktreeId) -> PathBuf {
     home.trash().join(format!("worktree-{number}"))
 }
 
-pub(super) fn archive(home: &Home, number: u64) -> PathBuf {
+pub(super) fn archive(home: &Home, number: WorktreeId) -> PathBuf {
     home.archive().join(number.to_string())
 }
 
-pub(super) fn archive_refs(number: u64) -> String {
+pub(super) fn archive_refs(number: WorktreeId) -> String {
     format!("refs/flower/archive/{number}/")
 }
 
@@ -442,7 +442,7 @@ fn measured(tree: &Path, mut plan: ArchivePlan) -> ArchivePlan {
 }
 
 /// Moves the refs that protect borrowed commits from the worktree to the archive, and protects the tip and the staged tree.
-async fn keep_in_archive(place: &WorktreePaths, number: u64, tip: &CommitId) -> Result<(), Problem> {
+async fn keep_in_archive(place: &WorktreePaths, number: WorktreeId, tip: &CommitId) -> Result<(), Problem> {
     let archive = archive_refs(number);
     let repo = place.repo();
     let mut updates = RefUpdates::new();

@@ -10,7 +10,7 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::worktree::{Seal, Stage};
-use flower_core::{Caller, Command, Refusal, Worktree};
+use flower_core::{Caller, Command, Refusal, Worktree, WorktreeId};
 use flower_git::{CommitId, Head, RefName, RefUpdates, Repo, TreeId};
 use flower_store::worktrees;
 use std::fs;
@@ -28,7 +28,7 @@ impl Worktrees {
         caller: &Caller,
         choice: &ProjectChoice,
         name: &str,
-        number: Option<u64>,
+        number: Option<WorktreeId>,
     ) -> Result<WorktreeView, Problem> {
         flower_core::worktree::name(name)?;
         let project = self.projects.find(choice).await?;
@@ -57,7 +57,12 @@ impl Worktrees {
     }
 
     /// The removed worktree. Waits for a removal that is still under way.
-    async fn removed(&self, project: Option<String>, name: &str, number: Option<u64>) -> Result<Worktree, Problem> {
+    async fn removed(
+        &self,
+        project: Option<String>,
+        name: &str,
+        number: Option<WorktreeId>,
+    ) -> Result<Worktree, Problem> {
         let start = std::time::Instant::now();
         loop {
             let (of, wanted) = (project.clone(), name.to_owned());
@@ -166,7 +171,7 @@ impl Worktrees {
     async fn restore_branch(
         &self,
         place: &WorktreePaths,
-        number: u64,
+        number: WorktreeId,
         commit: &CommitId,
     ) -> Result<Option<TreeId>, Problem> {
         let repo = place.repo();

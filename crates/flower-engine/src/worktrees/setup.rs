@@ -378,6 +378,7 @@ fn listed_submodules(text: &str) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flower_core::WorktreeId;
 
     #[test]
     fn the_list_of_excluded_files_is_given_back_as_it_was() {
@@ -401,7 +402,7 @@ mod tests {
         let home = Home::at(dir.path().join("home"));
         for round in 0..20 {
             let place = WorktreePaths {
-                number: Some(1),
+                number: Some(WorktreeId(1)),
                 repository: Repository { git_dir: root.join(".git"), root: root.clone() },
                 project: format!("p{round}"),
                 name: "one".into(),

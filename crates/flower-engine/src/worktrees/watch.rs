@@ -4,6 +4,7 @@ use super::paths::WorktreePaths;
 use crate::Worktrees;
 use crate::dir_watcher::DirWatcher;
 use crate::notify::ChangeHints;
+use flower_core::WorktreeId;
 use flower_core::worktree::{Seal, Stage};
 use flower_store::worktrees;
 use rustix::fs::inotify::WatchFlags;
@@ -22,12 +23,12 @@ const MAX_CONCURRENT: usize = 8;
 
 #[derive(Debug, Default)]
 pub(super) struct WorktreeWatch {
-    watcher: OnceLock<Arc<DirWatcher<u64>>>,
+    watcher: OnceLock<Arc<DirWatcher<WorktreeId>>>,
 }
 
 impl WorktreeWatch {
     /// Watches the directories of a worktree. The kernel ends the watch of a deleted directory.
-    pub(super) fn add(&self, place: &WorktreePaths, number: u64) {
+    pub(super) fn add(&self, place: &WorktreePaths, number: WorktreeId) {
         let Some(watcher) = self.watcher.get() else { return };
         // HEAD, the index, packed refs, and the branch of a sealed worktree; and the operator's own index, because `git add -A` puts
         // repositories into it as gitlinks.
@@ -53,13 +54,14 @@ impl Worktrees {
         };
         let _ = self.watch.watcher.set(watcher);
         let Ok(live) = self.store.read(|conn| worktrees::live(conn, None)).await else { return };
-        let mut waiting: BTreeSet<u64> = live.iter().filter(|w| w.stage == Stage::Ready).map(|w| w.number).collect();
+        let mut waiting: BTreeSet<WorktreeId> =
+            live.iter().filter(|w| w.stage == Stage::Ready).map(|w| w.number).collect();
         let mut tasks = JoinSet::new();
-        let mut busy: HashMap<Id, u64> = HashMap::new();
+        let mut busy: HashMap<Id, WorktreeId> = HashMap::new();
         loop {
             // At most one task for each worktree, so that one with a slow import does not delay the others.
             let idle = waiting.iter().copied().filter(|number| !busy.values().any(|other| other == number));
-            let next: Vec<u64> = idle.take(MAX_CONCURRENT - busy.len()).collect();
+            let next: Vec<WorktreeId> = idle.take(MAX_CONCURRENT - busy.len()).collect();
             for number in next {
                 waiting.remove(&number);
                 let worktrees = self.clone();
@@ -82,7 +84,7 @@ impl Worktrees {
     }
 
     /// Mirrors a worktree that has changed. Adds its watches again, because git deletes and makes folders as it packs refs.
-    async fn handle_change(&self, number: u64) {
+    async fn handle_change(&self, number: WorktreeId) {
         let Ok(Some(worktree)) = self.store.read(move |conn| worktrees::worktree(conn, number)).await else { return };
         if worktree.stage != Stage::Ready {
             return;

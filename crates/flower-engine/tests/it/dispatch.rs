@@ -7,7 +7,7 @@ use flower_core::dispatch::{DispatchState, Request};
 use flower_core::landing::State;
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::WorktreeKind;
-use flower_core::{Caller, Door, Status};
+use flower_core::{BriefId, Caller, DispatchId, Door, Fence, Status};
 use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
 use flower_engine::projects::ProjectChoice;
 use std::path::PathBuf;
@@ -16,35 +16,35 @@ use std::path::PathBuf;
 async fn requested(engine: &Engine, title: &str, worktree: &str) -> (DispatchView, PathBuf) {
     let dir = engine.worktree(worktree, WorktreeKind::Ephemeral).await;
     let brief = engine.planned(title).await;
-    let request = Request { brief, worktree: Some(worktree.into()), ..Request::default() };
+    let request = Request { brief: BriefId(brief), worktree: Some(worktree.into()), ..Request::default() };
     (engine.app.dispatcher.request(&operator(), request).await.expect("a dispatch"), dir)
 }
 
 /// The agent of a fresh packet.
 async fn worker(engine: &Engine, dispatch: u64) -> Caller {
-    let packet = engine.app.dispatcher.packet(&operator(), dispatch, false).await.expect("a packet");
+    let packet = engine.app.dispatcher.packet(&operator(), DispatchId(dispatch), false).await.expect("a packet");
     engine.app.access.identify(&packet.token, Door::Api).await.expect("an agent")
 }
 
 async fn claim(engine: &Engine, caller: &Caller, dispatch: u64) -> Result<DispatchView, Problem> {
     let options = ClaimOptions { wait: true, ..ClaimOptions::default() };
-    engine.app.dispatcher.claim(caller, dispatch, options).await
+    engine.app.dispatcher.claim(caller, DispatchId(dispatch), options).await
 }
 
 async fn hand_back(engine: &Engine, caller: &Caller, dispatch: u64, fence: u64) -> Result<HandBackView, Problem> {
-    let request = HandBackRequest { fence, summary: "It is done".into(), not_done: None, failed: false };
-    engine.app.dispatcher.hand_back(caller, dispatch, request).await
+    let request = HandBackRequest { fence: Fence(fence), summary: "It is done".into(), not_done: None, failed: false };
+    engine.app.dispatcher.hand_back(caller, DispatchId(dispatch), request).await
 }
 
 #[tokio::test]
 async fn a_brief_is_built_only_with_an_accepted_plan() {
     let engine = Engine::with_project().await;
     let brief = engine.brief("Cart").await.number;
-    let request = || Request { brief, kind: Some(DispatchKind::Build), ..Request::default() };
+    let request = || Request { brief: BriefId(brief), kind: Some(DispatchKind::Build), ..Request::default() };
     let refused = engine.app.dispatcher.request(&operator(), request()).await.expect_err("it has no plan");
     assert!(!refused.hints.is_empty(), "{refused:?}");
     let planned = engine.planned("Price").await;
-    let request = Request { brief: planned, ..Request::default() };
+    let request = Request { brief: BriefId(planned), ..Request::default() };
     let dispatch = engine.app.dispatcher.request(&operator(), request).await.expect("a dispatch");
     assert_eq!(
         (dispatch.state, dispatch.kind, dispatch.spec_version),
@@ -63,7 +63,7 @@ async fn a_claim_belongs_to_one_holder_and_starts_the_work() {
     assert_eq!((claimed.state, held.fence, held.holder), (DispatchState::Executing, 1, first.actor.name.clone()));
     assert_eq!(claimed.base, Some(engine.tip()));
     assert_eq!(claim(&engine, &second, dispatch.id).await.expect_err("it is taken").kind, ProblemKind::Conflict);
-    assert_eq!(engine.app.briefs.show(dispatch.brief).await.expect("the brief").status, Status::InProgress);
+    assert_eq!(engine.app.briefs.show(BriefId(dispatch.brief)).await.expect("the brief").status, Status::InProgress);
 }
 
 #[tokio::test]
@@ -96,9 +96,9 @@ async fn work_is_handed_back_once_it_is_committed_and_lands_with_its_brief() {
     assert_eq!(back.dispatch.result.expect("a result").commits, [commit]);
     let landed = engine.settled(back.landing.expect("a landing")).await;
     assert_eq!((landed.state, landed.briefs), (State::Landed, vec![dispatch.brief]));
-    assert_eq!(engine.app.briefs.show(dispatch.brief).await.expect("the brief").status, Status::Landed);
+    assert_eq!(engine.app.briefs.show(BriefId(dispatch.brief)).await.expect("the brief").status, Status::Landed);
     eventually(async || {
-        let dispatch = engine.app.dispatcher.show(dispatch.id).await.expect("the dispatch");
+        let dispatch = engine.app.dispatcher.show(DispatchId(dispatch.id)).await.expect("the dispatch");
         (dispatch.state == DispatchState::Landed).then_some(())
     })
     .await;
@@ -117,7 +117,7 @@ async fn work_that_does_not_merge_with_main_is_not_taken_back() {
     let refused = hand_back(&engine, &agent, dispatch.id, 1).await.expect_err("it conflicts");
     assert_eq!(refused.kind, ProblemKind::Conflict);
     assert!(refused.message.contains("`price.txt`"), "{refused:?}");
-    let shown = engine.app.dispatcher.show(dispatch.id).await.expect("the dispatch");
+    let shown = engine.app.dispatcher.show(DispatchId(dispatch.id)).await.expect("the dispatch");
     assert_eq!(shown.state, DispatchState::Executing);
 }
 
@@ -137,7 +137,7 @@ async fn a_cancelled_dispatch_cannot_be_claimed() {
     let engine = Engine::with_project().await;
     let (dispatch, _) = requested(&engine, "Cart", "one").await;
     let agent = worker(&engine, dispatch.id).await;
-    let cancelled = engine.app.dispatcher.cancel(&operator(), dispatch.id, Some("later".into())).await;
+    let cancelled = engine.app.dispatcher.cancel(&operator(), DispatchId(dispatch.id), Some("later".into())).await;
     assert_eq!(cancelled.expect("cancelled").state, DispatchState::Cancelled);
     assert!(claim(&engine, &agent, dispatch.id).await.is_err());
 }

@@ -5,7 +5,7 @@ use flower_contract::view::{BriefView, LandingView};
 use flower_core::landing::{Priority, State};
 use flower_core::policy::Read;
 use flower_core::worktree::{Seal, WorktreeKind};
-use flower_core::{Actor, ActorType, Caller, Door, Recorded, Role};
+use flower_core::{Actor, ActorType, BriefId, Caller, Door, LandingId, Recorded, Role};
 use flower_engine::clock::BootClock;
 use flower_engine::home::Home;
 use flower_engine::log::trace::Window;
@@ -93,7 +93,8 @@ impl Engine {
     }
 
     pub async fn queue(&self, worktree: &str, briefs: Vec<u64>) -> u64 {
-        let options = LandOptions { briefs, title: None, priority: Priority::Normal };
+        let options =
+            LandOptions { briefs: briefs.into_iter().map(BriefId).collect(), title: None, priority: Priority::Normal };
         self.app.merge_queue.land(&operator(), &shop(), worktree, options).await.expect("it is queued").id
     }
 
@@ -105,7 +106,7 @@ impl Engine {
 
     pub async fn settled(&self, number: u64) -> LandingView {
         eventually(async || {
-            let landing = self.app.merge_queue.show(number).await.expect("the landing");
+            let landing = self.app.merge_queue.show(LandingId(number)).await.expect("the landing");
             (!matches!(landing.state, State::Queued | State::Checking)).then_some(landing)
         })
         .await
@@ -115,8 +116,8 @@ impl Engine {
     pub async fn planned(&self, title: &str) -> u64 {
         let brief = self.brief(title).await.number;
         let briefs = &self.app.briefs;
-        briefs.propose_plan(&operator(), brief, Plan { markdown: "# Plan".into() }).await.expect("a plan");
-        briefs.accept(&operator(), brief, Accept { version: Some(1) }).await.expect("accepted");
+        briefs.propose_plan(&operator(), BriefId(brief), Plan { markdown: "# Plan".into() }).await.expect("a plan");
+        briefs.accept(&operator(), BriefId(brief), Accept { version: Some(1) }).await.expect("accepted");
         brief
     }
 

@@ -4,7 +4,7 @@ use crate::harness::{Engine, agent, commit_in, commit_staged, eventually, git, o
 use flower_contract::error::ProblemKind;
 use flower_core::landing::{HoldCode, Priority, Revert, State, Verdict};
 use flower_core::worktree::WorktreeKind;
-use flower_core::{Role, Status};
+use flower_core::{BriefId, LandingId, Role, Status};
 use flower_engine::merge_queue::LandOptions;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -84,9 +84,9 @@ async fn the_gate_holds_a_sensitive_path_until_the_operator_approves_it() {
     assert_eq!(held.held.iter().map(|hold| hold.code).collect::<Vec<_>>(), [HoldCode::SensitivePath]);
     assert_eq!((held.paths, engine.tip()), (vec![".github/workflows/ci.yml".to_owned()], before));
     let queue = &engine.app.merge_queue;
-    let refused = queue.approve(&agent(Role::Orchestrator), held.id, false).await.expect_err("refused");
+    let refused = queue.approve(&agent(Role::Orchestrator), LandingId(held.id), false).await.expect_err("refused");
     assert_eq!(refused.kind, ProblemKind::Forbidden);
-    queue.approve(&operator(), held.id, false).await.expect("approved");
+    queue.approve(&operator(), LandingId(held.id), false).await.expect("approved");
     assert_eq!(engine.settled(held.id).await.state, State::Landed);
     assert!(engine.main_file(".github/workflows/ci.yml").is_some());
 }
@@ -133,7 +133,7 @@ async fn what_was_queued_while_frozen_lands_in_order_after_the_thaw() {
     let queue = &engine.app.merge_queue;
     queue.freeze(&operator(), &shop(), Some("the release".into())).await.expect("frozen");
     let (one, two) = (engine.queue("one", Vec::new()).await, engine.queue("two", Vec::new()).await);
-    let waiting = queue.show(one).await.expect("the landing");
+    let waiting = queue.show(LandingId(one)).await.expect("the landing");
     assert!(waiting.reason.as_ref().is_some_and(|why| why.contains("frozen: the release")), "{waiting:?}");
     queue.thaw(&operator(), &shop()).await.expect("thawed");
     engine.run_merge_queue();
@@ -150,12 +150,12 @@ async fn a_revert_takes_the_work_out_parks_its_brief_and_holds_the_next_attempt(
     engine.work("one", "cart.txt", "2\n").await;
     let landed = engine.queue("one", vec![brief]).await;
     assert_eq!(engine.settled(landed).await.state, State::Landed);
-    let revert = Revert { of: landed, why: "it is slow".into(), fix: false };
+    let revert = Revert { of: LandingId(landed), why: "it is slow".into(), fix: false };
     let reverted = engine.app.merge_queue.revert(&operator(), revert).await.expect("queued").id;
     assert_eq!(engine.settled(reverted).await.state, State::Landed);
     assert_eq!(engine.settled(landed).await.state, State::RolledBack);
     assert_eq!(engine.main_file("cart.txt"), None);
-    assert_eq!(engine.app.briefs.show(brief).await.expect("the brief").status, Status::Parked);
+    assert_eq!(engine.app.briefs.show(BriefId(brief)).await.expect("the brief").status, Status::Parked);
     engine.work("two", "cart.txt", "3\n").await;
     let again = engine.queue("two", vec![brief]).await;
     let held = engine.settled(again).await;
@@ -172,7 +172,7 @@ async fn a_commit_in_main_by_hand_stops_landings_until_it_is_settled() {
     let main = queue.main_view(&shop()).await.expect("MAIN");
     assert_eq!((main.state.as_str(), main.recorded_tip), ("moved", recorded.clone()));
     let number = engine.queue("one", Vec::new()).await;
-    let waiting = queue.show(number).await.expect("the landing");
+    let waiting = queue.show(LandingId(number)).await.expect("the landing");
     assert!(waiting.reason.as_ref().is_some_and(|why| why.contains("landings wait")), "{waiting:?}");
     queue.restore_main(&operator(), &shop()).await.expect("restored");
     assert_eq!((engine.tip(), engine.main_file("by-hand.txt")), (recorded, None));

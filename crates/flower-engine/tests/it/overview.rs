@@ -2,9 +2,9 @@
 
 use crate::harness::{Engine, agent, operator, shop};
 use flower_contract::view::InboxItem;
-use flower_core::Role;
 use flower_core::attention::Cause;
 use flower_core::landing::State;
+use flower_core::{LandingId, Role};
 
 async fn inbox(engine: &Engine) -> Vec<InboxItem> {
     engine.app.overview.inbox(&operator()).await.expect("an inbox")
@@ -23,7 +23,7 @@ async fn a_held_landing_waits_in_the_inbox_until_it_is_cancelled() {
     assert_eq!(held.state, State::Approval);
     let items = inbox(&engine).await;
     assert_eq!((causes(&items), items[0].landing), (vec![Cause::LandingHeld], Some(held.id)));
-    engine.app.merge_queue.cancel(&operator(), held.id, None).await.expect("cancelled");
+    engine.app.merge_queue.cancel(&operator(), LandingId(held.id), None).await.expect("cancelled");
     assert_eq!(causes(&inbox(&engine).await), []);
 }
 

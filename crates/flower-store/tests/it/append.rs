@@ -4,7 +4,7 @@ use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::{Ledger, is_postgres};
 use flower_core::chain::Verifier;
-use flower_core::{Recorded, Refusal, Status};
+use flower_core::{BriefId, Recorded, Refusal, Status};
 use flower_store::StoreError;
 use flower_store::log::{self, Edge, Of};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +26,10 @@ pub fn check_log(events: &[Recorded]) {
 on_both!(events_read_back_as_they_were_recorded, |db: Database| {
     let ledger = Ledger::open(&db);
     let mut acknowledged = ledger.done(brief("Retry failed uploads"));
-    acknowledged.extend(ledger.done(plan(1, "# Plan\n")));
-    acknowledged.extend(ledger.submit(&worker(1), &note(1, "nul is refused, \u{1F331} is not")).unwrap());
-    acknowledged.extend(ledger.done(scratchpad("Findings", Some(1), "x")));
+    acknowledged.extend(ledger.done(plan(BriefId(1), "# Plan\n")));
+    acknowledged
+        .extend(ledger.submit(&worker(BriefId(1)), &note(BriefId(1), "nul is refused, \u{1F331} is not")).unwrap());
+    acknowledged.extend(ledger.done(scratchpad("Findings", Some(BriefId(1)), "x")));
     acknowledged.extend(ledger.done(project("web")));
     let events = ledger.events();
     assert_eq!(events, acknowledged);
@@ -52,7 +53,7 @@ on_both!(events_read_back_as_they_were_recorded, |db: Database| {
     ledger.close();
     let again = Ledger::open(&db);
     assert_eq!(again.events(), acknowledged, "nothing is lost by closing");
-    assert_eq!(again.done(note(1, "later"))[0].seq, 10);
+    assert_eq!(again.done(note(BriefId(1), "later"))[0].seq, 10);
 });
 
 on_both!(pages_follow_each_other, |db: Database| {
@@ -74,9 +75,9 @@ on_both!(pages_follow_each_other, |db: Database| {
     }
     assert_eq!(forward, all);
     assert_eq!(backward, all);
-    let trace: Vec<Recorded> = all.into_iter().filter(|event| event.brief == Some(2)).collect();
-    assert_eq!(read(&ledger, Of::Brief(2), Edge::After(0), 1_000), trace);
-    assert_eq!(read(&ledger, Of::Brief(2), Edge::Before(u64::MAX), 2), trace[trace.len() - 2..]);
+    let trace: Vec<Recorded> = all.into_iter().filter(|event| event.brief == Some(BriefId(2))).collect();
+    assert_eq!(read(&ledger, Of::Brief(BriefId(2)), Edge::After(0), 1_000), trace);
+    assert_eq!(read(&ledger, Of::Brief(BriefId(2)), Edge::Before(u64::MAX), 2), trace[trace.len() - 2..]);
 });
 
 fn read(ledger: &Ledger, of: Of, edge: Edge, limit: u64) -> Vec<Recorded> {
@@ -92,6 +93,7 @@ on_both!(events_of_a_project_include_those_of_everything_in_it, |db: Database| {
     for (project, briefs, streams) in
         [("web", &[1, 2, 3][..], &inside[..]), ("api", &[2], &[]), ("docs", &[4], &[]), ("' OR 1=1 --", &[], &[])]
     {
+        let briefs: Vec<BriefId> = briefs.iter().copied().map(BriefId).collect();
         let own = format!("project/{project}");
         let is_its = |event: &&Recorded| {
             event.brief.is_some_and(|brief| briefs.contains(&brief))
@@ -117,7 +119,7 @@ on_both!(long_texts_come_in_several_pages, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Long"));
     for version in 1..=6 {
-        ledger.done(plan(1, &format!("{version}").repeat(1_000_000)));
+        ledger.done(plan(BriefId(1), &format!("{version}").repeat(1_000_000)));
     }
     let first = ledger.read(|conn| log::after(conn, 0, 1_000));
     assert!(first.len() < 8, "{} events in one page", first.len());
@@ -131,12 +133,15 @@ on_both!(refused_commands_record_nothing, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
     let before = ledger.events();
-    assert_eq!(ledger.refused(&operator(), &note(7, "x")), Refusal::NoBrief { number: 7, newest: 1 });
-    assert!(matches!(ledger.refused(&operator(), &status(1, Status::Landed)), Refusal::BadMove { .. }));
-    assert!(matches!(ledger.refused(&worker(2), &note(1, "x")), Refusal::Forbidden { .. }));
+    assert_eq!(
+        ledger.refused(&operator(), &note(BriefId(7), "x")),
+        Refusal::NoBrief { number: BriefId(7), newest: BriefId(1) }
+    );
+    assert!(matches!(ledger.refused(&operator(), &status(BriefId(1), Status::Landed)), Refusal::BadMove { .. }));
+    assert!(matches!(ledger.refused(&worker(BriefId(2)), &note(BriefId(1), "x")), Refusal::Forbidden { .. }));
     assert!(matches!(ledger.refused(&operator(), &brief("")), Refusal::EmptyText { .. }));
     // A command that changes nothing records no event either.
-    assert_eq!(ledger.done(status(1, Status::Draft)), []);
+    assert_eq!(ledger.done(status(BriefId(1), Status::Draft)), []);
     assert_eq!(ledger.events(), before);
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
 });
@@ -148,7 +153,7 @@ on_both!(refusals_leave_their_neighbours_alone, |db: Database| {
     let answers = ledger.runtime.block_on(async {
         let tasks: Vec<_> = (0..100)
             .map(|n| {
-                let (store, command) = (ledger.store.clone(), note(1 + n % 2, "x"));
+                let (store, command) = (ledger.store.clone(), note(BriefId(1 + n % 2), "x"));
                 tokio::spawn(async move { store.submit(operator(), command).await })
             })
             .collect();
@@ -180,7 +185,7 @@ on_both!(a_command_that_the_database_refuses_fails_alone, |db: Database| {
         let store = ledger.store.clone();
         ledger.runtime.spawn(async move { store.submit(operator(), command).await })
     };
-    let commands = (0..20).map(|n| if n == 10 { token("lane", None) } else { note(1, &format!("note {n}")) });
+    let commands = (0..20).map(|n| if n == 10 { token("lane", None) } else { note(BriefId(1), &format!("note {n}")) });
     let tasks: Vec<_> = commands.map(submit).collect();
     conn.script("ROLLBACK").unwrap();
     for (n, task) in tasks.into_iter().enumerate() {
@@ -218,8 +223,11 @@ on_both!(concurrent_commands_leave_no_gaps, |db: Database| {
                 tokio::spawn(async move {
                     let mut events = Vec::new();
                     for n in 0..EACH {
-                        let command =
-                            if n % 3 == 0 { brief(&format!("{task} {n}")) } else { note(1, &format!("{task} {n}")) };
+                        let command = if n % 3 == 0 {
+                            brief(&format!("{task} {n}"))
+                        } else {
+                            note(BriefId(1), &format!("{task} {n}"))
+                        };
                         events.extend(store.submit(operator(), command).await.expect("room for all"));
                     }
                     events
@@ -239,8 +247,9 @@ on_both!(concurrent_commands_leave_no_gaps, |db: Database| {
     let mut acknowledged: Vec<Recorded> = acknowledged.concat();
     acknowledged.sort_by_key(|event| event.seq);
     assert_eq!(acknowledged, events[2..], "what was acknowledged is in the log, and nothing else");
-    let numbers: BTreeSet<u64> = events.iter().filter(|e| e.kind == "brief_created").filter_map(|e| e.brief).collect();
-    assert_eq!(numbers, (1..=1 + TASKS * EACH / 3).collect(), "no number was given twice");
+    let numbers: BTreeSet<BriefId> =
+        events.iter().filter(|e| e.kind == "brief_created").filter_map(|e| e.brief).collect();
+    assert_eq!(numbers, (1..=1 + TASKS * EACH / 3).map(BriefId).collect(), "no number was given twice");
     assert_eq!(ledger.verified(), events.len() as u64);
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new());
 });

@@ -3,7 +3,7 @@
 use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::Ledger;
-use flower_core::{Recorded, Topic};
+use flower_core::{BriefId, Recorded, Topic};
 use flower_store::{Follower, Live};
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,10 +23,10 @@ on_both!(recorded_events_come_live, |db: Database| {
     ledger.done(brief("one"));
     assert!(bell.has_changed().unwrap(), "it rings before the command is acknowledged");
     assert_eq!(*bell.borrow_and_update(), 2);
-    ledger.refused(&operator(), &note(9, "x"));
+    ledger.refused(&operator(), &note(BriefId(9), "x"));
     assert!(!bell.has_changed().unwrap(), "a refusal is no news");
     for n in 0..10 {
-        ledger.done(note(1, &format!("note {n}")));
+        ledger.done(note(BriefId(1), &format!("note {n}")));
     }
     let events = ledger.events();
     check_live(ledger.store.live(), 0, &events);

@@ -6,7 +6,7 @@ use crate::databases::{self, Database};
 use crate::given::{a_life, start_agent};
 use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
-use flower_core::{BootTime, Brief, Caller, Command, Recorded, World, decide, lease};
+use flower_core::{AgentId, BootTime, Brief, BriefId, Caller, Command, DispatchId, Recorded, World, decide, lease};
 use flower_store::briefs::{self, Filter};
 use flower_store::{StoreError, agents, dispatches, tables, worktrees};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn the_loaded_world_is_sufficient_on_postgres() {
 on_both!(leases_of_an_agent_are_found_in_the_worktree_of_its_dispatch, |db: Database| {
     let ledger = Ledger::open(&db);
     a_life(&ledger);
-    let mut start = start_agent("ada", Some(1), 1);
+    let mut start = start_agent("ada", Some(DispatchId(1)), 1);
     if let Command::StartAgent(request) = &mut start {
         request.worktree = "elsewhere".into();
     }
@@ -37,7 +37,7 @@ on_both!(leases_of_an_agent_are_found_in_the_worktree_of_its_dispatch, |db: Data
     let patterns = vec!["docs/".to_owned()];
     ledger.done(Command::TakeLease(lease::Request { project, worktree, holder, patterns, seconds: 60, moment }));
     let (how, why, output) = (Ending::Stopped, "enough".to_owned(), None);
-    let events = ledger.done(Command::Agent { number: 3, step: agent::Step::Stop { how, why, output } });
+    let events = ledger.done(Command::Agent { number: AgentId(3), step: agent::Step::Stop { how, why, output } });
     assert!(events.iter().any(|event| event.kind == "lease_released"), "{events:?}");
 });
 
@@ -82,7 +82,7 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
 
 /// Checks that the tables agree with the world.
 fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
-    let briefs: Vec<Brief> = ledger.read(|conn| briefs::list(conn, &Filter::default(), 0, 1_000));
+    let briefs: Vec<Brief> = ledger.read(|conn| briefs::list(conn, &Filter::default(), BriefId(0), 1_000));
     prop_assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
     let projects = ledger.read(tables::projects).into_iter().map(|project| (project.name, project.root));
     prop_assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects.clone());

@@ -5,7 +5,7 @@ use crate::databases::{self, Database};
 use crate::given::*;
 use crate::ledger::{Ledger, head};
 use crate::live::check_live;
-use flower_core::Recorded;
+use flower_core::{BriefId, Recorded};
 use flower_store::StoreError;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -32,9 +32,9 @@ fn events_of_one_server_come_live_to_the_other() {
     let (one, other, _elsewhere) = two_servers(&db);
     one.done(brief("from one"));
     wait_for(&other, 2);
-    other.done(note(1, "from the other"));
+    other.done(note(BriefId(1), "from the other"));
     wait_for(&one, 3);
-    one.done(plan(1, "and back"));
+    one.done(plan(BriefId(1), "and back"));
     wait_for(&other, 4);
     let events = one.events();
     assert_eq!(other.events(), events);
@@ -54,7 +54,7 @@ fn commands_to_both_servers_leave_no_gaps() {
         ledger.runtime.spawn(async move {
             let mut events = Vec::new();
             for n in 0..4 {
-                let command = if n == 0 { brief(&format!("{task}")) } else { note(1, &format!("{task} {n}")) };
+                let command = if n == 0 { brief(&format!("{task}")) } else { note(BriefId(1), &format!("{task} {n}")) };
                 events.extend(store.submit(operator(), command).await.expect("both are heard"));
             }
             events
@@ -142,7 +142,7 @@ fn a_closed_connection_is_replaced() {
     let mut conn = db.conn();
     conn.begin_write().unwrap();
     let store = ledger.store.clone();
-    let waiting = ledger.runtime.spawn(async move { store.submit(operator(), note(1, "lost")).await });
+    let waiting = ledger.runtime.spawn(async move { store.submit(operator(), note(BriefId(1), "lost")).await });
     let blocked = "SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))";
     let writer = (0..10_000)
         .find_map(|_| {
@@ -156,7 +156,7 @@ fn a_closed_connection_is_replaced() {
     conn.script("ROLLBACK").unwrap();
     assert!(matches!(error, StoreError::Unreachable(_)), "{error}");
     assert!(!error.is_fatal());
-    assert_eq!(ledger.done(note(1, "kept"))[0].seq, 3, "the next command finds a new connection");
+    assert_eq!(ledger.done(note(BriefId(1), "kept"))[0].seq, 3, "the next command finds a new connection");
     assert_eq!(ledger.verified(), 3);
     let reader = ledger.read(|conn| conn.row("SELECT pg_backend_pid()", &[])?.expect("a row").int(0));
     conn.script(&format!("SELECT pg_terminate_backend({reader})")).unwrap();

@@ -5,7 +5,7 @@ use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::{Ledger, head};
 use crate::tamper::drop_triggers;
-use flower_core::{Command, Event, Recorded, Refusal};
+use flower_core::{BriefId, Command, Event, Recorded, Refusal};
 use flower_store::StoreError;
 use flower_store::log::Tail;
 use std::fs;
@@ -28,7 +28,7 @@ on_both!(a_head_file_that_lags_leaves_a_tail_unproved, |db: Database| {
     let path = db.home.path().join("head");
     let old = fs::read(&path).unwrap();
     ledger.done(brief("two"));
-    ledger.done(note(2, "and a note"));
+    ledger.done(note(BriefId(2), "and a note"));
     let last = ledger.events().len() as u64;
     ledger.close();
     fs::write(&path, old).unwrap();
@@ -37,7 +37,7 @@ on_both!(a_head_file_that_lags_leaves_a_tail_unproved, |db: Database| {
     let verdict = ledger.verify();
     assert_eq!((verdict.fault, verdict.verified), (None, last));
     assert_eq!((verdict.proved, verdict.unproved), (Some(proved), last - proved));
-    ledger.done(note(1, "the next commit proves all of it"));
+    ledger.done(note(BriefId(1), "the next commit proves all of it"));
     let verdict = ledger.verify();
     assert_eq!((verdict.proved, verdict.unproved), (Some(last + 1), 0));
 });
@@ -80,7 +80,7 @@ on_both!(a_cut_log_is_read_and_not_written, |db: Database| {
     let kept = before.len() - 3;
     assert!(ledger.store.cut().is_some());
     let proved = head(db.home.path());
-    for command in [note(1, "one more"), brief("another"), status(9, flower_core::Status::Done)] {
+    for command in [note(BriefId(1), "one more"), brief("another"), status(BriefId(9), flower_core::Status::Done)] {
         let error = ledger.submit(&operator(), &command).expect_err("nothing is written over the evidence");
         assert!(matches!(error, StoreError::LogCut(_)), "{error}");
     }
@@ -96,9 +96,9 @@ on_both!(a_cut_log_is_read_and_not_written, |db: Database| {
 on_both!(only_the_operator_accepts_a_loss, |db: Database| {
     let (before, ledger) = cut(&db, 2);
     let proved = head(db.home.path());
-    let error = ledger.accept_loss(&worker(1)).expect_err("a worker has no say in it");
+    let error = ledger.accept_loss(&worker(BriefId(1))).expect_err("a worker has no say in it");
     assert!(matches!(error, StoreError::Refused(Refusal::Forbidden { .. })), "{error}");
-    let error = ledger.submit(&operator(), &note(1, "x")).expect_err("the loss is not accepted");
+    let error = ledger.submit(&operator(), &note(BriefId(1), "x")).expect_err("the loss is not accepted");
     assert!(matches!(error, StoreError::LogCut(_)), "{error}");
     assert_eq!(head(db.home.path()), proved, "the proof of what was lost is not written over");
     assert!(ledger.store.cut().is_some());
@@ -116,7 +116,7 @@ on_both!(an_accepted_loss_is_recorded_and_writing_goes_on, |db: Database| {
     assert_eq!((recorded[0].stream.as_str(), recorded[0].actor_name.as_str()), ("log", "mike"));
     assert_eq!(ledger.store.cut(), None, "writing is enabled again");
     assert_eq!(ledger.rebuild(false).mended, Vec::<String>::new(), "what was lost is gone from the tables too");
-    ledger.done(note(1, "and on"));
+    ledger.done(note(BriefId(1), "and on"));
     let events = ledger.events();
     check_log(&events);
     assert_eq!(events[..kept], before[..kept]);

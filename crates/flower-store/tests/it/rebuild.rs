@@ -5,7 +5,7 @@ use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::Ledger;
 use crate::tamper::insert_event;
-use flower_core::{Recorded, chain};
+use flower_core::{BriefId, Recorded, ScratchpadId, chain};
 use flower_store::Conn;
 use flower_store::conn::Row;
 use flower_store::projection::TABLES;
@@ -38,7 +38,7 @@ on_both!(a_rebuild_gives_the_same_rows, |db: Database| {
     assert_eq!(rebuilt.rows, before.values().map(|rows| rows.len() as u64).sum::<u64>());
     assert_eq!(rows(&mut conn), before);
     assert_eq!(ledger.search("uploads").len(), 2, "the index is there again too");
-    ledger.done(note(1, "and writing goes on"));
+    ledger.done(note(BriefId(1), "and writing goes on"));
 });
 
 on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
@@ -89,7 +89,7 @@ on_both!(a_rebuild_mends_what_was_changed_by_hand, |db: Database| {
 });
 
 /// An event that a newer flower would write: correctly chained, of an unknown kind.
-fn from_the_future(conn: &mut Conn, after: &Recorded, kind: &str, schema: u64, brief: Option<u64>) -> Recorded {
+fn from_the_future(conn: &mut Conn, after: &Recorded, kind: &str, schema: u64, brief: Option<BriefId>) -> Recorded {
     let mut event = Recorded {
         seq: after.seq + 1,
         stream: format!("future/{}", after.seq),
@@ -112,7 +112,8 @@ on_both!(an_event_of_a_newer_flower_is_kept, |db: Database| {
     let mut events = ledger.events();
     ledger.close();
     let mut conn = db.conn();
-    let new_events = [("brief_teleported", 1, Some(2)), ("fleet_moved", 1, None), ("status_changed", 2, Some(2))];
+    let of = Some(BriefId(2));
+    let new_events = [("brief_teleported", 1, of), ("fleet_moved", 1, None), ("status_changed", 2, of)];
     for (kind, schema, brief) in new_events {
         events.push(from_the_future(&mut conn, events.last().unwrap(), kind, schema, brief));
     }
@@ -125,7 +126,7 @@ on_both!(an_event_of_a_newer_flower_is_kept, |db: Database| {
     assert!(mended.is_empty() || mended == ["briefs"], "{mended:?}");
     assert_eq!(ledger.rebuild(true).mended, Vec::<String>::new());
     assert_eq!(ledger.events(), events, "it outlives a rebuild");
-    assert_eq!(ledger.done(note(2, "and on"))[0].seq, events.len() as u64 + 1);
+    assert_eq!(ledger.done(note(BriefId(2), "and on"))[0].seq, events.len() as u64 + 1);
     check_log(&ledger.events());
 });
 
@@ -134,13 +135,13 @@ on_both!(long_and_odd_texts_rebuild_alike, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Ünïcödé – „quoted“ İstanbul ﬁne ﬀ ß ẞ ΑΣ Ⅷ x² ๑๒ हिन्दी 世界 🌱🌱"));
     let long: String = (0..20_000).map(|n| format!("word{} größe{}\n", n % 700, n % 13)).collect();
-    ledger.done(plan(1, &long));
-    ledger.done(scratchpad("Log", Some(1), &long));
+    ledger.done(plan(BriefId(1), &long));
+    ledger.done(scratchpad("Log", Some(BriefId(1)), &long));
     for n in 0..3 {
         let text = format!("{long}{n}");
-        ledger.done(flower_core::Command::WriteScratchpad { number: 1, text, append: n < 2, base: None });
+        ledger.done(flower_core::Command::WriteScratchpad { number: ScratchpadId(1), text, append: n < 2, base: None });
     }
-    ledger.done(note(1, &"a".repeat(60_000)));
+    ledger.done(note(BriefId(1), &"a".repeat(60_000)));
     assert_eq!(ledger.rebuild(true).mended, Vec::<String>::new());
-    assert_eq!(ledger.search("word699")[0].brief, Some(1));
+    assert_eq!(ledger.search("word699")[0].brief, Some(BriefId(1)));
 });

@@ -3,8 +3,8 @@
 use crate::databases::Database;
 use crate::given::*;
 use crate::ledger::Ledger;
-use flower_core::Command;
 use flower_core::command::BriefChanges;
+use flower_core::{BriefId, Command, ScratchpadId};
 
 /// The places of the hits, best first: `brief 1`, `trace 1` (a trace by its brief), `scratchpad 1`.
 fn places(ledger: &Ledger, typed: &str) -> Vec<String> {
@@ -22,19 +22,19 @@ fn nothing() -> Vec<String> {
     Vec::new()
 }
 
-fn rename(brief: u64, title: &str) -> Command {
+fn rename(brief: BriefId, title: &str) -> Command {
     Command::EditBrief { brief, changes: BriefChanges { title: Some(title.to_owned()), ..BriefChanges::default() } }
 }
 
 on_both!(every_sort_of_text_is_found, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
-    ledger.done(plan(1, "Wait a **moment** between tries; see `src/transfer_queue.rs`."));
-    ledger.done(note(1, "the gateway closes the socket"));
-    ledger.done(Command::AddNote { brief: 1, text: "a remark by hand".into(), comment: true, images: vec![] });
-    ledger.done(ask(1, "Which timeout?"));
-    ledger.done(Command::Answer { brief: 1, question: 1, text: "Thirty seconds, decidedly.".into() });
-    ledger.done(scratchpad("Measurements", Some(1), "latency in the morning"));
+    ledger.done(plan(BriefId(1), "Wait a **moment** between tries; see `src/transfer_queue.rs`."));
+    ledger.done(note(BriefId(1), "the gateway closes the socket"));
+    ledger.done(Command::AddNote { brief: BriefId(1), text: "a remark by hand".into(), comment: true, images: vec![] });
+    ledger.done(ask(BriefId(1), "Which timeout?"));
+    ledger.done(Command::Answer { brief: BriefId(1), question: 1, text: "Thirty seconds, decidedly.".into() });
+    ledger.done(scratchpad("Measurements", Some(BriefId(1)), "latency in the morning"));
     ledger.done(scratchpad("Loose ends", None, "nobody's business"));
     for (typed, place) in [
         ("uploads", "brief 1"),
@@ -56,17 +56,17 @@ on_both!(every_sort_of_text_is_found, |db: Database| {
     assert_eq!(places(&ledger, "gateway latency"), nothing(), "every word must be in the same text");
     assert_eq!(places(&ledger, "zzxqy"), nothing());
     let hit = &ledger.search("gateway")[0];
-    assert_eq!((hit.brief, hit.body.as_str()), (Some(1), "the gateway closes the socket"));
+    assert_eq!((hit.brief, hit.body.as_str()), (Some(BriefId(1)), "the gateway closes the socket"));
     assert_eq!(ledger.events().iter().find(|event| event.seq == hit.reference).unwrap().kind, "note_added");
 });
 
 on_both!(titles_come_first, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Older thing"));
-    ledger.done(plan(1, &"about uploads and other things, in a text that is not so short. ".repeat(10)));
+    ledger.done(plan(BriefId(1), &"about uploads and other things, in a text that is not so short. ".repeat(10)));
     ledger.done(brief("Make the uploads quick"));
     ledger.done(brief("Newer thing"));
-    ledger.done(note(3, "uploads uploads uploads"));
+    ledger.done(note(BriefId(3), "uploads uploads uploads"));
     ledger.done(scratchpad("Findings", None, "uploads"));
     let found = places(&ledger, "uploads");
     assert_eq!(found[0], "brief 2", "{found:?}");
@@ -85,7 +85,7 @@ on_both!(the_last_word_may_be_unfinished, |db: Database| {
 on_both!(one_typing_mistake_is_forgiven, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Clean up the branch"));
-    ledger.done(note(1, "gehört zur Größe"));
+    ledger.done(note(BriefId(1), "gehört zur Größe"));
     let insertions = ["brannch", "xbranch", "branchh", "braanch"];
     let deletions = ["ranch", "brnch", "brach"];
     let substitutions = ["vranch", "bransh", "branck"];
@@ -119,17 +119,22 @@ on_both!(correct_words_are_not_corrected, |db: Database| {
 on_both!(replaced_text_is_not_found, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(brief("Retry failed uploads"));
-    ledger.done(rename(1, "Repeat broken transfers"));
+    ledger.done(rename(BriefId(1), "Repeat broken transfers"));
     assert_eq!(places(&ledger, "transfers"), ["brief 1"]);
     assert_eq!(places(&ledger, "uploads"), nothing());
-    ledger.done(plan(1, "first idea"));
-    ledger.done(Command::Refine { brief: 1, markdown: "second thought".into(), base: None, why: None });
+    ledger.done(plan(BriefId(1), "first idea"));
+    ledger.done(Command::Refine { brief: BriefId(1), markdown: "second thought".into(), base: None, why: None });
     assert_eq!(places(&ledger, "thought"), ["brief 1"]);
     assert_eq!(places(&ledger, "idea"), nothing());
     ledger.done(scratchpad("Notes", None, "early"));
-    ledger.done(Command::WriteScratchpad { number: 1, text: " additional".into(), append: true, base: None });
+    ledger.done(Command::WriteScratchpad {
+        number: ScratchpadId(1),
+        text: " additional".into(),
+        append: true,
+        base: None,
+    });
     assert_eq!(places(&ledger, "early additional"), ["scratchpad 1"], "what is appended is added");
-    ledger.done(Command::WriteScratchpad { number: 1, text: "late".into(), append: false, base: None });
+    ledger.done(Command::WriteScratchpad { number: ScratchpadId(1), text: "late".into(), append: false, base: None });
     assert_eq!(places(&ledger, "late"), ["scratchpad 1"]);
     assert_eq!(places(&ledger, "early"), nothing());
 });
@@ -268,9 +273,9 @@ on_both!(nothing_that_is_typed_is_an_error, |db: Database| {
     // The same inputs are also used as texts.
     for text in hostile.iter().filter(|text| !text.trim().is_empty()) {
         // The rules refuse control characters, which is not an error of the search.
-        let _ = ledger.submit(&operator(), &note(1, text));
+        let _ = ledger.submit(&operator(), &note(BriefId(1), text));
     }
-    ledger.done(note(1, &"a".repeat(10_000)));
-    ledger.done(note(1, &"世界".repeat(5_000)));
+    ledger.done(note(BriefId(1), &"a".repeat(10_000)));
+    ledger.done(note(BriefId(1), &"世界".repeat(5_000)));
     assert_eq!(places(&ledger, "uploads").first().map(String::as_str), Some("brief 1"));
 });

@@ -2,6 +2,7 @@
 
 use crate::Figure;
 use crate::scratch::{Daemon, fill, home, new_brief, open_at, runtime};
+use flower_core::BriefId;
 use flower_core::{Command, dispatch};
 use flower_store::Location;
 use serde_json::{Value, json};
@@ -75,9 +76,11 @@ fn once(runtime: &tokio::runtime::Runtime, base: Option<&str>, wish: Wish) -> Ru
     };
     let store = open_at(&location, home.path());
     runtime.block_on(async {
-        let request = |brief| Command::RequestDispatch(dispatch::Request { brief, ..dispatch::Request::default() });
+        let request = |brief| {
+            Command::RequestDispatch(dispatch::Request { brief: BriefId(brief), ..dispatch::Request::default() })
+        };
         fill(&store, (0..DISPATCHES).map(|n| new_brief(format!("Brief {n}"), "A plan".into()))).await;
-        fill(&store, (1..=DISPATCHES).map(|brief| Command::Accept { brief, version: None })).await;
+        fill(&store, (1..=DISPATCHES).map(|brief| Command::Accept { brief: BriefId(brief), version: None })).await;
         fill(&store, (1..=DISPATCHES).map(request)).await;
     });
     store.close();

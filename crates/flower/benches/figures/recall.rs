@@ -5,6 +5,7 @@ use crate::{Figure, ms, quantile};
 use flower_core::dispatch::{self, Step};
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BootTime, BriefKind, Caller, Command, Status, lease};
+use flower_core::{BriefId, DispatchId, WorktreeId};
 use flower_engine::clock::BootClock;
 use flower_engine::home::Home;
 use flower_engine::notify::ChangeHints;
@@ -70,7 +71,7 @@ struct Log {
 
 async fn recalled(log: &Log) -> Duration {
     let start = Instant::now();
-    let recalled = log.app.dispatcher.recall(log.brief, None, None).await.expect("it is recalled");
+    let recalled = log.app.dispatcher.recall(BriefId(log.brief), None, None).await.expect("it is recalled");
     let took = start.elapsed();
     assert!(recalled.text.len() > SPEC_BYTES, "the spec is in it");
     std::hint::black_box(recalled);
@@ -85,7 +86,7 @@ async fn grow(events: u64, home: &Path) -> Log {
     // Others that are dispatched too: a tenth of a small log, a thousand in a large one.
     let others = (events / 100).min(1_000);
     fill(&store, (0..others).map(|n| new_brief(format!("Brief {n}"), words.text(40)))).await;
-    fill(&store, (1..=others).map(|brief| Command::Accept { brief, version: None })).await;
+    fill(&store, (1..=others).map(|brief| Command::Accept { brief: BriefId(brief), version: None })).await;
     fill(&store, (1..=others).map(request)).await;
     let brief = brief(&store, others, &mut words, &clock.moment()).await;
     // Its notes lie between those of the others, as they come in.
@@ -100,12 +101,12 @@ async fn grow(events: u64, home: &Path) -> Log {
 }
 
 fn request(brief: u64) -> Command {
-    Command::RequestDispatch(dispatch::Request { brief, ..dispatch::Request::default() })
+    Command::RequestDispatch(dispatch::Request { brief: BriefId(brief), ..dispatch::Request::default() })
 }
 
 /// The brief that is asked for, with all that hangs on it but its notes.
 async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime) -> u64 {
-    let needs: Vec<u64> = (others + 1..=others + NEEDS).collect();
+    let needs: Vec<BriefId> = (others + 1..=others + NEEDS).map(BriefId).collect();
     for &needed in &needs {
         let status = |status| Command::SetStatus { brief: needed, status, why: None };
         submit(store, new_brief(words.text(5), words.text(40))).await;
@@ -135,7 +136,7 @@ async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime)
         },
     )
     .await;
-    submit(store, Command::Accept { brief, version: None }).await;
+    submit(store, Command::Accept { brief: BriefId(brief), version: None }).await;
     submit(store, request(brief)).await;
     let place = "roses".to_owned();
     submit(
@@ -147,14 +148,14 @@ async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime)
             seal: Seal::Sealed,
             base: "1".repeat(40),
             from: "main".into(),
-            brief: Some(brief),
+            brief: Some(BriefId(brief)),
         }),
     )
     .await;
-    submit(store, Command::FinishWorktree { number: 1, path: "/nonexistent/roses".into() }).await;
+    submit(store, Command::FinishWorktree { number: WorktreeId(1), path: "/nonexistent/roses".into() }).await;
     let holder = Some("rose".to_owned());
     let step = Step::Claim { holder, packet: None, seconds: 86_400, moment: moment.clone() };
-    submit(store, Command::Dispatch { number: others + 1, step }).await;
+    submit(store, Command::Dispatch { number: DispatchId(others + 1), step }).await;
     for name in ["rose", "fern", "moss"] {
         let patterns = vec![format!("src/{name}/"), format!("docs/{name}*.md")];
         let holder = Some(name.to_owned());

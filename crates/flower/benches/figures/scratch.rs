@@ -1,5 +1,6 @@
 //! Throw-away homes and daemons for measurements.
 
+use flower_core::BriefId;
 use flower_core::{BriefKind, Caller, Command};
 use flower_store::{Location, Store};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub fn new_brief(title: String, spec: String) -> Command {
 }
 
 pub fn note(brief: u64, text: String) -> Command {
-    Command::AddNote { brief, text, comment: false, images: Vec::new() }
+    Command::AddNote { brief: BriefId(brief), text, comment: false, images: Vec::new() }
 }
 
 /// Submits many commands with as many in flight as fill the groups.

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
 use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, TranscriptView};
-use flower_core::Role;
+use flower_core::{BriefId, PermissionId, Role};
 use flower_engine::App;
 use flower_engine::agents::SpawnRequest;
 use serde::Deserialize;
@@ -42,7 +42,7 @@ pub(super) async fn spawn_agent(
         profile: b.profile,
         name: b.name,
         worktree: b.worktree,
-        brief: b.brief,
+        brief: b.brief.map(BriefId),
         standing: b.standing,
         role: b.role.unwrap_or(Role::Worker),
     };
@@ -134,7 +134,7 @@ pub(super) async fn list_permissions(State(app): State<Arc<App>>) -> Answer<Vec<
 pub(super) async fn decide_permission(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<PermissionId>,
     Body(b): Body<Decide>,
 ) -> Answer<PermissionView> {
     Ok(Json(app.agents.decide_permission(&caller, number, b.allow, b.why).await?))
@@ -151,5 +151,5 @@ pub(super) struct SpendingQuery {
 #[utoipa::path(get, path = "/api/spending", tag = "agents", params(SpendingQuery),
     responses((status = 200, body = SpendView)))]
 pub(super) async fn spending(State(app): State<Arc<App>>, Query(q): Query<SpendingQuery>) -> Answer<SpendView> {
-    Ok(Json(app.profiles.spending(q.brief).await?))
+    Ok(Json(app.profiles.spending(q.brief.map(BriefId)).await?))
 }

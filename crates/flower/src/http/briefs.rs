@@ -8,7 +8,7 @@ use flower_contract::error::{Problem, ProblemEnvelope};
 use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus, Text};
 use flower_contract::schema;
 use flower_contract::view::{BriefRow, BriefView, DiffView, EventView, SpecVersionView, SpecView};
-use flower_core::{BriefKind, Status};
+use flower_core::{BriefId, BriefKind, Status};
 use flower_engine::App;
 use flower_engine::briefs::{Filter, Which};
 use flower_engine::log::trace::{Of, Window};
@@ -45,7 +45,7 @@ pub(super) async fn list(
     Query(q): Query<BriefsQuery>,
 ) -> Answer<Vec<BriefView>> {
     let project = app.projects.find(&choice).await?;
-    let filter = Filter { status: q.status, kind: q.kind, epic: q.epic, ready: q.ready, project };
+    let filter = Filter { status: q.status, kind: q.kind, epic: q.epic.map(BriefId), ready: q.ready, project };
     Ok(Json(app.briefs.list_for(&caller, filter, q.after, q.limit).await?))
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn rows(
             let wrong = |_| Problem::usage("`numbers` are numbers of briefs", "for instance `numbers=1,2,3`");
             Which::These(numbers.split(',').map(str::parse).collect::<Result<_, _>>().map_err(wrong)?)
         }
-        None => Which::After(q.after, q.limit.unwrap_or(u64::MAX)),
+        None => Which::After(BriefId(q.after), q.limit.unwrap_or(u64::MAX)),
     };
     Ok(Json(app.briefs.rows(which, project).await?))
 }
@@ -94,7 +94,7 @@ pub(super) async fn create(
 
 #[utoipa::path(get, path = "/api/briefs/{number}", tag = "briefs", params(("number" = u64, Path)),
     responses((status = 200, body = BriefView), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<BriefView> {
+pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<BriefId>) -> Answer<BriefView> {
     Ok(Json(app.briefs.show(number).await?))
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(number): Path<u64>) -
 pub(super) async fn edit(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<EditBrief>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.edit(&caller, number, b).await?))
@@ -114,7 +114,7 @@ pub(super) async fn edit(
 pub(super) async fn plan(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<Plan>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.propose_plan(&caller, number, b).await?))
@@ -125,7 +125,7 @@ pub(super) async fn plan(
 pub(super) async fn accept(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<Accept>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.accept(&caller, number, b).await?))
@@ -136,7 +136,7 @@ pub(super) async fn accept(
 pub(super) async fn refine(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<Refine>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.refine(&caller, number, b).await?))
@@ -147,7 +147,7 @@ pub(super) async fn refine(
 pub(super) async fn set_status(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<SetStatus>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.set_status(&caller, number, b).await?))
@@ -158,7 +158,7 @@ pub(super) async fn set_status(
 pub(super) async fn needs(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<Needs>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.change_needs(&caller, number, b).await?))
@@ -169,7 +169,7 @@ pub(super) async fn needs(
 pub(super) async fn link(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<NewLink>,
 ) -> Answer<BriefView> {
     Ok(Json(app.briefs.add_link(&caller, number, b).await?))
@@ -180,7 +180,7 @@ pub(super) async fn link(
 pub(super) async fn note(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<NewNote>,
 ) -> Answer<EventView> {
     Ok(Json(EventView::told(&app.briefs.add_note(&caller, number, b).await?)))
@@ -191,7 +191,7 @@ pub(super) async fn note(
 pub(super) async fn ask(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Body(b): Body<Text>,
 ) -> Answer<EventView> {
     let (asked, _) = app.briefs.ask(&caller, number, b.text).await?;
@@ -204,7 +204,7 @@ pub(super) async fn ask(
 pub(super) async fn answer(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path((number, question)): Path<(u64, u64)>,
+    Path((number, question)): Path<(BriefId, u64)>,
     Body(b): Body<Text>,
 ) -> Answer<EventView> {
     Ok(Json(EventView::told(&app.briefs.answer(&caller, number, question, b.text).await?)))
@@ -212,7 +212,7 @@ pub(super) async fn answer(
 
 #[utoipa::path(get, path = "/api/briefs/{number}/versions", tag = "briefs", params(("number" = u64, Path)),
     responses((status = 200, body = Vec<SpecVersionView>), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn versions(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<Vec<SpecVersionView>> {
+pub(super) async fn versions(State(app): State<Arc<App>>, Path(number): Path<BriefId>) -> Answer<Vec<SpecVersionView>> {
     Ok(Json(app.briefs.spec_versions(number).await?))
 }
 
@@ -221,7 +221,7 @@ pub(super) async fn versions(State(app): State<Arc<App>>, Path(number): Path<u64
     responses((status = 200, body = SpecView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn version(
     State(app): State<Arc<App>>,
-    Path((number, version)): Path<(u64, u64)>,
+    Path((number, version)): Path<(BriefId, u64)>,
 ) -> Answer<SpecView> {
     Ok(Json(app.briefs.spec_at(number, version).await?))
 }
@@ -237,7 +237,7 @@ pub(super) struct DiffQuery {
     responses((status = 200, body = DiffView), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn diff(
     State(app): State<Arc<App>>,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Query(q): Query<DiffQuery>,
 ) -> Answer<DiffView> {
     Ok(Json(app.briefs.diff_spec(number, q.from, q.to).await?))
@@ -258,7 +258,7 @@ pub(super) struct TraceQuery {
     responses((status = 200, body = Vec<EventView>), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn trace(
     State(app): State<Arc<App>>,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Query(q): Query<TraceQuery>,
 ) -> Answer<Vec<EventView>> {
     let window = Window { of: Of::Brief(number), after: q.after, before: q.before, limit: q.limit };

@@ -8,6 +8,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Beat, Claim, HandBack, NewDispatch, Packet, Why};
 use flower_contract::view::{DispatchView, HandBackView, PacketView, RecallView};
 use flower_core::dispatch;
+use flower_core::{BriefId, DispatchId, Fence};
 use flower_engine::App;
 use flower_engine::dispatch::{ClaimOptions, HandBackRequest};
 use serde::Deserialize;
@@ -24,7 +25,7 @@ const PAGE: u64 = 200;
 pub(super) async fn request_dispatch(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(brief): Path<u64>,
+    Path(brief): Path<BriefId>,
     Body(b): Body<NewDispatch>,
 ) -> Answer<DispatchView> {
     let request = dispatch::Request {
@@ -48,12 +49,12 @@ pub(super) async fn list_dispatches(
     Query(of): Query<BriefQuery>,
     Query(q): Query<ListQuery>,
 ) -> Answer<Vec<DispatchView>> {
-    Ok(Json(app.dispatcher.list(&caller, &choice, of.brief, q.all, q.limit_or(PAGE)).await?))
+    Ok(Json(app.dispatcher.list(&caller, &choice, of.brief.map(BriefId), q.all, q.limit_or(PAGE)).await?))
 }
 
 #[utoipa::path(get, path = "/api/dispatches/{number}", tag = "dispatches", params(("number" = u64, Path)),
     responses((status = 200, body = DispatchView), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn show_dispatch(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<DispatchView> {
+pub(super) async fn show_dispatch(State(app): State<Arc<App>>, Path(number): Path<DispatchId>) -> Answer<DispatchView> {
     Ok(Json(app.dispatcher.show(number).await?))
 }
 
@@ -62,7 +63,7 @@ pub(super) async fn show_dispatch(State(app): State<Arc<App>>, Path(number): Pat
 pub(super) async fn cancel_dispatch(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<DispatchId>,
     Body(b): Body<Why>,
 ) -> Answer<DispatchView> {
     Ok(Json(app.dispatcher.cancel(&caller, number, b.why).await?))
@@ -74,7 +75,7 @@ pub(super) async fn cancel_dispatch(
 pub(super) async fn packet(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<DispatchId>,
     Body(b): Body<Packet>,
 ) -> Answer<PacketView> {
     Ok(Json(app.dispatcher.packet(&caller, number, b.member).await?))
@@ -90,7 +91,7 @@ fn claim_options(b: Claim) -> ClaimOptions {
 pub(super) async fn claim(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<DispatchId>,
     Body(b): Body<Claim>,
 ) -> Answer<DispatchView> {
     run_detached(async move { app.dispatcher.claim(&caller, number, claim_options(b)).await }).await
@@ -114,10 +115,10 @@ pub(super) async fn claim_next(
 pub(super) async fn beat(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<DispatchId>,
     Body(b): Body<Beat>,
 ) -> Answer<DispatchView> {
-    Ok(Json(app.dispatcher.beat(&caller, number, b.fence).await?))
+    Ok(Json(app.dispatcher.beat(&caller, number, Fence(b.fence)).await?))
 }
 
 #[utoipa::path(post, path = "/api/dispatches/{number}/handback", tag = "dispatches", params(("number" = u64, Path)),
@@ -125,10 +126,10 @@ pub(super) async fn beat(
 pub(super) async fn hand_back(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<DispatchId>,
     Body(b): Body<HandBack>,
 ) -> Answer<HandBackView> {
-    let request = HandBackRequest { fence: b.fence, summary: b.summary, not_done: b.not_done, failed: b.failed };
+    let request = HandBackRequest { fence: Fence(b.fence), summary: b.summary, not_done: b.not_done, failed: b.failed };
     run_detached(async move { app.dispatcher.hand_back(&caller, number, request).await }).await
 }
 
@@ -144,7 +145,7 @@ pub(super) struct RecallQuery {
     responses((status = 200, body = RecallView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn recall(
     State(app): State<Arc<App>>,
-    Path(number): Path<u64>,
+    Path(number): Path<BriefId>,
     Query(q): Query<RecallQuery>,
 ) -> Answer<RecallView> {
     Ok(Json(app.dispatcher.recall(number, q.budget, None).await?))

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::IntoResponse;
 use flower_contract::view::EventView;
-use flower_core::{Door, Recorded};
+use flower_core::{BriefId, Door, Recorded};
 use flower_engine::App;
 use flower_engine::access::rights::Reader as Rights;
 use flower_engine::log::trace::{LiveEvent, Of, Window};
@@ -61,7 +61,7 @@ pub(super) async fn live(
     let head = app.log.live().subscribe();
     let at = resumed.or(q.after).unwrap_or_else(|| app.log.live().head());
     let of = match (q.brief, q.project) {
-        (Some(brief), _) => Of::Brief(brief),
+        (Some(brief), _) => Of::Brief(BriefId(brief)),
         (None, Some(project)) => Of::Project(project),
         (None, None) => Of::All,
     };

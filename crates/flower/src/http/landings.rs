@@ -8,6 +8,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Land, RevertRequest, Why};
 use flower_contract::view::LandingView;
 use flower_core::landing::{Priority, Revert};
+use flower_core::{BriefId, LandingId};
 use flower_engine::App;
 use flower_engine::merge_queue::LandOptions;
 use serde::Deserialize;
@@ -38,13 +39,17 @@ pub(super) async fn land(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<Land>,
 ) -> Answer<LandingView> {
-    let options = LandOptions { briefs: b.briefs, title: b.title, priority: b.priority.unwrap_or(Priority::Normal) };
+    let options = LandOptions {
+        briefs: b.briefs.into_iter().map(BriefId).collect(),
+        title: b.title,
+        priority: b.priority.unwrap_or(Priority::Normal),
+    };
     run_detached(async move { app.merge_queue.land(&caller, &project.into(), &name, options).await }).await
 }
 
 #[utoipa::path(get, path = "/api/landings/{number}", tag = "landings", params(("number" = u64, Path)),
     responses((status = 200, body = LandingView), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn show_landing(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<LandingView> {
+pub(super) async fn show_landing(State(app): State<Arc<App>>, Path(number): Path<LandingId>) -> Answer<LandingView> {
     Ok(Json(app.merge_queue.show(number).await?))
 }
 
@@ -53,7 +58,7 @@ pub(super) async fn show_landing(State(app): State<Arc<App>>, Path(number): Path
 pub(super) async fn cancel_landing(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<LandingId>,
     Body(b): Body<Why>,
 ) -> Answer<LandingView> {
     run_detached(async move { app.merge_queue.cancel(&caller, number, b.why).await }).await
@@ -73,7 +78,7 @@ pub(super) struct ApproveQuery {
 pub(super) async fn approve_landing(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<LandingId>,
     Query(q): Query<ApproveQuery>,
 ) -> Answer<LandingView> {
     Ok(Json(app.merge_queue.approve(&caller, number, q.waive).await?))
@@ -85,7 +90,7 @@ pub(super) async fn approve_landing(
 pub(super) async fn revert_landing(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<LandingId>,
     Body(b): Body<RevertRequest>,
 ) -> Answer<LandingView> {
     let revert = Revert { of: number, why: b.why, fix: b.fix };
@@ -106,7 +111,7 @@ pub(super) struct AfterQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn check_log(
     State(app): State<Arc<App>>,
-    Path((number, check)): Path<(u64, String)>,
+    Path((number, check)): Path<(LandingId, String)>,
     Query(q): Query<AfterQuery>,
 ) -> Result<Vec<u8>, Rejection> {
     Ok(app.merge_queue.check_log(number, &check, q.after).await?)

@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Commit, TakeLease};
 use flower_contract::view::LeaseView;
+use flower_core::LeaseId;
 use flower_engine::App;
 use flower_engine::projects::ProjectChoice;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ pub(super) async fn release_leases(
 pub(super) async fn release_lease(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<LeaseId>,
 ) -> Answer<Vec<LeaseView>> {
     Ok(Json(app.leases.release(&caller, &ProjectChoice::default(), Some(number), None).await?))
 }

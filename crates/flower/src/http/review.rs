@@ -8,6 +8,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::NewComment;
 use flower_contract::schema;
 use flower_contract::view::{CommentView, CommitView};
+use flower_core::LandingId;
 use flower_core::review::Side;
 use flower_engine::App;
 use flower_engine::review::LineComment;
@@ -113,7 +114,7 @@ pub(super) struct LandingDiffQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn diff_landing(
     State(app): State<Arc<App>>,
-    Path(number): Path<u64>,
+    Path(number): Path<LandingId>,
     Query(q): Query<LandingDiffQuery>,
 ) -> Result<Vec<u8>, Rejection> {
     Ok(app.review.diff_landing(number, q.stat).await?)
@@ -135,7 +136,7 @@ pub(super) struct LandingFileQuery {
     responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
 pub(super) async fn file_of_landing(
     State(app): State<Arc<App>>,
-    Path(number): Path<u64>,
+    Path(number): Path<LandingId>,
     Query(q): Query<LandingFileQuery>,
 ) -> Result<Vec<u8>, Rejection> {
     Ok(app.review.file_of_landing(number, &q.file, q.side.unwrap_or(Side::New)).await?)

@@ -9,8 +9,8 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use flower_contract::error::Problem;
-use flower_core::Caller;
 use flower_core::policy::{self, Read, Right};
+use flower_core::{BriefId, Caller, DispatchId, LandingId, LeaseId, ScratchpadId};
 use flower_engine::App;
 use flower_engine::access::rights::ReadTarget;
 use std::sync::Arc;
@@ -117,8 +117,8 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/dispatches/{number}/cancel") => Need::Role(Right::Steer),
         ("POST", "/api/dispatches/{number}/packet") => Need::Role(Right::Steer),
         // The packet is in the body; the rules require it before they answer anything.
-        ("POST", "/api/dispatches/{number}/claim") => Need::Role(Right::Run(0)),
-        ("POST", "/api/claims") => Need::Role(Right::Run(0)),
+        ("POST", "/api/dispatches/{number}/claim") => Need::Role(Right::Run(DispatchId(0))),
+        ("POST", "/api/claims") => Need::Role(Right::Run(DispatchId(0))),
         ("POST", "/api/dispatches/{number}/beat") => Need::Run,
         ("POST", "/api/dispatches/{number}/handback") => Need::Run,
         ("GET", "/api/leases") => Need::Leases,
@@ -245,26 +245,26 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
     match need {
         Need::Code | Need::Own => Ok(()),
         Need::Role(right) => Ok(policy::require_role(caller, right)?),
-        Need::Contribution => Ok(policy::require_contribution(caller, Some(number))?),
+        Need::Contribution => Ok(policy::require_contribution(caller, Some(BriefId(number)))?),
         Need::Inside => {
             let name = call.name();
             app.access.require_inside(caller, &call.project.into(), &name).await
         }
         Need::Run => {
-            policy::require_role(caller, Right::Run(number))?;
-            app.access.require_read(caller, ReadTarget::Dispatch(number)).await
+            policy::require_role(caller, Right::Run(DispatchId(number)))?;
+            app.access.require_read(caller, ReadTarget::Dispatch(DispatchId(number))).await
         }
         Need::Reads(read) => Ok(app.access.reader(caller).await?.require(read)?),
-        Need::Brief => Ok(app.access.reader(caller).await?.require(Read::Brief { number: Some(number) })?),
+        Need::Brief => Ok(app.access.reader(caller).await?.require(Read::Brief { number: Some(BriefId(number)) })?),
         Need::Worktree => {
             let name = call.name();
             app.access.require_read(caller, ReadTarget::Worktree(call.project.into(), name)).await
         }
-        Need::Landing => app.access.require_read(caller, ReadTarget::Landing(number)).await,
-        Need::Dispatch => app.access.require_read(caller, ReadTarget::Dispatch(number)).await,
+        Need::Landing => app.access.require_read(caller, ReadTarget::Landing(LandingId(number))).await,
+        Need::Dispatch => app.access.require_read(caller, ReadTarget::Dispatch(DispatchId(number))).await,
         Need::Lease => {
             policy::require_role(caller, Right::Reserve)?;
-            app.access.require_read(caller, ReadTarget::Lease(number)).await
+            app.access.require_read(caller, ReadTarget::Lease(LeaseId(number))).await
         }
         Need::Leases => require_worktree_in_query(app, caller, call).await,
         Need::Reserve => {
@@ -274,17 +274,17 @@ async fn require(app: &App, caller: &Caller, need: Need, call: Call<'_>) -> Resu
         Need::Events => {
             let reader = app.access.reader(caller).await?;
             if call.brief.is_some() {
-                reader.require(Read::Brief { number: call.brief })?;
+                reader.require(Read::Brief { number: call.brief.map(BriefId) })?;
             }
             if let Some(name) = &call.project.project {
                 reader.require(Read::Project { name })?;
             }
             Ok(())
         }
-        Need::Scratchpad => app.access.require_read(caller, ReadTarget::Scratchpad(number)).await,
+        Need::Scratchpad => app.access.require_read(caller, ReadTarget::Scratchpad(ScratchpadId(number))).await,
         Need::WriteScratchpad => {
             policy::require_role(caller, Right::Contribute)?;
-            app.access.require_read(caller, ReadTarget::Scratchpad(number)).await
+            app.access.require_read(caller, ReadTarget::Scratchpad(ScratchpadId(number))).await
         }
         Need::Agent => app.access.require_read(caller, ReadTarget::Agent(call.name())).await,
         Need::Image => {

@@ -7,6 +7,7 @@ use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{NewScratchpad, WriteScratchpad};
 use flower_contract::view::ScratchpadView;
+use flower_core::{BriefId, ScratchpadId};
 use flower_engine::App;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ pub(super) async fn list_scratchpads(
     Who(caller): Who,
     Query(q): Query<ScratchpadQuery>,
 ) -> Answer<Vec<ScratchpadView>> {
-    Ok(Json(app.briefs.scratchpads(&caller, q.brief, q.after, q.limit).await?))
+    Ok(Json(app.briefs.scratchpads(&caller, q.brief.map(BriefId), q.after, q.limit).await?))
 }
 
 #[utoipa::path(post, path = "/api/scratchpads", tag = "scratchpads", request_body = NewScratchpad,
@@ -38,12 +39,15 @@ pub(super) async fn create_scratchpad(
     Who(caller): Who,
     Body(b): Body<NewScratchpad>,
 ) -> Answer<ScratchpadView> {
-    Ok(Json(app.briefs.create_scratchpad(&caller, b.title, b.brief, b.text).await?))
+    Ok(Json(app.briefs.create_scratchpad(&caller, b.title, b.brief.map(BriefId), b.text).await?))
 }
 
 #[utoipa::path(get, path = "/api/scratchpads/{number}", tag = "scratchpads", params(("number" = u64, Path)),
     responses((status = 200, body = ScratchpadView), (status = 404, body = ProblemEnvelope)))]
-pub(super) async fn show_scratchpad(State(app): State<Arc<App>>, Path(number): Path<u64>) -> Answer<ScratchpadView> {
+pub(super) async fn show_scratchpad(
+    State(app): State<Arc<App>>,
+    Path(number): Path<ScratchpadId>,
+) -> Answer<ScratchpadView> {
     Ok(Json(app.briefs.scratchpad(number).await?))
 }
 
@@ -53,7 +57,7 @@ pub(super) async fn show_scratchpad(State(app): State<Arc<App>>, Path(number): P
 pub(super) async fn write_scratchpad(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<ScratchpadId>,
     Body(b): Body<WriteScratchpad>,
 ) -> Answer<ScratchpadView> {
     Ok(Json(app.briefs.write_scratchpad(&caller, number, b.text, b.append, b.base).await?))

@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::IssueToken;
 use flower_contract::view::{NewToken, TokenView};
-use flower_core::Role;
+use flower_core::{BriefId, Role};
 use flower_engine::App;
 use std::sync::Arc;
 
@@ -24,7 +24,11 @@ pub(super) async fn issue_token(
     Who(caller): Who,
     Body(b): Body<IssueToken>,
 ) -> Answer<NewToken> {
-    Ok(Json(app.access.issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief, b.worktree, None).await?))
+    Ok(Json(
+        app.access
+            .issue_token(&caller, b.agent, b.role.unwrap_or(Role::Worker), b.brief.map(BriefId), b.worktree, None)
+            .await?,
+    ))
 }
 
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", params(("id" = String, Path)),

@@ -9,6 +9,7 @@ use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{NewWorktree, Restore};
 use flower_contract::view::{ArchiveView, EnterView, SyncView, WorktreeView};
 use flower_core::worktree::{Seal, WorktreeKind};
+use flower_core::{BriefId, WorktreeId};
 use flower_engine::App;
 use flower_engine::worktrees::NewWorktree as WorktreeOptions;
 use serde::Deserialize;
@@ -37,7 +38,7 @@ pub(super) async fn create_worktree(
         kind: b.kind.unwrap_or(WorktreeKind::Ephemeral),
         seal: b.seal.unwrap_or(Seal::Sealed),
         from: b.from,
-        brief: b.brief,
+        brief: b.brief.map(BriefId),
         no_setup: b.no_setup,
         lfs_pointers: b.lfs_pointers,
     };
@@ -90,7 +91,8 @@ pub(super) async fn restore_worktree(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<Restore>,
 ) -> Answer<WorktreeView> {
-    run_detached(async move { app.worktrees.restore(&caller, &project.into(), &name, b.number).await }).await
+    run_detached(async move { app.worktrees.restore(&caller, &project.into(), &name, b.number.map(WorktreeId)).await })
+        .await
 }
 
 /// The command that runs a program inside the worktree, on this machine.
@@ -149,7 +151,7 @@ pub(super) async fn archives(
 pub(super) async fn drop_archive(
     State(app): State<Arc<App>>,
     Who(caller): Who,
-    Path(number): Path<u64>,
+    Path(number): Path<WorktreeId>,
 ) -> Result<StatusCode, Rejection> {
     app.worktrees.drop_archive(&caller, number).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -5,6 +5,7 @@ use crate::client::{Address, Client, Events, escape};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::IssueToken;
 use flower_contract::view::{EventView, NewToken, ResourceView, StatusView, ToolAnswer};
+use flower_core::BriefId;
 use flower_core::Role;
 use flower_engine::home::{Home, random_hex};
 use flower_engine::tools::changed_resources;
@@ -86,7 +87,7 @@ impl Backend for Remote {
         let reader = Reader { client, events: None, after: status.last_event };
         Ok(Box::pin(stream::unfold(reader, |mut reader| async move {
             let event = reader.next().await?;
-            Some((changed_resources(&event.stream, event.brief).collect(), reader))
+            Some((changed_resources(&event.stream, event.brief.map(BriefId)).collect(), reader))
         })))
     }
 }

@@ -13,11 +13,13 @@ use flower_core::main_branch::{self, Alarm, Settlement};
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Door, LinkKind, Role, Status, chain, dispatch,
-    lease, review, token,
+    Actor, ActorType, Binding, BootTime, BriefId, BriefKind, Caller, Command, DispatchId, Door, Fence, LandingId,
+    LinkKind, Role, Status, WorktreeId, chain, dispatch, lease, review, token,
 };
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::fmt::Debug;
+use std::ops::Range;
 
 /// A sequence of commands that starts with enough setup for the others to have an effect. Some sequences concentrate on
 /// dependencies, others on worktrees.
@@ -59,26 +61,26 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<(Caller, Command)>> {
 
 /// Two dispatched briefs in a worktree that is ready, followed by `rest`.
 fn asked(rest: Vec<(Caller, Command)>) -> Vec<(Caller, Command)> {
-    let planned = (2..4).flat_map(|brief| {
+    let planned = [2, 3].map(BriefId).into_iter().flat_map(|brief| {
         let plan = Command::ProposePlan { brief, markdown: "# Plan\n".to_owned() };
         [plan, Command::Accept { brief, version: None }]
     });
     let (project, name, from) = ("web".to_owned(), "fix".to_owned(), "main".to_owned());
     let (kind, seal, base) = (WorktreeKind::Lane, Seal::Sealed, commit(0));
     let place = worktree::Request { project, name, kind, seal, base, from, brief: None };
-    let made = Command::FinishWorktree { number: 1, path: "/w".into() };
-    let ask = |brief| {
-        let (worktree, agents) = (Some("fix".into()), brief);
+    let made = Command::FinishWorktree { number: WorktreeId(1), path: "/w".into() };
+    let ask = |number| {
+        let (brief, worktree, agents) = (BriefId(number), Some("fix".into()), number);
         dispatch::Request { brief, worktree, agents, ..dispatch::Request::default() }
     };
-    let asked = (2..4).map(|brief| Command::RequestDispatch(ask(brief)));
+    let asked = (2..4).map(|number| Command::RequestDispatch(ask(number)));
     let first = planned.chain([Command::RequestWorktree(place), made]).chain(asked);
     first.map(|command| (operator(), command)).chain(rest).collect()
 }
 
 /// Epics and dependencies among a few briefs, so that cycles over several of them are attempted.
 fn tangle() -> impl Strategy<Value = Command> {
-    let near = || 1..9u64;
+    let near = || id(1..9);
     let epic = |epic| BriefChanges { epic: Some(epic), ..BriefChanges::default() };
     let kind = |kind| BriefChanges { kind: Some(kind), ..BriefChanges::default() };
     let either = || select(&[BriefKind::Epic, BriefKind::Epic, BriefKind::Feature][..]);
@@ -101,7 +103,7 @@ pub fn operator() -> Caller {
     someone(ActorType::Operator, "mike", Role::Operator, None)
 }
 
-fn someone(sort: ActorType, name: &str, role: Role, brief: Option<u64>) -> Caller {
+fn someone(sort: ActorType, name: &str, role: Role, brief: Option<BriefId>) -> Caller {
     let worktree = brief.map(|number| format!("lane-{number}"));
     let mut caller = Caller::unbound(Actor { sort, name: name.to_owned() }, role, Door::Api);
     (caller.brief, caller.worktree) = (brief, worktree);
@@ -115,14 +117,14 @@ fn caller() -> impl Strategy<Value = Caller> {
         6 => agent("conductor", Role::Orchestrator, None),
         // Another actor with the operator's name.
         2 => agent("mike", Role::Orchestrator, None),
-        2 => agent("worker-1", Role::Worker, Some(1)),
-        2 => agent("worker-2", Role::Worker, Some(2)),
+        2 => agent("worker-1", Role::Worker, Some(BriefId(1))),
+        2 => agent("worker-2", Role::Worker, Some(BriefId(2))),
         1 => agent("idle", Role::Worker, None),
-        8 => (1..5u64, 1..4u64, any::<bool>()).prop_map(|(token, dispatch, member)| {
-            let mut caller = someone(ActorType::Agent, &format!("agent-{token}"), Role::Worker, Some(dispatch));
+        8 => (1..5u64, 1..4u64, any::<bool>()).prop_map(|(token, number, member)| {
+            let mut caller = someone(ActorType::Agent, &format!("agent-{token}"), Role::Worker, Some(BriefId(number)));
             caller.token = Some(format!("t{token}"));
             caller.worktree = Some(["fix", "lane-1"][usize::from(token > 2)].to_owned());
-            caller.run = Some(Binding { dispatch, member: member && token == 4 });
+            caller.run = Some(Binding { dispatch: DispatchId(number), member: member && token == 4 });
             caller
         }),
         1 => agent("night-watch", Role::Ops, None),
@@ -180,7 +182,7 @@ fn command() -> impl Strategy<Value = Command> {
 
 /// Creates, removes and restores a few worktrees.
 fn worktrees() -> impl Strategy<Value = Command> {
-    let near = || prop_oneof![9 => 1..4u64, 1 => number()];
+    let near = || mostly(1..4);
     prop_oneof![
         6 => worktree_request(),
         8 => near().prop_map(|number| Command::FinishWorktree { number, path: "/w".into() }),
@@ -197,21 +199,21 @@ fn worktrees() -> impl Strategy<Value = Command> {
 
 /// Dispatches briefs, and claims, renews, expires and hands back dispatches, with path leases in between.
 fn dispatches() -> impl Strategy<Value = Command> {
-    let near = || prop_oneof![9 => 1..3u64, 1 => number()];
+    let near = || mostly(1..3);
     prop_oneof![
         3 => dispatch_request(),
         3 => busy().prop_map(|brief| Command::AutoDispatch { brief }),
         24 => (near(), dispatch_step()).prop_map(|(number, step)| Command::Dispatch { number, step }),
-        4 => (near(), 0..4u64, moment())
+        4 => (near(), id(0..4), moment())
             .prop_map(|(dispatch, fence, moment)| Command::Heartbeat { dispatch, fence, moment }),
         8 => (near(), any::<bool>()).prop_map(|(dispatch, member)| {
             let (id, agent, sha256) = (String::new(), "agent-9".to_owned(), String::new());
             let (role, worktree) = (Role::Worker, Some("fix".to_owned()));
             let run = Some(Binding { dispatch, member });
-            Command::IssueToken(token::Request { id, agent, role, brief: Some(1), worktree, sha256, run })
+            Command::IssueToken(token::Request { id, agent, role, brief: Some(BriefId(1)), worktree, sha256, run })
         }),
         6 => take_lease(),
-        3 => (near(), maybe(1, moment()))
+        3 => (mostly(1..3), maybe(1, moment()))
             .prop_map(|(number, over)| Command::ReleaseLease { number, why: "done".into(), over }),
         1 => Just(Command::BreachLease(LeaseBreached {
             project: "web".into(),
@@ -231,18 +233,18 @@ fn dispatches() -> impl Strategy<Value = Command> {
         8 => busy().prop_map(|brief| Command::Accept { brief, version: None }),
         2 => busy().prop_map(|brief| Command::EditBrief {
             brief,
-            changes: BriefChanges { auto_dispatch: Some(true), design_loop: Some(brief == 2), ..BriefChanges::default() },
+            changes: BriefChanges { auto_dispatch: Some(true), design_loop: Some(brief == BriefId(2)), ..BriefChanges::default() },
         }),
         2 => landing_request(),
-        2 => (1..4u64, landing_step()).prop_map(|(number, step)| Command::Landing { number, step }),
+        2 => (id(1..4), landing_step()).prop_map(|(number, step)| Command::Landing { number, step }),
         3 => worktrees(),
     ]
 }
 
 fn dispatch_request() -> impl Strategy<Value = Command> {
     let place = maybe(1, select(&["fix", "lane-1", "../up"][..]));
-    (busy(), maybe(3, select(DispatchKind::ALL)), place, 0..4u64, maybe(1, 1..4u64)).prop_map(
-        |(brief, kind, worktree, agents, of)| {
+    (busy(), maybe(3, select(DispatchKind::ALL)), place, 0..4u64, maybe(1, id(1..4))).prop_map(
+        |(brief, kind, worktree, agents, of): (_, _, _, _, Option<LandingId>)| {
             let worktree = worktree.map(str::to_owned);
             let profile = (agents == 2).then(|| "claude".to_owned());
             let evidence = of.map(|_| "the test is red".to_owned());
@@ -252,15 +254,15 @@ fn dispatch_request() -> impl Strategy<Value = Command> {
 }
 
 /// Mostly the fence of the first claim.
-fn fence() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => Just(1), 2 => Just(2), 1 => 0..5u64]
+fn fence() -> impl Strategy<Value = Fence> {
+    prop_oneof![4 => Just(Fence(1)), 2 => Just(Fence(2)), 1 => id(0..5)]
 }
 
 fn dispatch_step() -> impl Strategy<Value = dispatch::Step> {
     use dispatch::{HandBack, Step};
     let name = || maybe(1, select(&["agent-1", "agent-2", "a b"][..]).prop_map(str::to_owned));
     let packet = || maybe(2, (1..5u64).prop_map(|token| format!("t{token}")));
-    let back = |(fence, summary, failed): (u64, String, bool)| {
+    let back = |(fence, summary, failed): (Fence, String, bool)| {
         let not_done = failed.then(|| "all of it".to_owned());
         let (tip, commits) = (Some(commit(5)), vec![commit(5)]);
         Step::HandBack(HandBack { fence, summary, not_done, failed, tip, commits })
@@ -316,23 +318,23 @@ fn commit(n: u64) -> String {
 
 /// Landings of a few briefs in all states, and changes to MAIN in between.
 fn landings() -> impl Strategy<Value = Command> {
-    let near = || prop_oneof![9 => 1..6u64, 1 => number()];
     let step = |number, step| Command::Landing { number, step };
     prop_oneof![
         8 => landing_request(),
-        30 => (near(), landing_step()).prop_map(move |(number, to)| step(number, to)),
+        30 => (mostly(1..6), landing_step()).prop_map(move |(number, to)| step(number, to)),
         8 => (project(), main_step()).prop_map(|(project, step)| Command::Main { project, step }),
         4 => (busy(), number()).prop_map(|(brief, needs)| Command::AddNeed { brief, needs }),
     ]
 }
 
 fn landing_request() -> impl Strategy<Value = Command> {
-    let briefs = prop::collection::vec(1..4u64, 0..3);
-    let revert = (1..4u64, any::<bool>()).prop_map(|(of, fix)| Some(landing::Revert { of, why: "broken".into(), fix }));
+    let briefs = prop::collection::vec(id(1..4), 0..3);
+    let revert =
+        (id(1..4), any::<bool>()).prop_map(|(of, fix)| Some(landing::Revert { of, why: "broken".into(), fix }));
     let reverts = prop_oneof![1 => Just(None), 1 => revert];
-    (project(), select(Source::ALL), maybe(3, 1..4u64), 0..9u64, briefs, select(Priority::ALL), reverts).prop_map(
+    (project(), select(Source::ALL), maybe(3, id(1..4)), 0..9u64, briefs, select(Priority::ALL), reverts).prop_map(
         |(project, source, worktree_number, n, briefs, priority, reverts)| {
-            let worktree = worktree_number.map(|number| format!("lane-{number}"));
+            let worktree = worktree_number.map(|number: WorktreeId| format!("lane-{number}"));
             let (commit, title) = (commit(n), "A change".to_owned());
             let request = landing::Request {
                 project,
@@ -367,7 +369,7 @@ fn landing_step() -> impl Strategy<Value = landing::Step> {
                 Step::Land { onto: commit(n), merge_commit: commit(n + 10), note, commands }
             }),
         2 => (select(Verdict::ALL), line()).prop_map(|(verdict, why)| {
-            Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
+            Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![LandingId(1)] }
         }),
         1 => maybe(1, line()).prop_map(|why| Step::Cancel { why }),
     ]
@@ -399,13 +401,13 @@ fn worktree_request() -> impl Strategy<Value = Command> {
     )
 }
 
-fn worktree_diverged(number: u64) -> Command {
+fn worktree_diverged(number: WorktreeId) -> Command {
     let (operators, inside) = ("c0ffee".repeat(6), "facade".repeat(6));
     let kept_at = format!("refs/flower/keep/fix/{operators}");
     Command::DivergeWorktree(WorktreeDiverged { number, operators, inside, kept_at })
 }
 
-fn worktree_gone(number: u64, branch_kept: bool) -> Command {
+fn worktree_gone(number: WorktreeId, branch_kept: bool) -> Command {
     let left_out = if branch_kept { vec!["target".to_owned()] } else { Vec::new() };
     let (tip, until) = ("c0ffee".repeat(6), "2026-12-15T12:00:00Z".to_owned());
     Command::WorktreeGone(WorktreeRemoved { number, tip, branch_kept, files: 3, bytes: 99, left_out, until })
@@ -421,7 +423,7 @@ fn create_brief() -> impl Strategy<Value = Command> {
     let kind = prop_oneof![2 => Just(BriefKind::Epic), 3 => select(BriefKind::ALL)];
     let needs = prop_oneof![
         20 => prop::collection::vec(number(), 0..3),
-        1 => Just(vec![1; 101]),
+        1 => Just(vec![BriefId(1); 101]),
     ];
     let projects = prop::collection::vec(project(), 0..3);
     (line(), kind, maybe(1, markdown()), projects, maybe(1, number()), needs, any::<bool>(), any::<bool>()).prop_map(
@@ -464,18 +466,26 @@ fn changes() -> impl Strategy<Value = BriefChanges> {
 }
 
 /// `None` with weight three, a value with `weight`.
-fn maybe<T: Clone + std::fmt::Debug>(weight: u32, value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
+fn maybe<T: Clone + Debug>(weight: u32, value: impl Strategy<Value = T>) -> impl Strategy<Value = Option<T>> {
     prop_oneof![3 => Just(None), weight => value.prop_map(Some)]
 }
 
 /// The first briefs get most commands, so that some reach late states.
-fn busy() -> impl Strategy<Value = u64> {
-    prop_oneof![5 => 1..4u64, 1 => number()]
+fn busy() -> impl Strategy<Value = BriefId> {
+    prop_oneof![5 => id(1..4), 1 => number()]
 }
 
-/// The number of a brief or a scratchpad, which may not exist.
-fn number() -> impl Strategy<Value = u64> {
-    prop_oneof![40 => 1..5u64, 4 => 5..9u64, 1 => Just(0), 1 => Just(u64::MAX)]
+/// The id of a thing that may not exist.
+fn number<Id: From<u64> + Debug>() -> impl Strategy<Value = Id> {
+    prop_oneof![40 => 1..5u64, 4 => 5..9u64, 1 => Just(0), 1 => Just(u64::MAX)].prop_map(Id::from)
+}
+
+fn mostly<Id: From<u64> + Debug>(numbers: Range<u64>) -> impl Strategy<Value = Id> {
+    prop_oneof![9 => id(numbers), 1 => number()]
+}
+
+fn id<Id: From<u64> + Debug>(numbers: Range<u64>) -> impl Strategy<Value = Id> {
+    numbers.prop_map(Id::from)
 }
 
 fn project() -> impl Strategy<Value = String> {

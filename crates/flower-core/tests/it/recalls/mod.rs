@@ -5,7 +5,7 @@ use flower_core::recall::{
     About, Change, Happening, Held, Linked, MainNow, Neighbour, Origin, Participant, Place, Question, Recall, Run,
     RunState, Spec, Written,
 };
-use flower_core::{Actor, ActorType, BriefKind, LinkKind, Role, Status};
+use flower_core::{Actor, ActorType, BriefId, BriefKind, DispatchId, Fence, LinkKind, Role, Status};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -13,18 +13,18 @@ use proptest::sample::select;
 pub fn building() -> Recall {
     Recall {
         brief: About {
-            number: 12,
+            number: BriefId(12),
             title: "Dark mode".into(),
             kind: BriefKind::Feature,
             status: Status::InProgress,
             projects: vec!["web".into()],
-            epic: Some((3, "Look and feel".into())),
+            epic: Some((BriefId(3), "Look and feel".into())),
         },
         run: Some(Run {
-            dispatch: 7,
+            dispatch: DispatchId(7),
             kind: DispatchKind::Build,
             state: RunState::Executing,
-            fence: 3,
+            fence: Fence(3),
             holder: Some("worker-1".into()),
             spec_version: 2,
             evidence: None,
@@ -58,8 +58,11 @@ pub fn building() -> Recall {
                 answer: Some(written("ada", "No. Two, and the system's.")),
             },
         ],
-        needs: vec![neighbour(8, "Colours as variables", Status::Landed), neighbour(9, "Settings", Status::InReview)],
-        dependents: vec![neighbour(15, "Pictures for dark pages", Status::Planned)],
+        needs: vec![
+            neighbour(BriefId(8), "Colours as variables", Status::Landed),
+            neighbour(BriefId(9), "Settings", Status::InReview),
+        ],
+        dependents: vec![neighbour(BriefId(15), "Pictures for dark pages", Status::Planned)],
         participants: vec![participant("worker-1"), participant("worker-2")],
         leases: vec![Held {
             holder: "worker-2".into(),
@@ -84,7 +87,7 @@ pub fn fixing() -> Recall {
     let mut input = building();
     input.unread = 0;
     let run = input.run.as_mut().unwrap();
-    (run.dispatch, run.kind, run.fence, run.spec_version) = (9, DispatchKind::Fix, 5, 3);
+    (run.dispatch, run.kind, run.fence, run.spec_version) = (DispatchId(9), DispatchKind::Fix, Fence(5), 3);
     run.evidence = Some(Written {
         text: "Landing 31 was rejected: the check `test` failed.\n\n  FAIL settings.test.ts\n  expected \"dark\", got \"light\"\n"
             .into(),
@@ -117,7 +120,7 @@ fn change(from: u64, why: &str) -> Change {
     Change { from, to: from + 1, why: Some(why.into()), origin: origin("ada"), diff }
 }
 
-fn neighbour(number: u64, title: &str, status: Status) -> Neighbour {
+fn neighbour(number: BriefId, title: &str, status: Status) -> Neighbour {
     Neighbour { number, title: title.into(), status }
 }
 
@@ -135,6 +138,10 @@ fn any_text() -> BoxedStrategy<String> {
         1 => ("[a-z\u{202e}]{0,70}\n", 1_usize..500).prop_map(|(text, times)| text.repeat(times)),
     ]
     .boxed()
+}
+
+fn any_id<Id: From<u64> + std::fmt::Debug + 'static>() -> BoxedStrategy<Id> {
+    any_number().prop_map(Id::from).boxed()
 }
 
 fn any_number() -> BoxedStrategy<u64> {
@@ -158,7 +165,7 @@ fn many<T: std::fmt::Debug + Clone + 'static>(of: BoxedStrategy<T>) -> BoxedStra
 }
 
 fn any_run() -> BoxedStrategy<Run> {
-    let numbers = (any_number(), any_number(), any_number());
+    let numbers = (any_id(), any_id(), any_number());
     let words = (select(DispatchKind::ALL), select(RunState::ALL));
     let texts = (prop::option::of(any_text()), prop::option::of(any_written()), many(any_text()));
     (numbers, words, texts)
@@ -176,14 +183,14 @@ fn any_run() -> BoxedStrategy<Run> {
 }
 
 fn any_neighbour() -> BoxedStrategy<Neighbour> {
-    (any_number(), any_text(), select(Status::ALL))
+    (any_id(), any_text(), select(Status::ALL))
         .prop_map(|(number, title, status)| Neighbour { number, title, status })
         .boxed()
 }
 
 fn any_about() -> BoxedStrategy<About> {
     let words = (select(BriefKind::ALL), select(Status::ALL));
-    (any_number(), any_text(), words, many(any_text()), prop::option::of((any_number(), any_text())))
+    (any_id(), any_text(), words, many(any_text()), prop::option::of((any_id(), any_text())))
         .prop_map(|(number, title, (kind, status), projects, epic)| About {
             number,
             title,

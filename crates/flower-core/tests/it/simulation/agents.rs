@@ -3,7 +3,9 @@
 use crate::simulation::daemon::is_late;
 use crate::simulation::sim::Sim;
 use flower_core::dispatch::{HandBack, Step};
-use flower_core::{Actor, ActorType, Caller, Command, Door, Event, Refusal, Role, lease, token};
+use flower_core::{
+    Actor, ActorType, BriefId, Caller, Command, DispatchId, Door, Event, Fence, LeaseId, Refusal, Role, lease, token,
+};
 
 /// Every overlap between two of these is witnessed by a path in [`crate::simulation::watch::PATHS`].
 pub const PATTERNS: &[&str] =
@@ -25,10 +27,10 @@ pub struct Agent {
     pub name: String,
     mood: Mood,
     caller: Option<Caller>,
-    dispatch: u64,
-    fence: u64,
+    dispatch: DispatchId,
+    fence: Fence,
     /// Ended runs that the agent still considers its own.
-    past: Vec<(Caller, u64, u64)>,
+    past: Vec<(Caller, DispatchId, Fence)>,
 }
 
 /// A message on its way.
@@ -40,19 +42,20 @@ pub struct Letter {
 
 #[derive(Clone, Debug)]
 enum Wish {
-    Claim { dispatch: u64, packet: Option<String>, seconds: u64 },
-    Heartbeat { dispatch: u64, fence: u64 },
-    HandBack { dispatch: u64, fence: u64, failed: bool },
+    Claim { dispatch: DispatchId, packet: Option<String>, seconds: u64 },
+    Heartbeat { dispatch: DispatchId, fence: Fence },
+    HandBack { dispatch: DispatchId, fence: Fence, failed: bool },
     Lease { worktree: String, patterns: Vec<String>, seconds: u64 },
-    Release { number: u64 },
-    Plan { brief: u64 },
+    Release { number: LeaseId },
+    Plan { brief: BriefId },
     Say { to: String },
 }
 
 impl Agent {
     pub fn new(number: u64) -> Agent {
         let name = format!("a{number}");
-        Agent { name, mood: Mood::Free, caller: None, dispatch: 0, fence: 0, past: Vec::new() }
+        let (dispatch, fence) = (DispatchId::default(), Fence::default());
+        Agent { name, mood: Mood::Free, caller: None, dispatch, fence, past: Vec::new() }
     }
 
     pub fn is_free(&self) -> bool {
@@ -70,7 +73,7 @@ impl Agent {
         (caller.token, caller.run) = (Some(packet.id.clone()), packet.run);
         let run = packet.run.expect("it is a packet");
         self.mood = if run.member { Mood::Working } else { Mood::Claiming };
-        (self.caller, self.dispatch, self.fence) = (Some(caller), run.dispatch, 0);
+        (self.caller, self.dispatch, self.fence) = (Some(caller), run.dispatch, Fence::default());
     }
 
     fn rests(&mut self) {
@@ -127,11 +130,11 @@ impl Sim {
                 self.sends(at, &Wish::Lease { worktree, patterns, seconds });
             }
             56..61 => {
-                let number = 1 + self.chance.below(self.world.last_lease);
+                let number = self.chance.id(self.world.last_lease);
                 self.sends(at, &Wish::Release { number });
             }
             61..65 => self.claims(at, None),
-            65..68 => self.sends(at, &Wish::Plan { brief: caller.brief.unwrap_or(1) }),
+            65..68 => self.sends(at, &Wish::Plan { brief: caller.brief.unwrap_or(BriefId(1)) }),
             68..70 => {
                 let to = self.chance.pick(&["operator", "a1", "nobody"]).expect("there are some").to_owned();
                 self.sends(at, &Wish::Say { to });
@@ -150,10 +153,10 @@ impl Sim {
     fn steals(&mut self, at: usize) {
         self.count("tried to steal");
         let own = self.agents[at].dispatch;
-        let other = 1 + self.chance.below(self.world.last_dispatch);
+        let other = self.chance.id(self.world.last_dispatch);
         let dispatch = if self.chance.percent(60) { own } else { other };
         // Refusals name the newest fence, so other agents can know it.
-        let fence = self.world.dispatches.get(&dispatch).map_or(1, |dispatch| dispatch.fence);
+        let fence = self.world.dispatches.get(&dispatch).map_or(Fence(1), |dispatch| dispatch.fence);
         let used = Some(format!("t{}", 1 + self.chance.below(self.tokens)));
         let used = used.filter(|id| self.watch.is_used(id));
         let wish = match self.chance.below(4) {

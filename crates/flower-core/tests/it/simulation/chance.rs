@@ -22,6 +22,11 @@ impl Chance {
         self.any() % end.max(1)
     }
 
+    /// The id of one of the things up to `last`; 1 before the first exists.
+    pub fn id<Id: From<u64> + Into<u64>>(&mut self, last: Id) -> Id {
+        Id::from(1 + self.below(last.into()))
+    }
+
     pub fn index(&mut self, len: usize) -> usize {
         usize::try_from(self.below(len as u64)).expect("below a length")
     }

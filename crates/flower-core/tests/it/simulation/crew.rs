@@ -5,7 +5,7 @@
 use crate::simulation::sim::{Sim, operator};
 use flower_core::agent::{Author, Ending, Request, Step};
 use flower_core::dispatch::{self, HandBack};
-use flower_core::{Actor, ActorType, Binding, Caller, Command, Door, Role, chain, token};
+use flower_core::{Actor, ActorType, AgentId, Binding, Caller, Command, DispatchId, Door, Fence, Role, chain, token};
 
 /// Unexpected ends of an agent's processes after which the agent fails.
 const MAX_RESTARTS: u64 = 3;
@@ -19,7 +19,7 @@ pub struct Process {
     /// The process ended with the daemon, which does not count as a failure.
     went_with_daemon: bool,
     caller: Option<Caller>,
-    fence: u64,
+    fence: Fence,
 }
 
 impl Sim {
@@ -27,7 +27,7 @@ impl Sim {
         if !self.daemons[0].is_up || self.most_crew == 0 {
             return;
         }
-        let live: Vec<u64> = self.world.agents.values().filter(|a| a.is_live()).map(|a| a.number).collect();
+        let live: Vec<AgentId> = self.world.agents.values().filter(|a| a.is_live()).map(|a| a.number).collect();
         match (self.chance.pick(&live), self.chance.below(100)) {
             (Some(number), 0..3) => {
                 self.count("agent stopped");
@@ -42,7 +42,7 @@ impl Sim {
     fn starts_agent(&mut self) {
         let any = self.chance.percent(20);
         let wanted = self.world.dispatches.values().filter(|d| any || (d.is_open() && d.claim.is_none()));
-        let wanted: Vec<u64> = wanted.map(|d| d.number).collect();
+        let wanted: Vec<DispatchId> = wanted.map(|d| d.number).collect();
         let Some(number) = self.chance.pick(&wanted) else { return };
         let worktree = self.world.dispatches[&number].worktree.clone().unwrap_or_else(|| "place".to_owned());
         let (name, profile, role, standing) = (None, "crew".to_owned(), Role::Worker, false);
@@ -54,7 +54,7 @@ impl Sim {
         }
     }
 
-    fn tends(&mut self, number: u64) {
+    fn tends(&mut self, number: AgentId) {
         let agent = self.world.agents[&number].clone();
         let dispatch = self.world.dispatches[&agent.dispatch.expect("each has work here")].clone();
         let process = &self.crew[&number];
@@ -82,12 +82,12 @@ impl Sim {
         }
     }
 
-    fn begins(&mut self, number: u64) {
+    fn begins(&mut self, number: AgentId) {
         let process = self.crew.get_mut(&number).expect("it was started");
         (process.runs, process.went_with_daemon) = (true, false);
     }
 
-    fn gives_token(&mut self, number: u64, agent: &str, dispatch: u64) {
+    fn gives_token(&mut self, number: AgentId, agent: &str, dispatch: DispatchId) {
         self.tokens += 1;
         let (id, role) = (format!("t{}", self.tokens), Role::Worker);
         let (brief, worktree) = (Some(self.world.dispatches[&dispatch].brief), None);
@@ -100,7 +100,7 @@ impl Sim {
         }
     }
 
-    fn claims_for(&mut self, number: u64, dispatch: u64) {
+    fn claims_for(&mut self, number: AgentId, dispatch: DispatchId) {
         let caller = self.crew[&number].caller.clone().expect("it has a token");
         let (holder, packet, seconds, moment) = (None, None, LEASE, self.clock.moment());
         let step = dispatch::Step::Claim { holder, packet, seconds, moment };
@@ -113,7 +113,7 @@ impl Sim {
         }
     }
 
-    fn works_for(&mut self, number: u64, dispatch: u64, fence: u64) {
+    fn works_for(&mut self, number: AgentId, dispatch: DispatchId, fence: Fence) {
         let caller = self.crew[&number].caller.clone().expect("it has a token");
         let agent_step = |step| Command::Agent { number, step };
         let _ = match self.chance.below(100) {
@@ -139,7 +139,7 @@ impl Sim {
         };
     }
 
-    fn stops(&mut self, caller: &Caller, number: u64, how: Ending) {
+    fn stops(&mut self, caller: &Caller, number: AgentId, how: Ending) {
         let step = Step::Stop { how, why: "enough".into(), output: None };
         let _ = self.submit(caller, &Command::Agent { number, step });
     }
@@ -152,7 +152,7 @@ impl Sim {
     }
 
     pub fn halts_all(&mut self) {
-        let live: Vec<u64> = self.world.agents.values().filter(|a| a.is_live()).map(|a| a.number).collect();
+        let live: Vec<AgentId> = self.world.agents.values().filter(|a| a.is_live()).map(|a| a.number).collect();
         for number in live {
             self.stops(&Caller::system(), number, Ending::Halted);
         }

@@ -7,7 +7,7 @@ use flower_core::dispatch::{self, Claim, Step};
 use flower_core::landing;
 use flower_core::readiness::DispatchKind;
 use flower_core::worktree::{self, Seal, WorktreeKind};
-use flower_core::{Caller, Command, Event, Status};
+use flower_core::{BriefId, Caller, Command, DispatchId, Event, Fence, LandingId, LeaseId, Status};
 
 #[derive(Default)]
 pub struct Daemon {
@@ -17,14 +17,14 @@ pub struct Daemon {
 
 #[derive(Clone, Debug)]
 enum Intention {
-    Expire(u64),
-    Release(u64),
-    Dispatch(u64),
-    Land(u64),
-    Cancel(u64),
+    Expire(DispatchId),
+    Release(LeaseId),
+    Dispatch(BriefId),
+    Land(DispatchId),
+    Cancel(DispatchId),
     Revoke(String),
-    Fix { brief: u64, of: u64 },
-    Prepare { number: u64, fence: u64 },
+    Fix { brief: BriefId, of: LandingId },
+    Prepare { number: DispatchId, fence: Fence },
 }
 
 impl Sim {
@@ -149,7 +149,7 @@ impl Sim {
         }
     }
 
-    fn make_worktree(&mut self, number: u64) {
+    fn make_worktree(&mut self, number: DispatchId) {
         let dispatch = &self.world.dispatches[&number];
         let (Some(project), Some(name)) = (dispatch.project.clone(), dispatch.worktree.clone()) else { return };
         if self.world.worktrees.values().any(|w| w.is_live() && w.name == name) {

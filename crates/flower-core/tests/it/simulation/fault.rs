@@ -1,7 +1,7 @@
 //! Faults that break the rules on purpose, to test that the watch detects them.
 
 use flower_core::dispatch::{State, Step};
-use flower_core::{Caller, Command, Draft, Event, Heartbeat, World};
+use flower_core::{Caller, Command, DispatchId, Draft, Event, Fence, Heartbeat, World};
 
 /// Longer than any lease.
 const LONG: u64 = 2 * 86_400_000;
@@ -65,8 +65,8 @@ impl Fault {
             | (Fault::StealsClaims, Command::Dispatch { step: Step::Claim { moment, .. }, .. }) => moment.now += LONG,
             (Fault::SharesPaths, Command::TakeLease(request)) => request.moment.now += LONG,
             (Fault::LateCounts, Command::Dispatch { number, step: Step::HandBack(back) }) => {
-                let newest = world.dispatches.get(number).map_or(0, |dispatch| dispatch.fence);
-                if (1..newest).contains(&back.fence) {
+                let newest = world.dispatches.get(number).map_or(Fence::default(), |dispatch| dispatch.fence);
+                if (Fence(1)..newest).contains(&back.fence) {
                     back.fence = newest;
                     caller = Caller::system();
                 }
@@ -92,7 +92,7 @@ impl Fault {
     }
 
     /// The heartbeat that is stored.
-    pub fn beat(self, world: &mut World, dispatch: u64, fence: u64, beat: Heartbeat) {
+    pub fn beat(self, world: &mut World, dispatch: DispatchId, fence: Fence, beat: Heartbeat) {
         match self {
             Fault::LosesBeats => {}
             Fault::TurnsBeatsBack => drop(world.beats.insert(dispatch, (fence, beat))),
@@ -105,7 +105,7 @@ impl Fault {
         for event in events {
             match (self, event) {
                 (Fault::RewindsFence, Event::DispatchExpired(expired)) => {
-                    world.dispatches.get_mut(&expired.number).expect("it expired").fence -= 1;
+                    world.dispatches.get_mut(&expired.number).expect("it expired").fence.0 -= 1;
                 }
                 (Fault::DispatchesAgain, Event::DispatchCancelled(cancelled)) => {
                     let brief = world.dispatches[&cancelled.number].brief;

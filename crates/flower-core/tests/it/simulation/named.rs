@@ -2,14 +2,16 @@
 
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::{
-    Actor, ActorType, Binding, BootTime, BriefKind, Caller, Command, Context, Dispatch, Door, Event, Refusal, Role,
-    Status, World, decide, dispatch, token,
+    Actor, ActorType, Binding, BootTime, BriefId, BriefKind, Caller, Command, Context, Dispatch, DispatchId, Door,
+    Event, Fence, Refusal, Role, Status, World, decide, dispatch, token,
 };
 
+const BRIEF: BriefId = BriefId(1);
+const DISPATCH: DispatchId = DispatchId(1);
 const LEASE: u64 = 60;
 const YEARS: u64 = 10 * 365 * 86_400_000;
 
-/// A world with one brief that was dispatched as number 1.
+/// A world with [`BRIEF`], dispatched as [`DISPATCH`].
 struct Stage {
     world: World,
     /// The wall clock's time. Events contain it, but no rule reads it.
@@ -22,8 +24,8 @@ impl Stage {
         let (title, kind, spec) = ("A change".to_owned(), BriefKind::Feature, Some("# Plan\n".to_owned()));
         let (projects, epic, needs, auto_dispatch, design_loop) = (vec![], None, vec![], false, false);
         let new = Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop };
-        let asked = Command::RequestDispatch(dispatch::Request { brief: 1, ..Default::default() });
-        for command in [new, Command::Accept { brief: 1, version: None }, asked] {
+        let asked = Command::RequestDispatch(dispatch::Request { brief: BRIEF, ..Default::default() });
+        for command in [new, Command::Accept { brief: BRIEF, version: None }, asked] {
             stage.tell(&Caller::system(), &command).expect("it is the way to begin");
         }
         stage
@@ -44,8 +46,8 @@ impl Stage {
     /// An agent with a packet.
     fn agent(&mut self, number: u64) -> Caller {
         let (id, agent) = (format!("t{number}"), format!("a{number}"));
-        let (sha256, role, run) = (id.clone(), Role::Worker, Some(Binding { dispatch: 1, member: false }));
-        let (brief, worktree) = (Some(1), None);
+        let (sha256, role, run) = (id.clone(), Role::Worker, Some(Binding { dispatch: DISPATCH, member: false }));
+        let (brief, worktree) = (Some(BRIEF), None);
         let request = token::Request { id: id.clone(), agent: agent.clone(), role, brief, worktree, sha256, run };
         self.tell(&Caller::system(), &Command::IssueToken(request)).expect("it is open");
         let actor = Actor { sort: ActorType::Agent, name: agent };
@@ -54,28 +56,28 @@ impl Stage {
 
     fn claim(&mut self, caller: &Caller, moment: BootTime) -> Result<Vec<Event>, Refusal> {
         let step = Step::Claim { holder: None, packet: None, seconds: LEASE, moment };
-        self.tell(caller, &Command::Dispatch { number: 1, step })
+        self.tell(caller, &Command::Dispatch { number: DISPATCH, step })
     }
 
-    fn beat(&mut self, caller: &Caller, fence: u64, moment: BootTime) -> Result<Vec<Event>, Refusal> {
-        self.tell(caller, &Command::Heartbeat { dispatch: 1, fence, moment })
+    fn beat(&mut self, caller: &Caller, fence: Fence, moment: BootTime) -> Result<Vec<Event>, Refusal> {
+        self.tell(caller, &Command::Heartbeat { dispatch: DISPATCH, fence, moment })
     }
 
     /// Whether a claim ended.
     fn expire(&mut self, moment: BootTime) -> bool {
         let step = Step::Expire { moment };
-        let events = self.tell(&Caller::system(), &Command::Dispatch { number: 1, step }).expect("it is there");
+        let events = self.tell(&Caller::system(), &Command::Dispatch { number: DISPATCH, step }).expect("it is there");
         events.iter().any(|event| matches!(event, Event::DispatchExpired(_)))
     }
 
-    fn hand_back(&mut self, caller: &Caller, fence: u64, failed: bool) -> Result<Vec<Event>, Refusal> {
+    fn hand_back(&mut self, caller: &Caller, fence: Fence, failed: bool) -> Result<Vec<Event>, Refusal> {
         let (summary, not_done, tip, commits) = ("what I did".to_owned(), None, None, Vec::new());
         let step = Step::HandBack(HandBack { fence, summary, not_done, failed, tip, commits });
-        self.tell(caller, &Command::Dispatch { number: 1, step })
+        self.tell(caller, &Command::Dispatch { number: DISPATCH, step })
     }
 
     fn dispatch(&self) -> Dispatch {
-        self.world.dispatches[&1].clone()
+        self.world.dispatches[&DISPATCH].clone()
     }
 }
 
@@ -83,7 +85,7 @@ fn moment(boot: &str, now: u64, since: u64) -> BootTime {
     BootTime { boot: boot.to_owned(), now, since }
 }
 
-fn is_late(event: &Event, of: u64) -> bool {
+fn is_late(event: &Event, of: Fence) -> bool {
     matches!(event, Event::DispatchLate(late) if late.fence == of)
 }
 
@@ -100,23 +102,24 @@ fn a_thousand_late_answers_are_refused_and_kept() {
             assert!(stage.expire(moment("m:1", now, 0)));
         }
         stage.claim(&agent, moment("m:1", now, 0)).expect("the previous claim is over");
-        assert_eq!(stage.dispatch().fence, number);
+        assert_eq!(stage.dispatch().fence, Fence(number));
         agents.push(agent);
     }
     let (before, mut kept) = (stage.dispatch(), 0);
     let (newest, late) = agents.split_last().expect("there are many");
-    for (fence, agent) in (1..).zip(late) {
-        let events = stage.hand_back(agent, fence, fence % 3 == 0).unwrap_or_else(|no| panic!("fence {fence}: {no}"));
+    for (number, agent) in (1..).zip(late) {
+        let fence = Fence(number);
+        let events = stage.hand_back(agent, fence, number % 3 == 0).unwrap_or_else(|no| panic!("fence {fence}: {no}"));
         assert!(matches!(&events[..], [event] if is_late(event, fence)), "fence {fence}: {events:?}");
         kept += events.len();
         assert_eq!(stage.dispatch(), before, "fence {fence} changed something");
-        assert_eq!(stage.world.briefs[&1].status, Status::InProgress);
+        assert_eq!(stage.world.briefs[&BRIEF].status, Status::InProgress);
     }
     assert_eq!(kept, 1_000);
-    stage.hand_back(newest, LATE + 1, false).expect("the newest counts");
+    stage.hand_back(newest, Fence(LATE + 1), false).expect("the newest counts");
     assert_eq!(stage.dispatch().state, State::HandedBack);
-    let events = stage.hand_back(&late[0], 1, false).expect("also after the end it is kept");
-    assert!(is_late(&events[0], 1));
+    let events = stage.hand_back(&late[0], Fence(1), false).expect("also after the end it is kept");
+    assert!(is_late(&events[0], Fence(1)));
 }
 
 #[test]
@@ -129,7 +132,7 @@ fn no_clock_makes_a_wrong_expiry() {
     // A boot clock that does not advance, with several wall clock times.
     for wall in ["2026-11-15T11:00:00.000000Z", "2036-11-15T12:00:00.000000Z", "1970-01-01T00:00:00.000000Z"] {
         stage.wall = wall;
-        let note = Command::AddNote { brief: 1, text: "time flies".into(), comment: false, images: vec![] };
+        let note = Command::AddNote { brief: BRIEF, text: "time flies".into(), comment: false, images: vec![] };
         stage.tell(&agent, &note).unwrap();
         assert!((0..100).all(|_| !stage.expire(moment("m:1", 5_000, 0))), "{wall}");
     }
@@ -147,7 +150,7 @@ fn no_clock_makes_a_wrong_expiry() {
             now += lease - 1;
         }
         assert!(!stage.expire(moment(&boot, now, since)), "round {round}");
-        stage.beat(&agent, 1, moment(&boot, now, since)).unwrap();
+        stage.beat(&agent, Fence(1), moment(&boot, now, since)).unwrap();
     }
 
     // Another machine cannot expire the lease; its own machine can.
@@ -161,12 +164,12 @@ fn no_clock_makes_a_wrong_expiry() {
     stage.claim(&other, moment("m:11", 100_000, 500)).unwrap();
     assert!(stage.expire(moment("m:11", 100_000 + YEARS, 500)));
     assert!(!stage.expire(moment("m:11", 100_000 + YEARS, 500)));
-    assert_eq!(stage.dispatch().fence, 2);
+    assert_eq!(stage.dispatch().fence, Fence(2));
 
     // A heartbeat that another machine receives counts on that machine.
     let third = stage.agent(3);
     stage.claim(&third, moment("m:11", 200_000, 500)).unwrap();
-    stage.beat(&third, 3, moment("n:7", 3, 0)).unwrap();
+    stage.beat(&third, Fence(3), moment("n:7", 3, 0)).unwrap();
     assert!(!stage.expire(moment("m:11", 200_000 + YEARS, 500)));
     assert!(stage.expire(moment("n:7", 3 + lease, 0)));
 }
@@ -179,16 +182,16 @@ fn an_old_holder_cannot_act_with_the_fence_of_the_new_one() {
     stage.claim(&old, moment("m:1", 0, 0)).unwrap();
     stage.claim(&new, moment("m:1", 60_000, 0)).unwrap();
     for failed in [false, true] {
-        let refusal = stage.hand_back(&old, 2, failed).unwrap_err();
+        let refusal = stage.hand_back(&old, Fence(2), failed).unwrap_err();
         assert!(matches!(refusal, Refusal::Forbidden { .. }), "{refusal}");
     }
-    assert!(matches!(stage.beat(&old, 2, moment("m:1", 100_000, 0)), Err(Refusal::Forbidden { .. })));
-    assert!(matches!(stage.beat(&old, 1, moment("m:1", 100_000, 0)), Err(Refusal::StaleFence { .. })));
+    assert!(matches!(stage.beat(&old, Fence(2), moment("m:1", 100_000, 0)), Err(Refusal::Forbidden { .. })));
+    assert!(matches!(stage.beat(&old, Fence(1), moment("m:1", 100_000, 0)), Err(Refusal::StaleFence { .. })));
     // The new holder cannot hand back with the fence of the previous one either.
-    assert!(matches!(stage.hand_back(&new, 1, true), Err(Refusal::Forbidden { .. })));
-    assert_eq!(stage.dispatch().claim.map(|claim| claim.fence), Some(2));
-    assert!(is_late(&stage.hand_back(&old, 1, false).unwrap()[0], 1));
-    assert_eq!(stage.hand_back(&new, 2, false).map(|events| events.len()).ok(), Some(2));
+    assert!(matches!(stage.hand_back(&new, Fence(1), true), Err(Refusal::Forbidden { .. })));
+    assert_eq!(stage.dispatch().claim.map(|claim| claim.fence), Some(Fence(2)));
+    assert!(is_late(&stage.hand_back(&old, Fence(1), false).unwrap()[0], Fence(1)));
+    assert_eq!(stage.hand_back(&new, Fence(2), false).map(|events| events.len()).ok(), Some(2));
 }
 
 /// A packet that was never used cannot hand back for another run, however many claims were dropped.
@@ -200,8 +203,8 @@ fn an_unused_packet_cannot_answer_for_a_forgotten_run() {
         stage.claim(&agent, moment("m:1", number * 60_000, 0)).unwrap();
     }
     let unused = stage.agent(41);
-    assert!(stage.dispatch().runs.iter().all(|run| run.fence > 1), "the first one is forgotten");
-    for fence in [0, 1, 20, 40, 41] {
+    assert!(stage.dispatch().runs.iter().all(|run| run.fence > Fence(1)), "the first one is forgotten");
+    for fence in [0, 1, 20, 40, 41].map(Fence) {
         assert!(matches!(stage.hand_back(&unused, fence, false), Err(Refusal::Forbidden { .. })), "fence {fence}");
     }
 }
@@ -212,11 +215,11 @@ fn an_overtaken_heartbeat_is_ignored() {
     let mut stage = Stage::new();
     let agent = stage.agent(1);
     stage.claim(&agent, moment("m:1", 0, 0)).unwrap();
-    stage.beat(&agent, 1, moment("m:1", 50_000, 0)).unwrap();
-    stage.beat(&agent, 1, moment("m:1", 1_000, 0)).unwrap();
+    stage.beat(&agent, Fence(1), moment("m:1", 50_000, 0)).unwrap();
+    stage.beat(&agent, Fence(1), moment("m:1", 1_000, 0)).unwrap();
     assert!(!stage.expire(moment("m:1", 100_000, 0)));
     // After a restart the clock starts at zero, so a smaller value is later.
-    stage.beat(&agent, 1, moment("m:2", 3_000, 2_000)).unwrap();
+    stage.beat(&agent, Fence(1), moment("m:2", 3_000, 2_000)).unwrap();
     assert!(!stage.expire(moment("m:2", 62_999, 2_000)));
     assert!(stage.expire(moment("m:2", 63_000, 2_000)));
 }

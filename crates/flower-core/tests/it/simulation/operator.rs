@@ -4,7 +4,9 @@ use crate::simulation::sim::{Sim, operator};
 use flower_core::dispatch::{self, Step};
 use flower_core::landing::{self, Priority, Source, Verdict};
 use flower_core::readiness::DispatchKind;
-use flower_core::{Binding, BriefKind, Caller, Command, Dispatch, Role, Status, chain, main_branch, token};
+use flower_core::{
+    Binding, BriefId, BriefKind, Caller, Command, Dispatch, DispatchId, Role, Status, chain, main_branch, token,
+};
 
 #[derive(Clone, Copy)]
 enum Wish {
@@ -37,7 +39,7 @@ const WISHES: &[(u64, Wish)] = &[
 
 impl Sim {
     pub fn operator_acts(&mut self) {
-        let brief = 1 + self.chance.below(self.world.last_brief);
+        let brief = self.chance.id(self.world.last_brief);
         match self.chance.weighed(WISHES) {
             Wish::Create => self.operator_creates(),
             Wish::Plan => self.operator_plans(brief),
@@ -51,7 +53,7 @@ impl Sim {
             }
             Wish::HandPacket => self.hands_packet(),
             Wish::CancelDispatch => {
-                let number = 1 + self.chance.below(self.world.last_dispatch);
+                let number = self.chance.id(self.world.last_dispatch);
                 self.asks(&Command::Dispatch { number, step: Step::Cancel { why: None } });
             }
             Wish::CancelBrief => self.moves(brief, Status::Cancelled),
@@ -73,7 +75,7 @@ impl Sim {
 
     pub fn operator_creates(&mut self) {
         let kind = self.chance.pick(&[BriefKind::Feature, BriefKind::Fix, BriefKind::Feature, BriefKind::Research]);
-        let needs = if self.chance.percent(30) { vec![self.chance.below(self.world.last_brief) + 1] } else { vec![] };
+        let needs = if self.chance.percent(30) { vec![self.chance.id(self.world.last_brief)] } else { vec![] };
         let needs = needs.into_iter().filter(|needs| self.world.briefs.contains_key(needs)).collect();
         let (auto_dispatch, design_loop) = (self.chance.percent(65), self.chance.percent(20));
         let spec = self.chance.percent(70).then(|| "# Plan\n".to_owned());
@@ -83,7 +85,7 @@ impl Sim {
     }
 
     /// Proposes a plan, and mostly accepts it.
-    pub fn operator_plans(&mut self, brief: u64) {
+    pub fn operator_plans(&mut self, brief: BriefId) {
         if self.world.briefs[&brief].status != Status::Draft {
             return;
         }
@@ -100,7 +102,7 @@ impl Sim {
         // Mostly for a waiting dispatch, sometimes for one that has a holder.
         let any = self.chance.percent(30);
         let wanted = |d: &&Dispatch| d.is_open() && (any || d.claim.is_none());
-        let open: Vec<u64> = self.world.dispatches.values().filter(wanted).map(|d| d.number).collect();
+        let open: Vec<DispatchId> = self.world.dispatches.values().filter(wanted).map(|d| d.number).collect();
         let free: Vec<usize> = (0..self.agents.len()).filter(|&at| self.agents[at].is_free()).collect();
         let (Some(number), Some(at)) = (self.chance.pick(&open), self.chance.pick(&free)) else { return };
         let dispatch = &self.world.dispatches[&number];
@@ -119,7 +121,7 @@ impl Sim {
 
     /// Claims for a holder without a token, and hands back for it.
     fn works_by_hand(&mut self) {
-        let number = 1 + self.chance.below(self.world.last_dispatch);
+        let number = self.chance.id(self.world.last_dispatch);
         let Some(dispatch) = self.world.dispatches.get(&number) else { return };
         let fence = dispatch.fence;
         let is_mine = dispatch.claim.is_some() && dispatch.runs.last().is_some_and(|run| run.token.is_none());
@@ -138,10 +140,10 @@ impl Sim {
     }
 
     /// Queues briefs in review, and lands or rejects queued landings.
-    fn lands(&mut self, brief: u64) {
+    fn lands(&mut self, brief: BriefId) {
         let open = self.world.landings.values().find(|landing| landing.is_open()).map(|landing| landing.number);
         if let Some(number) = open {
-            let (onto, merge_commit) = (commit(0), commit(1_000 + number));
+            let (onto, merge_commit) = (commit(0), commit(1_000 + number.0));
             let step = if self.chance.percent(65) {
                 landing::Step::Land { onto, merge_commit, note: None, commands: None }
             } else {
@@ -155,7 +157,7 @@ impl Sim {
             return;
         }
         let worktree = self.world.dispatches.values().rev().find(|d| d.brief == brief).and_then(|d| d.worktree.clone());
-        let (commit, title) = (commit(self.world.last_landing + 1), "A change".to_owned());
+        let (commit, title) = (commit(self.world.last_landing.next().0), "A change".to_owned());
         let (project, source, priority) = ("web".to_owned(), Source::Worktree, Priority::Normal);
         let (briefs, worktree_number, reverts) = (vec![brief], None, None);
         let request =
@@ -163,7 +165,7 @@ impl Sim {
         self.asks(&Command::QueueLanding(request));
     }
 
-    fn moves(&mut self, brief: u64, status: Status) {
+    fn moves(&mut self, brief: BriefId, status: Status) {
         self.asks(&Command::SetStatus { brief, status, why: None });
     }
 

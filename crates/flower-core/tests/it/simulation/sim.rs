@@ -9,7 +9,8 @@ use crate::simulation::fault::Fault;
 use crate::simulation::watch::Watch;
 use flower_core::event::SCHEMA;
 use flower_core::{
-    Actor, ActorType, Caller, Command, Context, Door, Draft, Event, Refusal, Role, World, chain, decide,
+    Actor, ActorType, AgentId, BriefId, Caller, Command, Context, Door, Draft, Event, Refusal, Role, World, chain,
+    decide,
 };
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -20,7 +21,7 @@ pub const STEPS: u64 = 200;
 pub struct Entry {
     pub at: String,
     pub by: String,
-    pub brief: Option<u64>,
+    pub brief: Option<BriefId>,
     pub kind: String,
     pub body: String,
 }
@@ -43,7 +44,7 @@ pub struct Sim {
     pub waiting: Vec<(usize, Caller, Command)>,
     pub daemons: [Daemon; 2],
     /// By the number of an agent that flower runs.
-    pub crew: BTreeMap<u64, Process>,
+    pub crew: BTreeMap<AgentId, Process>,
     /// Maximum agents that flower runs: 0 in half of the runs, so that other agents get work too.
     pub most_crew: u64,
     pub tokens: u64,
@@ -130,8 +131,8 @@ impl Sim {
         for _ in 0..4 {
             self.operator_creates();
         }
-        for number in 1..=self.world.last_brief {
-            self.operator_plans(number);
+        for number in 1..=self.world.last_brief.0 {
+            self.operator_plans(BriefId(number));
         }
         self.daemon_looks(0);
         self.daemon_does_all(0);

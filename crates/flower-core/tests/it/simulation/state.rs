@@ -3,7 +3,7 @@
 use crate::simulation::clock::Clock;
 use crate::simulation::watch::{Held, Watch, require};
 use flower_core::dispatch::State;
-use flower_core::{BriefKind, Status, World};
+use flower_core::{BriefKind, LeaseId, Status, World};
 
 impl Watch {
     /// The world agrees with the watch's own record.
@@ -37,7 +37,7 @@ impl Watch {
     fn reservations(&self, world: &World, clock: &Clock) -> Result<(), String> {
         let live = world.leases.values().filter(|lease| lease.live).map(|lease| lease.number);
         require(live.eq(self.leases.keys().copied()), || "other leases are live".into())?;
-        let held: Vec<(&u64, &Held)> = self.leases.iter().collect();
+        let held: Vec<(&LeaseId, &Held)> = self.leases.iter().collect();
         for (at, (number, older)) in held.iter().enumerate() {
             for (other, newer) in &held[at + 1..] {
                 let apart = older.worktree != newer.worktree || older.holder == newer.holder;

@@ -5,7 +5,10 @@ use flower_core::agent::Ending;
 use flower_core::dispatch::{HandBack, State, Step};
 use flower_core::event::{DispatchClaimed, DispatchRequested, LeaseTaken};
 use flower_core::readiness::DispatchKind;
-use flower_core::{BootTime, Caller, Command, Draft, Event, Heartbeat, Pattern, Refusal, Role, Status, World};
+use flower_core::{
+    AgentId, BootTime, BriefId, Caller, Command, DispatchId, Draft, Event, Fence, Heartbeat, LeaseId, Pattern, Refusal,
+    Role, Status, World,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Every two overlapping patterns of [`crate::simulation::agents::PATTERNS`] share one of these paths.
@@ -14,43 +17,43 @@ pub const PATHS: &[&str] =
 
 #[derive(Default)]
 pub struct Watch {
-    pub dispatches: BTreeMap<u64, Account>,
+    pub dispatches: BTreeMap<DispatchId, Account>,
     /// The live leases.
-    pub leases: BTreeMap<u64, Held>,
-    packets: BTreeMap<String, u64>,
+    pub leases: BTreeMap<LeaseId, Held>,
+    packets: BTreeMap<String, DispatchId>,
     used: BTreeSet<String>,
     /// By brief, and whether it was a design: the number of automatic dispatches.
-    auto: BTreeMap<(u64, bool), u64>,
+    auto: BTreeMap<(BriefId, bool), u64>,
     /// Briefs whose work, not only the design, was dispatched.
-    pub asked: BTreeSet<u64>,
-    pub claimed: BTreeSet<u64>,
-    pub handed_back: BTreeSet<u64>,
+    pub asked: BTreeSet<BriefId>,
+    pub claimed: BTreeSet<BriefId>,
+    pub handed_back: BTreeSet<BriefId>,
     /// By dispatch: the live agent of flower's own that leads it.
-    pub leads: BTreeMap<u64, Lead>,
+    pub leads: BTreeMap<DispatchId, Lead>,
     /// The agent that ends in the current step; its claims end with it at any time.
     ending: Option<String>,
     pub counts: BTreeMap<&'static str, u64>,
 }
 
 pub struct Lead {
-    number: u64,
+    number: AgentId,
     pub name: String,
     pub has_claimed: bool,
 }
 
 /// The record of one dispatch.
 pub struct Account {
-    brief: u64,
+    brief: BriefId,
     /// The newest fence that was given out.
-    pub fence: u64,
+    pub fence: Fence,
     pub holder: Option<Holder>,
     pub ended: Option<State>,
     /// The token that was given each fence; the operator has no token.
-    given: BTreeMap<u64, Option<String>>,
+    given: BTreeMap<Fence, Option<String>>,
 }
 
 pub struct Holder {
-    pub fence: u64,
+    pub fence: Fence,
     pub name: String,
     seconds: u64,
     heard: Heartbeat,
@@ -78,14 +81,14 @@ impl Held {
 
 impl Account {
     /// Whether the caller was given this fence, or may act for the holder that was.
-    fn is_own(&self, caller: &Caller, fence: u64) -> bool {
+    fn is_own(&self, caller: &Caller, fence: Fence) -> bool {
         let given = self.given.get(&fence);
         caller.role == Role::Operator || given.is_some_and(|token| token.is_some() && *token == caller.token)
     }
 }
 
 impl Watch {
-    pub fn dispatch_of(&self, token: &str) -> Option<u64> {
+    pub fn dispatch_of(&self, token: &str) -> Option<DispatchId> {
         self.packets.get(token).copied()
     }
 
@@ -132,7 +135,7 @@ impl Watch {
 
     fn hand_back_answered(
         &mut self,
-        number: u64,
+        number: DispatchId,
         caller: &Caller,
         back: &HandBack,
         drafts: &[Draft],
@@ -158,7 +161,7 @@ impl Watch {
         Ok(())
     }
 
-    fn heard(&mut self, number: u64, fence: u64, caller: &Caller, moment: &BootTime) -> Result<(), String> {
+    fn heard(&mut self, number: DispatchId, fence: Fence, caller: &Caller, moment: &BootTime) -> Result<(), String> {
         let account = self.dispatches.get_mut(&number).ok_or("a heartbeat for an unknown dispatch")?;
         let own = account.is_own(caller, fence);
         let holder = account.holder.as_mut().filter(|holder| holder.fence == fence);
@@ -273,7 +276,7 @@ impl Watch {
         if !is_design {
             self.asked.insert(brief);
         }
-        let account = Account { brief, fence: 0, holder: None, ended: None, given: BTreeMap::new() };
+        let account = Account { brief, fence: Fence::default(), holder: None, ended: None, given: BTreeMap::new() };
         require(self.dispatches.insert(number, account).is_none(), || format!("dispatch {number} exists twice"))
     }
 
@@ -335,10 +338,10 @@ impl Watch {
             Command::Dispatch { number, step: Step::HandBack(back) } => {
                 let Some(account) = self.dispatches.get(number) else { return Ok(()) };
                 let (own, fence) = (account.is_own(caller, back.fence), back.fence);
-                let late = own && fence > 0 && fence < account.fence;
+                let late = own && fence > Fence::default() && fence < account.fence;
                 require(!late, || format!("a late answer of {who} to dispatch {number} was not kept: {refusal}"))?;
                 let excused = account.ended.is_some() || matches!(refusal, Refusal::NoDesign { .. });
-                let counts = own && fence > 0 && fence == account.fence && !excused;
+                let counts = own && fence > Fence::default() && fence == account.fence && !excused;
                 require(!counts, || format!("the newest answer of {who} to dispatch {number} was refused: {refusal}"))?;
                 self.count(if own { "answer refused" } else { "theft refused" });
             }
@@ -370,13 +373,13 @@ impl Watch {
         Ok(())
     }
 
-    fn open(&mut self, number: u64) -> Result<&mut Account, String> {
+    fn open(&mut self, number: DispatchId) -> Result<&mut Account, String> {
         let account = self.dispatches.get_mut(&number).ok_or("there is no such dispatch")?;
         require(account.ended.is_none(), || format!("dispatch {number} had ended"))?;
         Ok(account)
     }
 
-    fn ends(&mut self, number: u64, state: State) -> Result<&mut Account, String> {
+    fn ends(&mut self, number: DispatchId, state: State) -> Result<&mut Account, String> {
         let account = self.open(number)?;
         (account.ended, account.holder) = (Some(state), None);
         Ok(account)

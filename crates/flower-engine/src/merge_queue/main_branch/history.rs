@@ -4,6 +4,7 @@ use crate::MergeQueue;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::HistoryEntry;
+use flower_core::{BriefId, LandingId};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, Repo};
 use flower_store::landings;
@@ -14,8 +15,8 @@ pub(super) struct MainCommit {
     pub(super) at: String,
     pub(super) author: String,
     pub(super) subject: String,
-    pub(super) landing: Option<u64>,
-    briefs: Vec<u64>,
+    pub(super) landing: Option<LandingId>,
+    briefs: Vec<BriefId>,
 }
 
 impl MergeQueue {
@@ -37,9 +38,9 @@ impl MergeQueue {
                 at: found.at,
                 author: found.author,
                 title: found.subject,
-                landing,
+                landing: landing.map(u64::from),
                 state,
-                briefs,
+                briefs: briefs.into_iter().map(u64::from).collect(),
                 worktree,
             });
         }
@@ -60,7 +61,8 @@ pub(super) async fn first_parents(
     let entries = Repo::main(repository).log(&log).await?.into_iter();
     let commits = entries.map(|entry| {
         let mut trailers = entry.trailers.into_iter();
-        let (landing, briefs) = (numbers(trailers.next()).first().copied(), numbers(trailers.next()));
+        let landing = numbers(trailers.next()).first().copied().map(LandingId);
+        let briefs = numbers(trailers.next()).into_iter().map(BriefId).collect();
         let (commit, at, author, subject) = (entry.commit, entry.at, entry.author, entry.subject);
         MainCommit { commit, at, author, subject, landing, briefs }
     });

@@ -9,7 +9,7 @@ use crate::failpoint;
 use crate::merge_queue::VerifiedCommit;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::landing::Step;
-use flower_core::{Caller, Command, Main};
+use flower_core::{Caller, Command, LandingId, Main};
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, MainBranch, Repo};
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ struct Journal {
     branch: String,
     old: CommitId,
     new: CommitId,
-    landing: Option<u64>,
+    landing: Option<LandingId>,
     note: Option<String>,
     #[serde(default)]
     commands: Option<String>,
@@ -157,7 +157,7 @@ impl MergeQueue {
 
     /// Finishes the update that a journal describes, if the branch has moved; otherwise only deletes the journal. Returns the landing
     /// that was recorded, if the update was one.
-    pub(crate) async fn recover_main(&self, project: &str, cause: RecoveryCause) -> Result<Option<u64>, Problem> {
+    pub(crate) async fn recover_main(&self, project: &str, cause: RecoveryCause) -> Result<Option<LandingId>, Problem> {
         let lock = self.lock_main(project).await?;
         let Some(journal) = self.read_journal(project) else { return Ok(None) };
         let repo = Repo::main(&lock.repository);

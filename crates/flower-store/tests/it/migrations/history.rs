@@ -9,8 +9,8 @@ use flower_core::readiness::DispatchKind;
 use flower_core::review;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{
-    Binding, BootTime, BriefKind, Caller, Command, LinkKind, Role, Status, World, chain, decide, dispatch, lease,
-    permission, token,
+    AgentId, Binding, BootTime, BriefId, BriefKind, Caller, Command, DispatchId, Fence, LandingId, LeaseId, LinkKind,
+    PermissionId, Role, Status, WorktreeId, World, chain, decide, dispatch, lease, permission, token,
 };
 use flower_store::Conn;
 use flower_store::log::{self, Tail};
@@ -34,7 +34,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
     history.does(Command::RemoveProject { name: "docs".into() });
     for id in ["night", "lane"] {
         let (agent, sha256) = (format!("agent-{id}"), chain::sha256(id.as_bytes()));
-        let (role, brief, worktree) = (Role::Worker, Some(2), Some("lane-2".to_owned()));
+        let (role, brief, worktree) = (Role::Worker, Some(BriefId(2)), Some("lane-2".to_owned()));
         history.does(Command::IssueToken(token::Request {
             id: id.into(),
             agent,
@@ -51,7 +51,7 @@ pub fn write(conn: &mut Conn, lives: u64) {
     history.conn.script("COMMIT").unwrap();
 }
 
-fn brief(title: &str, kind: BriefKind, epic: Option<u64>) -> Command {
+fn brief(title: &str, kind: BriefKind, epic: Option<BriefId>) -> Command {
     let (title, projects) = (title.to_owned(), vec!["web".to_owned(), "docs".to_owned()]);
     let (auto_dispatch, design_loop) = (false, true);
     Command::CreateBrief { title, kind, spec: None, projects, epic, needs: vec![], auto_dispatch, design_loop }
@@ -81,19 +81,22 @@ impl History<'_> {
 
     /// One worktree for each way it can end.
     fn worktrees(&mut self) {
-        let fates = [("fix", Some(2)), ("night", None), ("gone", None), ("back", None), ("broken", None)];
-        for (number, (name, brief)) in (1..).zip(fates) {
+        let fates = [("fix", Some(BriefId(2))), ("night", None), ("gone", None), ("back", None), ("broken", None)];
+        for (number, (name, brief)) in (1..).map(WorktreeId).zip(fates) {
             let (project, name, base, from) =
                 ("web".to_owned(), name.to_owned(), "c0ffee".repeat(6), "main".to_owned());
-            let (kind, seal) =
-                if number == 1 { (WorktreeKind::Lane, Seal::Sealed) } else { (WorktreeKind::Ephemeral, Seal::Linked) };
+            let (kind, seal) = if number == WorktreeId(1) {
+                (WorktreeKind::Lane, Seal::Sealed)
+            } else {
+                (WorktreeKind::Ephemeral, Seal::Linked)
+            };
             self.does(Command::RequestWorktree(worktree::Request { project, name, kind, seal, base, from, brief }));
-            if number == 5 {
+            if number == WorktreeId(5) {
                 self.does(Command::FailWorktree { number, why: "the disk is full".into() });
                 continue;
             }
             self.does(Command::FinishWorktree { number, path: format!("/w/{number}") });
-            if number > 1 {
+            if number > WorktreeId(1) {
                 self.does(Command::RemoveWorktree { number });
                 let (tip, until, left_out) = ("c0ffee".repeat(6), "2026-12-15T12:00:00Z".to_owned(), vec![]);
                 let (branch_kept, files, bytes) = (true, 2, 11);
@@ -103,10 +106,10 @@ impl History<'_> {
         }
         let (operators, inside) = ("c0ffee".repeat(6), "facade".repeat(6));
         let kept_at = format!("refs/flower/keep/fix/{operators}");
-        self.does(Command::DivergeWorktree(WorktreeDiverged { number: 1, operators, inside, kept_at }));
-        self.does(Command::DropArchive { number: 3 });
-        self.does(Command::RestoreWorktree { number: 4 });
-        self.does(Command::FinishWorktree { number: 4, path: "/w/4".into() });
+        self.does(Command::DivergeWorktree(WorktreeDiverged { number: WorktreeId(1), operators, inside, kept_at }));
+        self.does(Command::DropArchive { number: WorktreeId(3) });
+        self.does(Command::RestoreWorktree { number: WorktreeId(4) });
+        self.does(Command::FinishWorktree { number: WorktreeId(4), path: "/w/4".into() });
         self.does(Command::ApproveCommands { project: "web".into(), sha256: chain::sha256(b"npm ci") });
     }
 
@@ -115,7 +118,7 @@ impl History<'_> {
     fn dispatches(&mut self) {
         use dispatch::{HandBack, Step};
         let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
-        let brief = self.world.last_brief + 1;
+        let brief = self.world.last_brief.next();
         self.does(Command::CreateBrief {
             title: "Where the time goes".into(),
             kind: BriefKind::Feature,
@@ -141,25 +144,25 @@ impl History<'_> {
                 commits: vec![commit(5)],
             })
         };
-        let run = Some(Binding { dispatch: 1, member: false });
+        let run = Some(Binding { dispatch: DispatchId(1), member: false });
         let (id, agent, role, sha256) = ("p1".to_owned(), "agent-1".to_owned(), Role::Worker, chain::sha256(b"p1"));
         let (of, worktree) = (Some(brief), Some("fix".to_owned()));
         self.does(Command::IssueToken(token::Request { id, agent, role, brief: of, worktree, sha256, run }));
         for step in [
             claim(0),
-            Step::Execute { fence: 1, base: Some(commit(1)) },
+            Step::Execute { fence: Fence(1), base: Some(commit(1)) },
             Step::Commits(vec![(commit(5), "Measure".into())]),
             Step::Expire { moment: moment(20_000) },
             claim(30_000),
-            back(1, false),
-            back(2, false),
+            back(Fence(1), false),
+            back(Fence(2), false),
         ] {
-            self.does(Command::Dispatch { number: 1, step });
+            self.does(Command::Dispatch { number: DispatchId(1), step });
         }
         let (project, worktree, patterns) = ("web".to_owned(), "fix".to_owned(), vec!["src/".to_owned()]);
         let request = lease::Request { project, worktree, holder: None, patterns, seconds: 60, moment: moment(0) };
         self.does(Command::TakeLease(request.clone()));
-        self.does(Command::ReleaseLease { number: 1, why: "done".into(), over: None });
+        self.does(Command::ReleaseLease { number: LeaseId(1), why: "done".into(), over: None });
         self.does(Command::TakeLease(request));
         let (project, worktree, holder) = ("web".to_owned(), "fix".to_owned(), "flower".to_owned());
         let (commit, by, paths) = (commit(5), None, vec!["src/a.rs".to_owned()]);
@@ -179,8 +182,10 @@ impl History<'_> {
             to: None,
         }));
         self.does(Command::NoteRefused { what: "hand_back".into(), why: "not yours".into() });
-        self.does(Command::Dispatch { number: 1, step: Step::Land });
-        for (number, last) in [(2, back(1, true)), (3, Step::Cancel { why: Some("not now".into()) })] {
+        self.does(Command::Dispatch { number: DispatchId(1), step: Step::Land });
+        for (number, last) in
+            [(DispatchId(2), back(Fence(1), true)), (DispatchId(3), Step::Cancel { why: Some("not now".into()) })]
+        {
             let kind = Some(DispatchKind::Fix);
             self.does(Command::RequestDispatch(dispatch::Request { brief, kind, ..dispatch::Request::default() }));
             self.does(Command::Dispatch { number, step: claim(40_000) });
@@ -192,17 +197,17 @@ impl History<'_> {
     fn agents(&mut self) {
         use agent::Step;
         let brief = self.world.last_brief;
-        for number in [4, 5] {
+        for number in [4, 5].map(DispatchId) {
             let (kind, worktree) = (Some(DispatchKind::Fix), Some("fix".to_owned()));
             let request = dispatch::Request { brief, kind, worktree, agents: 2, ..dispatch::Request::default() };
             self.does(Command::RequestDispatch(request));
-            if number == 4 {
+            if number == DispatchId(4) {
                 let why = Some("only one at a time".to_owned());
                 self.does(Command::Dispatch { number, step: dispatch::Step::Cancel { why } });
             }
         }
         for (name, standing, dispatch, member) in
-            [(Some("night-shift"), true, None, 0), (None, false, Some(5), 1), (None, true, None, 0)]
+            [(Some("night-shift"), true, None, 0), (None, false, Some(DispatchId(5)), 1), (None, true, None, 0)]
         {
             let (name, profile, role) = (name.map(str::to_owned), "claude".to_owned(), Role::Worker);
             let (project, worktree, most) = ("web".to_owned(), "fix".to_owned(), 3);
@@ -212,21 +217,21 @@ impl History<'_> {
         let moment = BootTime { boot: "m:a".into(), now: 50_000, since: 0 };
         let claim = dispatch::Step::Claim { holder: Some("night-shift".into()), packet: None, seconds: 10, moment };
         let mut step = |number, step| self.does(Command::Agent { number, step });
-        step(1, Step::Assign { dispatch: 5 });
-        step(1, Step::Restart { why: "its process ended with code 137".into() });
+        step(AgentId(1), Step::Assign { dispatch: DispatchId(5) });
+        step(AgentId(1), Step::Restart { why: "its process ended with code 137".into() });
         let (note, author) = ("# Where I am\n\nThe index is built.\n".to_owned(), Author::Agent);
-        step(1, Step::Refresh { note, author, used: Some(180_000), size: Some(200_000) });
-        step(1, Step::Spend { tokens: Some(48_000), cost: Some(310_000), currency: Some("USD".into()) });
-        step(2, Step::Spend { tokens: Some(1_200), cost: None, currency: None });
-        self.does(Command::Dispatch { number: 5, step: claim });
+        step(AgentId(1), Step::Refresh { note, author, used: Some(180_000), size: Some(200_000) });
+        step(AgentId(1), Step::Spend { tokens: Some(48_000), cost: Some(310_000), currency: Some("USD".into()) });
+        step(AgentId(2), Step::Spend { tokens: Some(1_200), cost: None, currency: None });
+        self.does(Command::Dispatch { number: DispatchId(5), step: claim });
         for (title, paths) in [("Publish", vec![]), ("Edit", vec!["ci.yml".to_owned()]), ("Read", vec![])] {
-            let (agent, title, sort) = (1, title.to_owned(), "edit".to_owned());
+            let (agent, title, sort) = (AgentId(1), title.to_owned(), "edit".to_owned());
             self.does(Command::AskPermission(permission::Request { agent, title, sort, paths, seconds: 300 }));
         }
-        self.does(Command::DecidePermission { number: 1, allow: true, why: None });
-        self.does(Command::DecidePermission { number: 2, allow: false, why: Some("not there".into()) });
+        self.does(Command::DecidePermission { number: PermissionId(1), allow: true, why: None });
+        self.does(Command::DecidePermission { number: PermissionId(2), allow: false, why: Some("not there".into()) });
         let output = Some("error: no such file\n".to_owned());
-        for (number, how, output) in [(2, Ending::Retired, None), (1, Ending::Failed, output)] {
+        for (number, how, output) in [(AgentId(2), Ending::Retired, None), (AgentId(1), Ending::Failed, output)] {
             let step = Step::Stop { how, why: "it is over".into(), output };
             self.does(Command::Agent { number, step });
         }
@@ -239,11 +244,15 @@ impl History<'_> {
         let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
         let main = |step| Command::Main { project: "web".into(), step };
         self.does(main(MainStep::Record { branch: "main".into(), tip: commit(0) }));
-        for (number, briefs, of) in
-            [(1, vec![2], None), (2, vec![], None), (3, vec![], None), (4, vec![], Some(1)), (5, vec![3], None)]
-        {
+        for (number, briefs, of) in [
+            (1, vec![BriefId(2)], None),
+            (2, vec![], None),
+            (3, vec![], None),
+            (4, vec![], Some(LandingId(1))),
+            (5, vec![BriefId(3)], None),
+        ] {
             let (project, source, priority) = ("web".to_owned(), Source::Worktree, Priority::Normal);
-            let (worktree, worktree_number) = (Some(format!("lane-{number}")), Some(number));
+            let (worktree, worktree_number) = (Some(format!("lane-{number}")), Some(WorktreeId(number)));
             let (commit_, title) = (commit(number), format!("Change {number}"));
             let request = landing::Request {
                 project,
@@ -257,7 +266,7 @@ impl History<'_> {
                 reverts: of.map(|of| landing::Revert { of, why: "it broke the page".into(), fix: true }),
             };
             self.does(Command::QueueLanding(request));
-            let mut step = |step| self.does(Command::Landing { number, step });
+            let mut step = |step| self.does(Command::Landing { number: LandingId(number), step });
             let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
             step(Step::Hold {
                 reasons: vec![HoldReason {
@@ -277,13 +286,13 @@ impl History<'_> {
             step(match number {
                 2 => {
                     let (verdict, why) = (Verdict::Conflict, "it does not merge".to_owned());
-                    Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![1] }
+                    Step::Reject { verdict, why, paths: vec!["a.txt".into()], landed_there: vec![LandingId(1)] }
                 }
                 3 => Step::Cancel { why: None },
                 _ => Step::Land { onto: commit(0), merge_commit: commit(number + 10), note: None, commands: None },
             });
         }
-        self.does(Command::NoteSync { number: 1, onto: commit(0), why_not: None });
+        self.does(Command::NoteSync { number: WorktreeId(1), onto: commit(0), why_not: None });
         self.does(main(MainStep::Freeze { why: Some("release".into()) }));
         self.does(main(MainStep::Thaw));
         let (what, found, text) = (Alarm::Moved, Some(commit(7)), "somebody moved it".to_owned());
@@ -297,44 +306,45 @@ impl History<'_> {
     /// The events of one brief, with variations by its number.
     fn life(&mut self, number: u64) {
         let title = format!("Retry failed uploads, part {number}");
-        self.does(brief(&title, BriefKind::Feature, number.is_multiple_of(2).then_some(1)));
+        self.does(brief(&title, BriefKind::Feature, number.is_multiple_of(2).then_some(BriefId(1))));
+        let brief = BriefId(number);
         self.does(Command::ProposePlan {
-            brief: number,
+            brief,
             markdown: format!("# Plan {number}\n\n1. try it's \"three\" times\n"),
         });
-        self.does(Command::Accept { brief: number, version: Some(1) });
+        self.does(Command::Accept { brief, version: Some(1) });
         let (markdown, why) = (format!("# Plan {number}\n\nFünf mal – „sicher“ 🌱\n"), Some("measured".to_owned()));
-        self.does(Command::Refine { brief: number, markdown, base: Some(1), why });
-        self.does(Command::SetStatus { brief: number, status: Status::InProgress, why: None });
-        self.does(Command::Ask { brief: number, text: "How long between two tries?".into() });
+        self.does(Command::Refine { brief, markdown, base: Some(1), why });
+        self.does(Command::SetStatus { brief, status: Status::InProgress, why: None });
+        self.does(Command::Ask { brief, text: "How long between two tries?".into() });
         let (question, text) = (1, "Twice as long each time.".to_owned());
-        self.does(Command::Answer { brief: number, question, text });
-        self.does(Command::Ask { brief: number, text: "And at night?".into() });
+        self.does(Command::Answer { brief, question, text });
+        self.does(Command::Ask { brief, text: "And at night?".into() });
         let image =
             Image { sha256: chain::sha256(b"x"), media_type: "image/png".into(), bytes: 1, width: 2, height: 3 };
         for (comment, images) in [(false, vec![image]), (true, vec![])] {
-            self.does(Command::AddNote { brief: number, text: format!("seen {number} times"), comment, images });
+            self.does(Command::AddNote { brief, text: format!("seen {number} times"), comment, images });
         }
-        self.does(Command::AddLink { brief: number, kind: LinkKind::Brief, target: "1".into(), label: None });
-        let pad = self.world.last_scratchpad + 1;
+        self.does(Command::AddLink { brief, kind: LinkKind::Brief, target: "1".into(), label: None });
+        let pad = self.world.last_scratchpad.next();
         let (title, text) = (format!("Findings {number}"), Some("The server closes early.\n".to_owned()));
-        self.does(Command::CreateScratchpad { title, brief: Some(number), text });
+        self.does(Command::CreateScratchpad { title, brief: Some(brief), text });
         self.does(Command::WriteScratchpad { number: pad, text: "At night.\n".into(), append: true, base: None });
         if number > 2 {
-            self.does(Command::AddNeed { brief: number, needs: number - 1 });
+            self.does(Command::AddNeed { brief, needs: BriefId(number - 1) });
         }
         if number.is_multiple_of(3) {
-            self.does(Command::DropNeed { brief: number, needs: number - 1 });
+            self.does(Command::DropNeed { brief, needs: BriefId(number - 1) });
             let changes = BriefChanges {
                 title: Some(format!("Repeat broken uploads, part {number}")),
                 kind: Some(BriefKind::Fix),
-                epic: Some(if number.is_multiple_of(2) { None } else { Some(1) }),
+                epic: Some(if number.is_multiple_of(2) { None } else { Some(BriefId(1)) }),
                 auto_dispatch: Some(true),
                 drop_projects: vec!["docs".into()],
                 ..BriefChanges::default()
             };
-            self.does(Command::EditBrief { brief: number, changes });
-            self.does(Command::SetStatus { brief: number, status: Status::Parked, why: Some("waits".into()) });
+            self.does(Command::EditBrief { brief, changes });
+            self.does(Command::SetStatus { brief, status: Status::Parked, why: Some("waits".into()) });
         }
     }
 }

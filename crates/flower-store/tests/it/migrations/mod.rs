@@ -5,7 +5,7 @@ mod killed;
 mod samples;
 
 use crate::databases::Database;
-use flower_core::World;
+use flower_core::{BriefId, ScratchpadId, World};
 use flower_store::briefs::{self, Filter};
 use flower_store::projection::TABLES;
 use flower_store::{Conn, Store, StoreError, agents, log, migrate, rebuild, search, tables, verify};
@@ -103,13 +103,13 @@ pub fn check_tables(conn: &mut Conn) {
         last = end.seq;
         page.iter().for_each(|event| world.apply(event).unwrap());
     }
-    let briefs = briefs::list(conn, &Filter::default(), 0, 10_000).unwrap();
+    let briefs = briefs::list(conn, &Filter::default(), BriefId(0), 10_000).unwrap();
     assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
     let projects = tables::projects(conn).unwrap().into_iter().map(|project| (project.name, project.root));
     assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects);
     let tokens = tables::tokens(conn).unwrap().into_iter().filter(|token| token.revoked_at.is_none());
     assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens);
-    let pads = tables::scratchpads(conn, None, 0, 10_000).unwrap();
+    let pads = tables::scratchpads(conn, None, ScratchpadId(0), 10_000).unwrap();
     let pads: Vec<_> = pads.iter().map(|pad| (pad.number, pad.brief, pad.version)).collect();
     assert_eq!(pads, world.scratchpads.values().map(|p| (p.number, p.brief, p.version)).collect::<Vec<_>>());
     assert_eq!(all_rows(conn, "links").len(), world.links.len());

@@ -92,7 +92,7 @@ pub(super) enum ClientCommand {
 pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem> {
     match command {
         Command::Client(ClientCommand::Up(args)) if args.foreground => up::foreground(Context::new(global)?, &args)?,
-        Command::Client(command) => run_client(Context::new(global)?, command)?,
+        Command::Client(command) => run_client(&Context::new(global)?, command)?,
         // An agent in a jail has neither flower's home nor a project.
         Command::Mcp(args) => mcp::run(&args)?,
         // Needs no home either, must fork before threads start, and ends with the exit code of another program.
@@ -102,44 +102,44 @@ pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem>
     Ok(ExitCode::SUCCESS)
 }
 
-fn run_client(context: Context, command: ClientCommand) -> Result<(), Problem> {
+fn run_client(context: &Context, command: ClientCommand) -> Result<(), Problem> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Problem::unreachable(format!("flower cannot start: {error}"), "see `ulimit -a`"))?;
     runtime.block_on(async {
         match command {
-            ClientCommand::Up(args) => up::run(&context, &args).await,
-            ClientCommand::Down(args) => down::run(&context, &args).await,
-            ClientCommand::Status(args) => status::run(&context, &args).await,
-            ClientCommand::Doctor(args) => doctor::run(&context, &args).await,
-            ClientCommand::Init(args) => init::run(&context, args).await,
-            ClientCommand::Project(args) => project::run(&context, args).await,
-            ClientCommand::Brief(args) => brief::run(&context, args).await,
-            ClientCommand::Inbox(args) => inbox::run(&context, &args).await,
-            ClientCommand::Trace(args) => trace::run(&context, &args).await,
-            ClientCommand::Search(args) => search::run(&context, &args).await,
-            ClientCommand::Scratchpad(args) => scratchpad::run(&context, args).await,
-            ClientCommand::Dispatch(args) => dispatch::run(&context, args).await,
-            ClientCommand::Claim(args) => claim::run(&context, args).await,
-            ClientCommand::Beat(args) => beat::run(&context, &args).await,
-            ClientCommand::Handback(args) => handback::run(&context, args).await,
-            ClientCommand::Lease(args) => lease::run(&context, args).await,
-            ClientCommand::Agent(args) => agent::run(&context, args).await,
-            ClientCommand::Hook(args) => hook::run(&context, &args).await,
-            ClientCommand::Worktree(args) => worktree::run(&context, args).await,
-            ClientCommand::Diff(args) => diff::run(&context, &args).await,
-            ClientCommand::Comment(args) => comment::run(&context, args).await,
-            ClientCommand::Land(args) => land::run(&context, args).await,
-            ClientCommand::Queue(args) => queue::run(&context, args).await,
-            ClientCommand::Revert(args) => revert::run(&context, args).await,
-            ClientCommand::Freeze(args) => freeze::run(&context, args).await,
-            ClientCommand::Thaw(args) => thaw::run(&context, &args).await,
-            ClientCommand::Halt(args) => halt::run(&context, args).await,
-            ClientCommand::Main(args) => main::run(&context, args).await,
-            ClientCommand::Token(args) => token::run(&context, args).await,
-            ClientCommand::Log(args) => log::run(&context, args).await,
-            ClientCommand::Completions(args) => completions::run(&context, &args),
+            ClientCommand::Up(args) => up::run(context, &args).await,
+            ClientCommand::Down(args) => down::run(context, &args).await,
+            ClientCommand::Status(args) => status::run(context, &args).await,
+            ClientCommand::Doctor(args) => doctor::run(context, &args).await,
+            ClientCommand::Init(args) => init::run(context, args).await,
+            ClientCommand::Project(args) => project::run(context, args).await,
+            ClientCommand::Brief(args) => brief::run(context, args).await,
+            ClientCommand::Inbox(args) => inbox::run(context, &args).await,
+            ClientCommand::Trace(args) => trace::run(context, &args).await,
+            ClientCommand::Search(args) => search::run(context, &args).await,
+            ClientCommand::Scratchpad(args) => scratchpad::run(context, args).await,
+            ClientCommand::Dispatch(args) => dispatch::run(context, args).await,
+            ClientCommand::Claim(args) => claim::run(context, args).await,
+            ClientCommand::Beat(args) => beat::run(context, &args).await,
+            ClientCommand::Handback(args) => handback::run(context, args).await,
+            ClientCommand::Lease(args) => lease::run(context, args).await,
+            ClientCommand::Agent(args) => agent::run(context, args).await,
+            ClientCommand::Hook(args) => hook::run(context, &args).await,
+            ClientCommand::Worktree(args) => worktree::run(context, args).await,
+            ClientCommand::Diff(args) => diff::run(context, &args).await,
+            ClientCommand::Comment(args) => comment::run(context, args).await,
+            ClientCommand::Land(args) => land::run(context, args).await,
+            ClientCommand::Queue(args) => queue::run(context, args).await,
+            ClientCommand::Revert(args) => revert::run(context, args).await,
+            ClientCommand::Freeze(args) => freeze::run(context, args).await,
+            ClientCommand::Thaw(args) => thaw::run(context, &args).await,
+            ClientCommand::Halt(args) => halt::run(context, args).await,
+            ClientCommand::Main(args) => main::run(context, args).await,
+            ClientCommand::Token(args) => token::run(context, args).await,
+            ClientCommand::Log(args) => log::run(context, args).await,
+            ClientCommand::Completions(args) => completions::run(context, &args),
         }
     })
 }

@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use flower_contract::error::Problem;
 use flower_contract::view::ToolAnswer;
 use flower_core::policy::Read;
-use flower_core::{Caller, Door, Recorded};
+use flower_core::{BriefId, Caller, Door, Recorded};
 use flower_engine::App;
 use flower_engine::access::identity::unauthorized;
 use flower_engine::log::trace::Window;
@@ -57,7 +57,7 @@ fn caller(from: &Extensions) -> Result<Caller, Problem> {
 }
 
 /// Number, stream and brief of an event.
-type Seen = (u64, String, Option<u64>);
+type Seen = (u64, String, Option<BriefId>);
 
 struct Reader {
     app: Arc<App>,

@@ -4,8 +4,8 @@
 use crate::reliability::harness::Daemon;
 use crate::reliability::http::{Answer, Http};
 use flower_contract::view::EventView;
-use flower_core::Recorded;
 use flower_core::chain::{Verifier, sha256};
+use flower_core::{BriefId, Recorded};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -152,11 +152,15 @@ impl Ledger {
         self.verifier.check(event).unwrap_or_else(|fault| panic!("{fault:?}"));
         let body: Value = serde_json::from_str(&event.body).expect("a body is JSON");
         if let Some((mark, number)) = self.half.take() {
-            if (event.kind.as_str(), event.brief) == ("participant_joined", Some(number)) {
+            if (event.kind.as_str(), event.brief) == ("participant_joined", Some(BriefId(number))) {
                 self.half = Some((mark, number));
                 return;
             }
-            assert_eq!((event.kind.as_str(), event.brief), ("plan_proposed", Some(number)), "`{mark}` is half there");
+            assert_eq!(
+                (event.kind.as_str(), event.brief),
+                ("plan_proposed", Some(BriefId(number))),
+                "`{mark}` is half there"
+            );
             assert_eq!(body["markdown"], text(&mark), "`{mark}` is not whole");
             self.record(&mark, Told::Brief { number });
             return;
@@ -165,7 +169,7 @@ impl Ledger {
             "brief_created" => {
                 let title = body["title"].as_str().unwrap_or_default();
                 if title.starts_with(MARK) {
-                    self.half = Some((title.to_owned(), event.brief.expect("it has a number")));
+                    self.half = Some((title.to_owned(), event.brief.expect("it has a number").0));
                 }
             }
             "note_added" => {

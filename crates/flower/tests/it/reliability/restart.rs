@@ -2,6 +2,7 @@
 
 use crate::reliability::harness::{Home, count, random};
 use crate::reliability::ledger::{Client, Ledger};
+use flower_core::BriefId;
 use flower_core::{BriefKind, Caller, Command};
 use flower_store::{Location, Store};
 use std::fs;
@@ -159,7 +160,7 @@ fn fill(home: &Home, events: usize) {
         design_loop: false,
     };
     let note = |n: usize| Command::AddNote {
-        brief: (n % BRIEFS) as u64 + 1,
+        brief: BriefId((n % BRIEFS) as u64 + 1),
         text: format!("note {n}: the build is green, the page opens, the next step is the second screen"),
         comment: false,
         images: Vec::new(),
