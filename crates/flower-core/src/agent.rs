@@ -247,7 +247,7 @@ fn require_free(dispatch: &Dispatch, member: u64) -> Result<(), Refusal> {
     let wanted = |wanted: &'static str| Err(Refusal::DispatchState { number, state, wanted });
     match (state, member) {
         (DispatchState::Requested, 0) => Ok(()),
-        (_, 0) => wanted("waiting for somebody"),
+        (_, 0) => wanted("waiting for a claim"),
         _ if !dispatch.is_open() => wanted("open"),
         (_, member) if member < dispatch.agents => Ok(()),
         _ => Err(Refusal::TooMany {

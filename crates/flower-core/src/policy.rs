@@ -295,7 +295,7 @@ pub fn require(world: &World, caller: &Caller, command: &Command) -> Result<(), 
                 require_claim(caller, number, packet.is_some())
             }
             _ if is_run(world, caller, number, command) => Ok(()),
-            _ => no("that run is another agent's, or nobody has begun it: the tool `start_work` claims"),
+            _ => no("that run belongs to another agent, or is not claimed: the tool `start_work` claims"),
         },
         (Role::Worker, Right::Reserve) if reserves_own(world, caller, command) => in_run(world, caller).or_else(no),
         (Role::Worker, Right::Reserve) => no("its token is bound to another worktree, or to none"),
@@ -363,7 +363,7 @@ fn in_run(world: &World, caller: &Caller) -> Result<(), &'static str> {
         return Ok(());
     }
     Err(if begun {
-        "somebody else has claimed its work since"
+        "another agent has claimed its work since"
     } else {
         "it has claimed nothing yet: the tool `start_work` does"
     })

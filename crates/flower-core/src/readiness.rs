@@ -122,7 +122,7 @@ pub fn readiness(
                         format!("work on it has begun; go on with it: `flower dispatch {number} --kind fix`"),
                     );
                 }
-                Status::InProgress => no(ReasonCode::InProgress, "somebody works on it already".to_owned()),
+                Status::InProgress => no(ReasonCode::InProgress, "work on it is in progress".to_owned()),
                 Status::InReview => no(ReasonCode::InReview, "its result is in review".to_owned()),
                 _ => {}
             }

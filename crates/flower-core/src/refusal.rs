@@ -307,7 +307,7 @@ impl Refusal {
             }
             BriefNotOpen { brief, .. } => format!("`flower brief show {brief}` says why"),
             StaleFence { number, holder: Some(_), .. } => {
-                format!("stop here: somebody else goes on with it; `flower dispatch show {number}`")
+                format!("stop here: another agent continues it; `flower dispatch show {number}`")
             }
             StaleFence { number, .. } => format!("claim it again, then hand it back: `flower claim {number}`"),
             NoPacket { number } => {

@@ -310,7 +310,7 @@ pub struct Events {
 }
 
 /// An event larger than any that flower writes.
-const MOST_EVENT_BYTES: usize = 32 * 1024 * 1024;
+const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 
 impl Events {
     /// The next event, or nothing at the connection's end.
@@ -322,7 +322,7 @@ impl Events {
                     return Some(event);
                 }
             }
-            if self.buffer.len() > MOST_EVENT_BYTES {
+            if self.buffer.len() > MAX_EVENT_BYTES {
                 return None;
             }
             let frame = self.body.frame().await?.ok()?;

@@ -48,7 +48,7 @@ pub(crate) fn decide(brief: &Brief, to: Status, why: Option<&str>) -> Result<Vec
             format!("`flower brief plan {number} --spec FILE`, then `flower brief accept {number}`"),
         ),
         (Planned, InReview | Done) => {
-            refuse("nobody has begun it", format!("begin it first: `flower brief status {number} in_progress`"))
+            refuse("no work on it has begun", format!("begin it first: `flower brief status {number} in_progress`"))
         }
         (InProgress, Done) => refuse(
             "its result is not in review",

@@ -64,7 +64,7 @@ pub(super) fn decide(
     let expired = dispatch.claim.as_ref().map(|claim| claim.holder.as_str());
     let before: BTreeSet<&str> = dispatch.runs.iter().map(|run| run.holder.as_str()).collect();
     for before in before.into_iter().filter(|before| *before != holder && Some(*before) != expired) {
-        drafts.extend(release(world, dispatch, before, "somebody else has claimed the work"));
+        drafts.extend(release(world, dispatch, before, "another agent has claimed the work"));
     }
     let fence = dispatch.fence.next();
     let claimed = DispatchClaimed {

@@ -79,7 +79,7 @@ fn place(input: &Recall, level: Level) -> String {
             format!("Worktree {name}, branch {branch}, at {path}. {seal}")
         }
         None if live => "This run has no worktree: it changes no files.".to_owned(),
-        None => "There is no worktree yet; whoever claims it gets one.".to_owned(),
+        None => "There is no worktree yet; the claim creates one.".to_owned(),
     };
     format!("\n## Where to work\n\n{text}\n\n")
 }

@@ -32,7 +32,7 @@ pub(super) fn steps(input: &Recall, width: usize) -> Vec<Step> {
             steps.vital(hand_back(run, width));
         }
         (status, _) if status.is_closed() => steps.vital(format!(
-            "Brief {number} is `{status}`: there is nothing to do. Whatever is still missing belongs into a new brief: \
+            "Brief {number} is `{status}`: there is nothing to do. What is still missing belongs into a new brief: \
              `create_brief` with `title` and `spec`."
         )),
         (Status::Parked, _) => steps.vital(format!(
@@ -63,7 +63,7 @@ fn waiting(steps: &mut Steps, input: &Recall) {
     match input.run.as_ref().map(|run| (run.state, run.dispatch)) {
         Some((RunState::Requested, dispatch)) => {
             return steps.vital(format!(
-                "Dispatch {dispatch} waits for whoever claims it: `start_work` with `dispatch` {dispatch} answers with the \
+                "Dispatch {dispatch} waits for a claim: `start_work` with `dispatch` {dispatch} answers with the \
                  fence and the worktree."
             ));
         }
@@ -98,7 +98,7 @@ fn waiting(steps: &mut Steps, input: &Recall) {
             steps.vital("An epic is built through its children: `list_briefs` finds one that is ready.");
         }
         _ => steps.vital(format!(
-            "Nobody works on it now. The operator gives it to an agent with `flower dispatch {number}`; the packet says how to \
+            "No agent works on it now. The operator gives it to an agent with `flower dispatch {number}`; the packet says how to \
              begin."
         )),
     }

@@ -160,7 +160,7 @@ fn each_refusal_to_start_names_the_next_step() {
         (
             named("bob", Some(DispatchId(2))),
             RefusalKind::Refused,
-            "dispatch 2 is `claimed`, not waiting for somebody",
+            "dispatch 2 is `claimed`, not waiting for a claim",
             "",
         ),
         (

@@ -8,7 +8,7 @@ mod tool_list;
 pub mod tools;
 
 pub use remote::{Identity, Remote};
-pub use stdio::{MOST_BYTES, serve};
+pub use stdio::{MAX_BYTES, serve};
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ToolAnswer;

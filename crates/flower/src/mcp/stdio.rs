@@ -14,9 +14,9 @@ use tokio::sync::{Mutex, watch};
 use tokio::task::JoinHandle;
 
 /// The longest line, and the largest body over HTTP.
-pub const MOST_BYTES: usize = 8 * 1024 * 1024;
-/// How long calls that are under way may take when nobody sends any more.
-const GRACE: Duration = Duration::from_millis(700);
+pub const MAX_BYTES: usize = 8 * 1024 * 1024;
+/// How long running calls may take after the client has closed its end.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Serves one client until it closes its end.
 pub async fn serve<B: Backend>(
@@ -26,7 +26,7 @@ pub async fn serve<B: Backend>(
 ) {
     let (closed, mut is_closed) = watch::channel(false);
     let lines = Lines {
-        read: BoundedLines::new(read, MOST_BYTES),
+        read: BoundedLines::new(read, MAX_BYTES),
         write: Arc::new(Mutex::new(write)),
         reply: None,
         begun: false,
@@ -40,7 +40,7 @@ pub async fn serve<B: Backend>(
     };
     let patience = async {
         let _ = is_closed.wait_for(|closed| *closed).await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(DRAIN_TIMEOUT).await;
     };
     tokio::select! {
         () = serving => {}
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
     fn reply(&mut self, message: ServerJsonRpcMessage) {
         let write = self.write.clone();
         self.reply = Some(tokio::spawn(async move {
-            // Whoever does not read has left, which reading will tell.
+            // A client that does not read has left, which the next read reports.
             let _ = put(&write, &message).await;
         }));
     }
@@ -151,6 +151,6 @@ fn no_message(line: &[u8], error: &serde_json::Error) -> ServerJsonRpcMessage {
 }
 
 fn too_long() -> ServerJsonRpcMessage {
-    let message = format!("a message has at most {MOST_BYTES} bytes; this one was not read");
+    let message = format!("a message has at most {MAX_BYTES} bytes; this one was not read");
     ServerJsonRpcMessage::error(ErrorData::parse_error(message, None), None)
 }

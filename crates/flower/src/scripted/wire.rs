@@ -1,4 +1,4 @@
-//! Standard output, in order. A thread of its own writes: a client that does not read keeps nobody from hearing `cancel`.
+//! Writes standard output, in order, in a thread: a client that does not read does not keep the agent from reading `cancel`.
 
 use agent_client_protocol_schema::rpc::{JsonRpcMessage, Notification, Request, RequestId, Response};
 use agent_client_protocol_schema::v1::Error;
@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 
-/// Messages that may wait for the client to read; whoever has more to say waits, too.
-const WAITING: usize = 64;
+/// Messages that may wait for the client to read. Further senders wait.
+const CHANNEL_CAPACITY: usize = 64;
 /// How long a client may take to read the rest before the process ends.
-const GRACE: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) struct Wire(mpsc::Sender<Piece>);
 
@@ -24,10 +24,10 @@ enum Piece {
 
 impl Wire {
     pub(super) fn start() -> Wire {
-        let (sender, mut pieces) = mpsc::channel(WAITING);
+        let (sender, mut pieces) = mpsc::channel(CHANNEL_CAPACITY);
         std::thread::spawn(move || {
             while let Some(piece) = pieces.blocking_recv() {
-                // Whoever does not read any more closes standard input as well.
+                // A client that no longer reads closes standard input too, which ends this process.
                 let _ = put(piece);
             }
         });
@@ -55,14 +55,14 @@ impl Wire {
         self.piece(Piece::Filler(bytes)).await;
     }
 
-    /// Until everything is written, or nobody reads it.
+    /// Waits until everything is written, or the client does not read in time.
     pub(super) async fn flush(&self) {
         let (done, written) = oneshot::channel();
         let all = async {
             self.piece(Piece::Flush(done)).await;
             let _ = written.await;
         };
-        let _ = tokio::time::timeout(GRACE, all).await;
+        let _ = tokio::time::timeout(FLUSH_TIMEOUT, all).await;
     }
 
     async fn message<M: Serialize>(&self, message: M) {

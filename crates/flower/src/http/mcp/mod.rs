@@ -8,7 +8,7 @@ use super::answer::Rejection;
 use super::extract::{is_type, read_json};
 use super::guard::bearer;
 use super::serve::Shutdown;
-use crate::mcp::{MOST_BYTES, Server};
+use crate::mcp::{MAX_BYTES, Server};
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -48,7 +48,7 @@ pub(super) fn route(app: Arc<App>, port: Option<u16>, shutdown: Shutdown) -> Met
     sessions.session_config.keep_alive = Some(IDLE_TIMEOUT);
     let sessions = Arc::new(sessions);
     // The guard has checked host and origin; the library checks them a second time, with the same values.
-    let mut config = StreamableHttpServerConfig::default().with_max_request_body_bytes(MOST_BYTES);
+    let mut config = StreamableHttpServerConfig::default().with_max_request_body_bytes(MAX_BYTES);
     config = match port {
         Some(port) => {
             let ours = ["127.0.0.1", "localhost", "[::1]"].map(|name| format!("{name}:{port}"));

@@ -50,7 +50,7 @@ fn full(stage: &Stage, disk: &Path) {
     // Its jail leaves what there is to others, or it goes on and cannot write.
     stage.until(&name, "held up", |agent| {
         let evidence = agent["evidence"].as_str().unwrap_or_default();
-        evidence.contains("started again") || evidence.contains("-e room")
+        evidence.contains("restarting") || evidence.contains("-e room")
     });
     // A stop ends the agent, even though it cannot be recorded.
     let asked = Instant::now();

@@ -74,7 +74,7 @@ fn a_token_claims_once_and_is_then_good_for_that_run_only() {
     assert_eq!(claim(&flower, &second, dispatch, 900).status, 200, "the other one was never used");
     let old = note(&first);
     assert_eq!(old.status, 403, "{}", old.text());
-    assert!(old.text().contains("somebody else has claimed its work since"), "{}", old.text());
+    assert!(old.text().contains("another agent has claimed its work since"), "{}", old.text());
     assert_eq!(events(&flower, "dispatch_claimed").len(), 2);
 }
 

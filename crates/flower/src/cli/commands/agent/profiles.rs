@@ -42,7 +42,7 @@ pub(super) async fn run(context: &Context, _: &ProfilesArgs) -> Result<(), Probl
                 })
                 .collect();
             if !needs.is_empty() {
-                text.push_str(&format!("  {} {}\n", style.dim("needs    "), needs.join(", ")));
+                text.push_str(&format!("  {} {}\n", style.dim("receives "), needs.join(", ")));
             }
         }
         text
