@@ -201,7 +201,7 @@ fn links(around: &briefs::Around, brief: BriefId) -> Vec<Linked> {
     let newest = around.links.get(&brief).into_iter().flatten().rev().take(MAX_ITEMS);
     newest
         .filter_map(|link| {
-            let label = (link.label != link.target).then(|| link.label.clone());
+            let label = (!link.label.is_empty() && link.label != link.target).then(|| link.label.clone());
             Some(Linked { kind: link.kind.parse().ok()?, target: link.target.clone(), label })
         })
         .collect()
