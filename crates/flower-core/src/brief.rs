@@ -10,6 +10,8 @@ pub mod plan;
 pub mod question;
 pub mod status;
 
+pub use create::Request;
+
 use crate::actor::{ActorType, Role};
 use crate::event::{BriefEvent, DispatchEvent, DispatchExpired, DispatchFailed, DispatchHandedBack, Event, Subject};
 use crate::ids::BriefId;

@@ -6,22 +6,11 @@ use crate::brief::{BriefKind, Status};
 use crate::event::{Image, LeaseBreached, WorktreeDiverged, WorktreeRemoved};
 use crate::ids::{AgentId, BriefId, DispatchId, Fence, LandingId, LeaseId, PermissionId, ScratchpadId, WorktreeId};
 use crate::link::LinkKind;
-use crate::{agent, dispatch, landing, lease, main_branch, permission, review, token, worktree};
+use crate::{agent, brief, dispatch, landing, lease, main_branch, permission, review, token, worktree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    CreateBrief {
-        title: String,
-        kind: BriefKind,
-        /// A spec that is given at creation is a proposed plan, which waits for acceptance.
-        spec: Option<String>,
-        /// The first one is the primary project.
-        projects: Vec<String>,
-        epic: Option<BriefId>,
-        needs: Vec<BriefId>,
-        auto_dispatch: bool,
-        design_loop: bool,
-    },
+    CreateBrief(brief::Request),
     ProposePlan {
         brief: BriefId,
         markdown: String,

@@ -378,8 +378,8 @@ fn right(command: &Command) -> Right {
         | Command::AddLink { .. }
         | Command::CreateScratchpad { .. }
         | Command::WriteScratchpad { .. } => Right::Contribute,
-        Command::CreateBrief { kind: BriefKind::Incident, .. } => Right::OpenIncident,
-        Command::CreateBrief { .. }
+        Command::CreateBrief(crate::brief::Request { kind: BriefKind::Incident, .. }) => Right::OpenIncident,
+        Command::CreateBrief(_)
         | Command::Accept { .. }
         | Command::SetStatus { .. }
         | Command::EditBrief { .. }

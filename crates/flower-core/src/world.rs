@@ -66,19 +66,7 @@ pub struct World {
 pub fn decide(world: &World, caller: &Caller, command: &Command) -> Result<Vec<Draft>, Refusal> {
     policy::require(world, caller, command)?;
     let mut drafts = match command {
-        Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop } => {
-            let request = brief::create::Request {
-                title,
-                kind: *kind,
-                spec: spec.as_deref(),
-                projects,
-                epic: *epic,
-                needs,
-                auto_dispatch: *auto_dispatch,
-                design_loop: *design_loop,
-            };
-            brief::create::decide(world, &request)?
-        }
+        Command::CreateBrief(request) => brief::create::decide(world, request)?,
         Command::ProposePlan { brief, markdown } => brief::plan::propose(world.brief(*brief)?, markdown)?,
         Command::Refine { brief, markdown, base, why } => {
             brief::plan::refine(world.brief(*brief)?, markdown, *base, why.as_deref())?

@@ -30,7 +30,7 @@ pub fn load(
         loader.dispatch(run.dispatch)?;
     }
     match command {
-        Command::CreateBrief { projects, epic, needs, .. } => {
+        Command::CreateBrief(flower_core::brief::Request { projects, epic, needs, .. }) => {
             if !projects.is_empty() {
                 loader.projects()?;
             }

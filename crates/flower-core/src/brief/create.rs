@@ -10,21 +10,25 @@ use crate::world::World;
 
 const MAX_NEEDS: usize = 100;
 
-pub(crate) struct Request<'a> {
-    pub(crate) title: &'a str,
-    pub(crate) kind: BriefKind,
-    pub(crate) spec: Option<&'a str>,
-    pub(crate) projects: &'a [String],
-    pub(crate) epic: Option<BriefId>,
-    pub(crate) needs: &'a [BriefId],
-    pub(crate) auto_dispatch: bool,
-    pub(crate) design_loop: bool,
+/// A request to create a brief.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub title: String,
+    pub kind: BriefKind,
+    /// A spec that is given at creation is a proposed plan, which waits for acceptance.
+    pub spec: Option<String>,
+    /// The first one is the primary project.
+    pub projects: Vec<String>,
+    pub epic: Option<BriefId>,
+    pub needs: Vec<BriefId>,
+    pub auto_dispatch: bool,
+    pub design_loop: bool,
 }
 
-pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>, Refusal> {
-    let title = text::title(request.title)?;
+pub(crate) fn decide(world: &World, request: &Request) -> Result<Vec<Draft>, Refusal> {
+    let title = text::title(&request.title)?;
     let mut projects = Vec::new();
-    for project in request.projects {
+    for project in &request.projects {
         world.require_project(project)?;
         if !projects.contains(project) {
             projects.push(project.clone());
@@ -34,7 +38,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
         return Err(Refusal::TooMany { what: "dependencies", count: request.needs.len(), most: MAX_NEEDS });
     }
     let mut depends_on = Vec::new();
-    for &needs in request.needs {
+    for &needs in &request.needs {
         let Brief { number, .. } = world.brief(needs)?;
         if !depends_on.contains(number) {
             depends_on.push(*number);
@@ -63,7 +67,7 @@ pub(crate) fn decide(world: &World, request: &Request<'_>) -> Result<Vec<Draft>,
         design_loop: request.design_loop,
     };
     let mut drafts = vec![Draft::brief(number, created)];
-    if let Some(spec) = request.spec {
+    if let Some(spec) = &request.spec {
         let markdown = text::markdown("spec", spec, text::SPEC_BYTES)?;
         drafts.push(Draft::brief(number, PlanProposed { version: 1, base: 0, markdown }));
     }

@@ -55,7 +55,7 @@ fn asked() -> World {
     done(&mut world, &Command::RequestWorktree(place));
     done(&mut world, &Command::FinishWorktree { number: WorktreeId(1), path: "/place".into() });
     for brief in [1, 2].map(BriefId) {
-        let new = Command::CreateBrief {
+        let new = Command::CreateBrief(flower_core::brief::Request {
             title: "Work".into(),
             kind: flower_core::BriefKind::Feature,
             spec: Some("# Work\n".into()),
@@ -64,7 +64,7 @@ fn asked() -> World {
             needs: vec![],
             auto_dispatch: false,
             design_loop: false,
-        };
+        });
         done(&mut world, &new);
         done(&mut world, &Command::Accept { brief, version: None });
         let worktree = Some("place".into());

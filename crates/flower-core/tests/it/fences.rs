@@ -49,7 +49,7 @@ fn waiting() -> World {
     done(&mut world, &Command::RegisterProject { name: project.clone(), root: "/web".into() });
     let step = main_branch::Step::Record { branch: "main".into(), tip: "a".repeat(40) };
     done(&mut world, &Command::Main { project: project.clone(), step });
-    let brief = Command::CreateBrief {
+    let brief = Command::CreateBrief(flower_core::brief::Request {
         title: "Work".into(),
         kind: flower_core::BriefKind::Feature,
         spec: Some("# Work\n".into()),
@@ -58,7 +58,7 @@ fn waiting() -> World {
         needs: vec![],
         auto_dispatch: false,
         design_loop: false,
-    };
+    });
     done(&mut world, &brief);
     done(&mut world, &Command::Accept { brief: BriefId(1), version: None });
     let place = worktree::Request {

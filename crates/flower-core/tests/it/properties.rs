@@ -392,7 +392,7 @@ fn check_refusal(world: &World, command: &Command, refusal: &Refusal) {
         let asked_for = match command {
             Command::AddNeed { brief, needs } => (from, to) == (*brief, *needs),
             Command::EditBrief { brief, changes } => changes.epic == Some(Some(from)) && to == *brief,
-            Command::CreateBrief { epic, needs, .. } => {
+            Command::CreateBrief(flower_core::brief::Request { epic, needs, .. }) => {
                 (from == new && needs.contains(&to)) || (*epic == Some(from) && to == new)
             }
             _ => false,

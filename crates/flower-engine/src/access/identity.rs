@@ -94,7 +94,7 @@ const DELAY: Duration = Duration::from_millis(200);
 
 impl InvalidTokens {
     /// Counts one more, and returns how long to delay the answer.
-    pub fn record(&self, now: Instant) -> Option<Duration> {
+    pub(super) fn record(&self, now: Instant) -> Option<Duration> {
         let mut recent = self.recent.lock().expect("no panic while held");
         let (since, count) = match *recent {
             Some((since, count)) if now.duration_since(since) < Duration::from_secs(1) => (since, count + 1),

@@ -9,6 +9,7 @@ use crate::Setup;
 use flower_store::Store;
 use identity::{InvalidTokens, RecentRefusals};
 use sessions::Sessions;
+use std::time::{Duration, Instant};
 
 pub struct Access {
     store: Store,
@@ -18,7 +19,7 @@ pub struct Access {
     url: String,
     sessions: Sessions,
     refused: RecentRefusals,
-    pub invalid_tokens: InvalidTokens,
+    invalid_tokens: InvalidTokens,
 }
 
 impl Access {
@@ -32,5 +33,10 @@ impl Access {
             refused: RecentRefusals::default(),
             invalid_tokens: InvalidTokens::default(),
         }
+    }
+
+    /// Counts a request with an invalid token, and returns how long to delay the answer.
+    pub fn record_invalid_token(&self, now: Instant) -> Option<Duration> {
+        self.invalid_tokens.record(now)
     }
 }

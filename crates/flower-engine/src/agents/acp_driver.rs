@@ -61,7 +61,7 @@ impl Agents {
     ) -> Result<ProcessExit, Problem> {
         let transcript = handle.transcript.clone();
         let LaunchSpec { launcher, command, dir, env, lent, .. } = launch;
-        let keyless = !profile.env.iter().any(|name| self.profiles.keys.has(name));
+        let keyless = !profile.env.iter().any(|name| self.profiles.keys().has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         self.keep_lent(handle.number, lent);
         let started = Process::start(&launcher, &command, &dir, &env, transcript);

@@ -55,12 +55,12 @@ impl Agents {
         let mut env = vec![("FLOWER_TOKEN".into(), token.into())];
         let mut secrets = vec![token.to_owned()];
         for name in &profile.env {
-            if let Some(value) = self.profiles.keys.value(name) {
+            if let Some(value) = self.profiles.keys().value(name) {
                 spec.pass_env.push(name.clone());
                 env.push((name.into(), value.expose().into()));
             }
         }
-        secrets.extend(self.profiles.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
+        secrets.extend(self.profiles.keys().secrets(profile).iter().map(|secret| secret.expose().to_owned()));
         let home = place.home();
         let lent = credentials::lend(profile, &user_home(), &home).map_err(io)?;
         let file = lent.as_ref().and_then(|lent| fs::read_to_string(user_home().join(lent.below())).ok());

@@ -264,7 +264,7 @@ impl Agents {
     /// Values of the operator's environment, for agents; in memory only.
     pub fn give_keys(&self, caller: &Caller, values: BTreeMap<String, String>) -> Result<(), Problem> {
         policy::require_action(caller, Action::GiveKeys)?;
-        self.profiles.keys.add(&Config::load(&self.home)?, values)?;
+        self.profiles.keys().add(&Config::load(&self.home)?, values)?;
         self.wake_all();
         self.wake_supervisor();
         Ok(())

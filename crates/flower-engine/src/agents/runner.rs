@@ -181,7 +181,7 @@ impl Agents {
             Ok(profile) => profile.clone(),
             Err(problem) => return Ok(ProcessExit::Failed(problem.message)),
         };
-        if let Some(why) = keys::missing_key(&profile, &self.profiles.keys, &user_home()) {
+        if let Some(why) = keys::missing_key(&profile, self.profiles.keys(), &user_home()) {
             return Ok(ProcessExit::Wait(why));
         }
         let program = match self.profiles.find_program(&profile).await {

@@ -10,7 +10,7 @@ use flower_core::{BriefId, BriefKind, Caller, Command, Event, Recorded};
 impl Briefs {
     /// Creates a brief in a project that the caller has found.
     pub async fn create(&self, caller: &Caller, project: String, new: NewBrief) -> Result<BriefView, Problem> {
-        let command = Command::CreateBrief {
+        let command = Command::CreateBrief(flower_core::brief::Request {
             title: new.title,
             kind: new.kind.unwrap_or(BriefKind::Feature),
             spec: new.spec,
@@ -19,7 +19,7 @@ impl Briefs {
             needs: new.needs.into_iter().map(BriefId).collect(),
             auto_dispatch: new.auto_dispatch,
             design_loop: new.design_loop,
-        };
+        });
         let events = self.store.execute(caller, command).await?;
         let number = events.first().and_then(|event| event.brief);
         self.show(number.ok_or_else(|| Problem::bug("a brief without a number"))?).await

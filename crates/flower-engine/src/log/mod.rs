@@ -1,5 +1,6 @@
 //! The event log: verification, rebuilding of the tables, continuing after a loss.
 
+pub mod cursor;
 pub mod trace;
 
 use crate::Setup;

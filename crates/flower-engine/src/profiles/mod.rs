@@ -39,7 +39,7 @@ pub struct Profiles {
     home: Home,
     worktrees: Arc<Worktrees>,
     /// Keys of agents, in memory only.
-    pub(crate) keys: Keys,
+    keys: Keys,
     /// Cache of found programs by profile, because a search may start Node.
     programs: Mutex<HashMap<String, CachedProgram>>,
 }
@@ -53,6 +53,11 @@ impl Profiles {
             keys: Keys::default(),
             programs: Mutex::default(),
         }
+    }
+
+    /// The keys that are lent to agents.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
     }
 
     pub async fn list(self: &Arc<Self>) -> Result<Vec<ProfileView>, Problem> {

@@ -6,11 +6,11 @@ use crate::Tools;
 use crate::agent_text::AgentText;
 use crate::dispatch::{ClaimOptions, HandBackRequest};
 use crate::projects::ProjectChoice;
-use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::error::Problem;
 use flower_contract::view::{DispatchView, LeaseView, ToolAnswer};
-use flower_core::policy::Read;
+use flower_core::policy::{self, Read, Right};
 use flower_core::recall::{DEFAULT_TOKENS, MIN_TOKENS, inline};
-use flower_core::{Binding, BriefId, Caller, DispatchId, Fence, Role};
+use flower_core::{Binding, BriefId, Caller, DispatchId, Fence};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -140,9 +140,7 @@ pub(super) async fn send_message(
 }
 
 pub(super) async fn hand_back(tools: &Arc<Tools>, caller: &Caller, arguments: HandBack) -> Result<ToolAnswer, Problem> {
-    if caller.role == Role::Ops {
-        return Err(Problem::new(ProblemKind::Forbidden, "ops hands nothing back", "write a note: `add_note`"));
-    }
+    policy::require_role(caller, Right::Run(DispatchId(arguments.dispatch)))?;
     let back = HandBackRequest {
         fence: Fence(arguments.fence),
         summary: arguments.summary,

@@ -12,7 +12,7 @@ use std::time::Duration;
 const TIDY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 impl Worktrees {
-    /// Reconciles all worktrees, once at every start, before requests are served.
+    /// Reconciles all worktrees, once at every start of the daemon.
     pub async fn reconcile_all(&self) {
         let live = match self.store.read(|conn| worktrees::live(conn, None)).await {
             Ok(live) => live,

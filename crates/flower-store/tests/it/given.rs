@@ -27,7 +27,16 @@ pub fn brief(title: &str) -> Command {
 pub fn brief_in(title: &str, kind: BriefKind, epic: Option<BriefId>, needs: &[BriefId], projects: &[&str]) -> Command {
     let (title, needs) = (title.to_owned(), needs.to_vec());
     let projects = projects.iter().map(|&name| name.to_owned()).collect();
-    Command::CreateBrief { title, kind, spec: None, projects, epic, needs, auto_dispatch: false, design_loop: false }
+    Command::CreateBrief(flower_core::brief::Request {
+        title,
+        kind,
+        spec: None,
+        projects,
+        epic,
+        needs,
+        auto_dispatch: false,
+        design_loop: false,
+    })
 }
 
 pub fn plan(brief: BriefId, markdown: &str) -> Command {

@@ -124,7 +124,7 @@ async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime)
     let brief = others + NEEDS + 1;
     submit(
         store,
-        Command::CreateBrief {
+        Command::CreateBrief(flower_core::brief::Request {
             title: words.text(6),
             kind: BriefKind::Feature,
             spec: Some(spec),
@@ -133,7 +133,7 @@ async fn brief(store: &Store, others: u64, words: &mut Words, moment: &BootTime)
             needs,
             auto_dispatch: false,
             design_loop: false,
-        },
+        }),
     )
     .await;
     submit(store, Command::Accept { brief: BriefId(brief), version: None }).await;

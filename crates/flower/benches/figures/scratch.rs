@@ -30,7 +30,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
 }
 
 pub fn new_brief(title: String, spec: String) -> Command {
-    Command::CreateBrief {
+    Command::CreateBrief(flower_core::brief::Request {
         title,
         kind: BriefKind::Feature,
         spec: Some(spec),
@@ -39,7 +39,7 @@ pub fn new_brief(title: String, spec: String) -> Command {
         needs: Vec::new(),
         auto_dispatch: false,
         design_loop: false,
-    }
+    })
 }
 
 pub fn note(brief: u64, text: String) -> Command {

@@ -14,19 +14,18 @@ use flower_contract::view::EventView;
 use flower_core::{BriefId, Door, Recorded};
 use flower_engine::App;
 use flower_engine::access::rights::Reader as Rights;
-use flower_engine::log::trace::{LiveEvent, Of, Window};
+use flower_engine::log::cursor::{Batch, EventCursor};
+use flower_engine::log::trace::Of;
 use flower_engine::notify::ChangeHints;
 use futures_util::stream;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::broadcast;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
-/// Events that are read at once.
-const BATCH: usize = 256;
 const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 /// Hints about state that is not in the log are sent at most this often.
 const HINT_INTERVAL: Duration = Duration::from_millis(250);
@@ -58,8 +57,7 @@ pub(super) async fn live(
 ) -> Result<impl IntoResponse, Rejection> {
     let rights = app.access.reader(&caller).await?;
     let resumed = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.trim().parse().ok());
-    let head = app.log.live().subscribe();
-    let at = resumed.or(q.after).unwrap_or_else(|| app.log.live().head());
+    let cursor = EventCursor::new(&app.log, resumed.or(q.after));
     let of = match (q.brief, q.project) {
         (Some(brief), _) => Of::Brief(BriefId(brief)),
         (None, Some(project)) => Of::Project(project),
@@ -70,13 +68,12 @@ pub(super) async fn live(
     let reader = Reader {
         app,
         rights,
-        head,
+        cursor,
         hints,
         topics,
         hinted_at: Instant::now(),
         shutdown,
         token,
-        at,
         of,
         has_caught_up: false,
         is_greeted: false,
@@ -93,15 +90,13 @@ pub(super) async fn live(
 struct Reader {
     app: Arc<App>,
     rights: Rights,
-    head: watch::Receiver<u64>,
+    cursor: EventCursor,
     hints: broadcast::Receiver<Arc<str>>,
     /// Topics that changed since the last hint was sent.
     topics: BTreeSet<Arc<str>>,
     hinted_at: Instant,
     shutdown: Shutdown,
     token: String,
-    /// The last event that was sent or skipped.
-    at: u64,
     of: Of,
     /// Has been at the end of the log once. A reader that then falls behind the events in memory is too slow.
     has_caught_up: bool,
@@ -119,26 +114,23 @@ impl Reader {
             return Some(b": flower\n\n".to_vec());
         }
         loop {
-            self.head.borrow_and_update();
-            let frames = match self.app.log.live().after(self.at, BATCH) {
-                Some(events) => {
-                    self.has_caught_up = true;
-                    self.take_live(&events).await?
-                }
-                None if self.has_caught_up => return None,
-                None => self.read_log().await?,
-            };
+            self.has_caught_up |= self.cursor.is_live();
+            if self.has_caught_up && !self.cursor.is_live() {
+                return None;
+            }
+            let batch = self.cursor.read().await.ok()?;
+            let frames = self.frames(&batch).await?;
             if std::mem::take(&mut self.token_in_doubt) {
                 self.look_up_rights().await?;
             }
             if !frames.is_empty() {
                 return Some(frames);
             }
-            if self.at < self.app.log.live().head() {
+            if !self.cursor.is_at_end() {
                 continue;
             }
             tokio::select! {
-                moved = self.head.changed() => moved.ok()?,
+                grown = self.cursor.grown() => grown?,
                 hint = self.hints.recv(), if self.topics.len() < MAX_HINT_TOPICS => {
                     let topic = hint.unwrap_or_else(|_| ChangeHints::ALL.into());
                     if self.may_see_hint(&topic) {
@@ -155,25 +147,20 @@ impl Reader {
         }
     }
 
-    async fn take_live(&mut self, events: &[Arc<LiveEvent>]) -> Option<Vec<u8>> {
-        let ours = self.ours(events.first().zip(events.last()).map(|(a, b)| (a.recorded.seq, b.recorded.seq))).await?;
+    async fn frames(&mut self, batch: &Batch) -> Option<Vec<u8>> {
+        let ours = self.ours(batch.span()).await?;
         let mut frames = Vec::new();
-        for event in events {
-            if self.passes(&event.recorded, &ours) {
-                frames.extend_from_slice(event.rendered.get_or_init(|| event_frame(&event.recorded)));
+        match batch {
+            Batch::Live(events) => {
+                for event in events.iter().filter(|event| self.passes(&event.recorded, &ours)) {
+                    // Rendered once for all readers.
+                    frames.extend_from_slice(event.rendered.get_or_init(|| event_frame(&event.recorded)));
+                }
             }
-        }
-        Some(frames)
-    }
-
-    async fn read_log(&mut self) -> Option<Vec<u8>> {
-        let window = Window { after: Some(self.at), limit: Some(BATCH as u64), ..Window::default() };
-        let events = self.app.log.events(window).await.ok()?;
-        let ours = self.ours(events.first().zip(events.last()).map(|(a, b)| (a.seq, b.seq))).await?;
-        let mut frames = Vec::new();
-        for event in &events {
-            if self.passes(event, &ours) {
-                frames.extend_from_slice(&event_frame(event));
+            Batch::Stored(events) => {
+                for event in events.iter().filter(|event| self.passes(event, &ours)) {
+                    frames.extend_from_slice(&event_frame(event));
+                }
             }
         }
         Some(frames)
@@ -212,9 +199,8 @@ impl Reader {
             || [ChangeHints::LANDINGS, ChangeHints::WORKTREES, ChangeHints::ALL].contains(&topic)
     }
 
-    /// Advances the position past an event, and returns whether the reader gets it.
+    /// Whether the reader gets an event.
     fn passes(&mut self, event: &Recorded, ours: &BTreeSet<u64>) -> bool {
-        self.at = event.seq;
         self.token_in_doubt |= event.kind == "token_revoked";
         let may = self.rights.may_follow(event, ours.contains(&event.seq));
         may && match self.of {

@@ -104,7 +104,7 @@ async fn admit(gate: &Gate, request: &mut Request) -> Result<(), Box<Response>> 
             Ok(())
         }
         Err(problem) if problem.kind == ProblemKind::Unauthorized => {
-            let Some(wait) = gate.app.access.invalid_tokens.record(Instant::now()) else { return refuse(problem) };
+            let Some(wait) = gate.app.access.record_invalid_token(Instant::now()) else { return refuse(problem) };
             tokio::time::sleep(wait).await;
             let mut response = Rejection::from(problem).into_response();
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));

@@ -87,7 +87,7 @@ fn tangle() -> impl Strategy<Value = Command> {
     prop_oneof![
         4 => (either(), maybe(6, near()), prop::collection::vec(near(), 0..2)).prop_map(|(kind, parent, waits_for)| {
             let mut command = plain_brief(kind);
-            if let Command::CreateBrief { epic, needs, .. } = &mut command {
+            if let Command::CreateBrief(flower_core::brief::Request { epic, needs, .. }) = &mut command {
                 (*epic, *needs) = (parent, waits_for);
             }
             command
@@ -416,7 +416,16 @@ fn worktree_gone(number: WorktreeId, branch_kept: bool) -> Command {
 fn plain_brief(kind: BriefKind) -> Command {
     let (title, projects) = (format!("A {kind}"), vec!["web".to_owned()]);
     let (auto_dispatch, design_loop) = (false, false);
-    Command::CreateBrief { title, kind, spec: None, projects, epic: None, needs: vec![], auto_dispatch, design_loop }
+    Command::CreateBrief(flower_core::brief::Request {
+        title,
+        kind,
+        spec: None,
+        projects,
+        epic: None,
+        needs: vec![],
+        auto_dispatch,
+        design_loop,
+    })
 }
 
 fn create_brief() -> impl Strategy<Value = Command> {
@@ -427,15 +436,17 @@ fn create_brief() -> impl Strategy<Value = Command> {
     ];
     let projects = prop::collection::vec(project(), 0..3);
     (line(), kind, maybe(1, markdown()), projects, maybe(1, number()), needs, any::<bool>(), any::<bool>()).prop_map(
-        |(title, kind, spec, projects, epic, needs, auto_dispatch, design_loop)| Command::CreateBrief {
-            title,
-            kind,
-            spec,
-            projects,
-            epic,
-            needs,
-            auto_dispatch,
-            design_loop,
+        |(title, kind, spec, projects, epic, needs, auto_dispatch, design_loop)| {
+            Command::CreateBrief(flower_core::brief::Request {
+                title,
+                kind,
+                spec,
+                projects,
+                epic,
+                needs,
+                auto_dispatch,
+                design_loop,
+            })
         },
     )
 }

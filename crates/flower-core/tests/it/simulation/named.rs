@@ -23,7 +23,16 @@ impl Stage {
         let mut stage = Stage { world: World::default(), wall: "2026-11-15T12:00:00.000000Z" };
         let (title, kind, spec) = ("A change".to_owned(), BriefKind::Feature, Some("# Plan\n".to_owned()));
         let (projects, epic, needs, auto_dispatch, design_loop) = (vec![], None, vec![], false, false);
-        let new = Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop };
+        let new = Command::CreateBrief(flower_core::brief::Request {
+            title,
+            kind,
+            spec,
+            projects,
+            epic,
+            needs,
+            auto_dispatch,
+            design_loop,
+        });
         let asked = Command::RequestDispatch(dispatch::Request { brief: BRIEF, ..Default::default() });
         for command in [new, Command::Accept { brief: BRIEF, version: None }, asked] {
             stage.tell(&Caller::system(), &command).expect("it is the way to begin");

@@ -81,7 +81,16 @@ impl Sim {
         let spec = self.chance.percent(70).then(|| "# Plan\n".to_owned());
         let (title, projects, epic) = ("A change".to_owned(), vec!["web".to_owned()], None);
         let kind = kind.expect("there are some");
-        self.asks(&Command::CreateBrief { title, kind, spec, projects, epic, needs, auto_dispatch, design_loop });
+        self.asks(&Command::CreateBrief(flower_core::brief::Request {
+            title,
+            kind,
+            spec,
+            projects,
+            epic,
+            needs,
+            auto_dispatch,
+            design_loop,
+        }));
     }
 
     /// Proposes a plan, and mostly accepts it.

@@ -54,7 +54,16 @@ pub fn write(conn: &mut Conn, lives: u64) {
 fn brief(title: &str, kind: BriefKind, epic: Option<BriefId>) -> Command {
     let (title, projects) = (title.to_owned(), vec!["web".to_owned(), "docs".to_owned()]);
     let (auto_dispatch, design_loop) = (false, true);
-    Command::CreateBrief { title, kind, spec: None, projects, epic, needs: vec![], auto_dispatch, design_loop }
+    Command::CreateBrief(flower_core::brief::Request {
+        title,
+        kind,
+        spec: None,
+        projects,
+        epic,
+        needs: vec![],
+        auto_dispatch,
+        design_loop,
+    })
 }
 
 struct History<'a> {
@@ -119,7 +128,7 @@ impl History<'_> {
         use dispatch::{HandBack, Step};
         let commit = |n: u64| chain::sha256(&n.to_be_bytes())[..40].to_owned();
         let brief = self.world.last_brief.next();
-        self.does(Command::CreateBrief {
+        self.does(Command::CreateBrief(flower_core::brief::Request {
             title: "Where the time goes".into(),
             kind: BriefKind::Feature,
             spec: Some("# Plan\n".into()),
@@ -128,7 +137,7 @@ impl History<'_> {
             needs: vec![],
             auto_dispatch: true,
             design_loop: false,
-        });
+        }));
         self.does(Command::Accept { brief, version: None });
         self.does(Command::AutoDispatch { brief });
         let moment = |now| BootTime { boot: "m:a".into(), now, since: 0 };

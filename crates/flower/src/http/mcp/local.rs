@@ -7,19 +7,15 @@ use axum::http::request::Parts;
 use flower_contract::error::Problem;
 use flower_contract::view::ToolAnswer;
 use flower_core::policy::Read;
-use flower_core::{BriefId, Caller, Door, Recorded};
+use flower_core::{Caller, Door};
 use flower_engine::App;
 use flower_engine::access::identity::unauthorized;
-use flower_engine::log::trace::Window;
+use flower_engine::log::cursor::{Batch, EventCursor};
 use flower_engine::tools::changed_resources;
 use futures_util::stream;
 use rmcp::model::{Extensions, JsonObject};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use tokio::sync::watch;
-
-/// Events that are read at once.
-const BATCH: usize = 256;
 
 pub(super) struct Local {
     pub(super) app: Arc<App>,
@@ -29,9 +25,8 @@ pub(super) struct Local {
 impl Local {
     /// Resources that change from now on, until the daemon ends or the token is revoked.
     pub(super) fn changes_for(&self, token: String) -> Changes {
-        let live = self.app.log.live();
-        let (head, at) = (live.subscribe(), live.head());
-        let reader = Reader { app: self.app.clone(), shutdown: self.shutdown.clone(), head, token, at };
+        let cursor = EventCursor::new(&self.app.log, None);
+        let reader = Reader { app: self.app.clone(), shutdown: self.shutdown.clone(), cursor, token };
         Box::pin(stream::unfold(reader, |mut reader| async move { Some((reader.next().await?, reader)) }))
     }
 }
@@ -56,34 +51,29 @@ fn caller(from: &Extensions) -> Result<Caller, Problem> {
     caller.map(|caller| Caller { door: Door::Mcp, ..caller.clone() }).ok_or_else(unauthorized)
 }
 
-/// Number, stream and brief of an event.
-type Seen = (u64, String, Option<BriefId>);
-
 struct Reader {
     app: Arc<App>,
     shutdown: Shutdown,
-    head: watch::Receiver<u64>,
+    cursor: EventCursor,
     token: String,
-    /// The last event that was read.
-    at: u64,
 }
 
 impl Reader {
     /// The changed resources that the owner of the token may read; none once the token is revoked.
-    async fn readable(&self, seen: &[Seen]) -> Option<BTreeSet<String>> {
+    async fn readable(&self, batch: &Batch) -> Option<BTreeSet<String>> {
         let caller = self.app.access.identify(&self.token, Door::Mcp).await.ok()?;
         let rights = self.app.access.reader(&caller).await.ok()?;
         let Some(project) = rights.limited_to_project() else {
-            return Some(seen.iter().flat_map(|(_, stream, brief)| changed_resources(stream, *brief)).collect());
+            return Some(batch.events().flat_map(|event| changed_resources(&event.stream, event.brief)).collect());
         };
         let mut changed = BTreeSet::new();
-        let ours = match (project, seen.first(), seen.last()) {
-            (Some(project), Some(first), Some(last)) => self.app.log.events_of(project, first.0, last.0).await.ok()?,
+        let ours = match (project, batch.span()) {
+            (Some(project), Some((first, last))) => self.app.log.events_of(project, first, last).await.ok()?,
             _ => BTreeSet::new(),
         };
-        for (seq, stream, brief) in seen {
-            let brief = brief.filter(|number| rights.may(Read::Brief { number: Some(*number) }));
-            let stream = if ours.contains(seq) { stream.as_str() } else { "" };
+        for event in batch.events() {
+            let brief = event.brief.filter(|number| rights.may(Read::Brief { number: Some(*number) }));
+            let stream = if ours.contains(&event.seq) { event.stream.as_str() } else { "" };
             changed.extend(changed_resources(stream, brief));
         }
         Some(changed)
@@ -91,29 +81,18 @@ impl Reader {
 
     async fn next(&mut self) -> Option<BTreeSet<String>> {
         loop {
-            self.head.borrow_and_update();
-            let after = self.at;
-            let mut seen = Vec::new();
-            let mut see = |event: &Recorded| {
-                self.at = event.seq;
-                seen.push((event.seq, event.stream.clone(), event.brief));
-            };
-            match self.app.log.live().after(after, BATCH) {
-                Some(events) => events.iter().for_each(|event| see(&event.recorded)),
-                None => {
-                    let window = Window { after: Some(after), limit: Some(BATCH as u64), ..Window::default() };
-                    self.app.log.events(window).await.ok()?.iter().for_each(&mut see);
+            let batch = self.cursor.read().await.ok()?;
+            if batch.span().is_some() {
+                let changed = self.readable(&batch).await?;
+                if !changed.is_empty() {
+                    return Some(changed);
                 }
             }
-            let changed = if seen.is_empty() { BTreeSet::new() } else { self.readable(&seen).await? };
-            if !changed.is_empty() {
-                return Some(changed);
-            }
-            if self.at < self.app.log.live().head() {
+            if !self.cursor.is_at_end() {
                 continue;
             }
             tokio::select! {
-                changed = self.head.changed() => changed.ok()?,
+                grown = self.cursor.grown() => grown?,
                 () = self.shutdown.begun() => return None,
             }
         }

@@ -149,15 +149,17 @@ fn fill(home: &Home, events: usize) {
     let location = Location::Sqlite(home.file("flower.db"));
     let store = Store::open(&location, &home.dir(), Arc::new(flower_engine::now), &mut |_| {}).expect("a store");
     let project = Command::RegisterProject { name: "p".into(), root: "/nowhere".into() };
-    let brief = |n: usize| Command::CreateBrief {
-        title: format!("Brief {n}"),
-        kind: BriefKind::Feature,
-        spec: None,
-        projects: vec!["p".into()],
-        epic: None,
-        needs: Vec::new(),
-        auto_dispatch: false,
-        design_loop: false,
+    let brief = |n: usize| {
+        Command::CreateBrief(flower_core::brief::Request {
+            title: format!("Brief {n}"),
+            kind: BriefKind::Feature,
+            spec: None,
+            projects: vec!["p".into()],
+            epic: None,
+            needs: Vec::new(),
+            auto_dispatch: false,
+            design_loop: false,
+        })
     };
     let note = |n: usize| Command::AddNote {
         brief: BriefId((n % BRIEFS) as u64 + 1),
