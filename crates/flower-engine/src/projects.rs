@@ -5,7 +5,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ProjectView;
 use flower_core::Refusal;
 use flower_git::repository::Repository;
-use flower_store::{Store, tables};
+use flower_store::Store;
 use std::path::{Path, PathBuf};
 
 /// How a caller names a project.
@@ -27,7 +27,7 @@ impl Projects {
     }
 
     pub async fn list(&self) -> Result<Vec<ProjectView>, Problem> {
-        let projects = self.store.read(tables::projects).await?;
+        let projects = self.store.read(flower_store::projects::all).await?;
         Ok(projects
             .into_iter()
             .map(|p| ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new(), lending: None })
@@ -74,7 +74,7 @@ impl Projects {
 
     pub(crate) async fn at_root(&self, root: &Path) -> Result<Option<String>, Problem> {
         let root = utf8(root)?;
-        Ok(self.store.read(move |conn| tables::project_at(conn, &root)).await?)
+        Ok(self.store.read(move |conn| flower_store::projects::at_root(conn, &root)).await?)
     }
 }
 

@@ -14,7 +14,7 @@ use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Event, LandingId, Worktree};
 use flower_git::{CommitId, GitError, Log, Repo, TreeEntry};
 use flower_store::Store;
-use flower_store::{agents, dispatches, ephemeral, tables};
+use flower_store::{agents, dispatches, ephemeral};
 use std::sync::Arc;
 
 /// Commits and comments in one answer; the newest.
@@ -187,7 +187,7 @@ impl Review {
         let views = self.store.read(move |conn| {
             let remarks = dispatches::remarks(conn, &project, &name, MAX_ITEMS)?;
             let mut views = Vec::new();
-            let tokens = if remarks.is_empty() { Vec::new() } else { tables::tokens(conn)? };
+            let tokens = if remarks.is_empty() { Vec::new() } else { flower_store::tokens::all(conn)? };
             for (message, remark) in remarks {
                 let to_agent = message.kind == "agent";
                 let mut heard_by = Vec::new();

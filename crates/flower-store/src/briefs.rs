@@ -223,3 +223,47 @@ pub fn dependents(conn: &mut Conn, brief: BriefId) -> Result<Vec<BriefId>, Store
     let rows = conn.rows("SELECT brief FROM brief_needs WHERE needs = $1 ORDER BY brief", params![brief])?;
     rows.iter().map(|row| row.id(0)).collect()
 }
+
+/// A brief that waits for acceptance.
+#[derive(Clone, Debug)]
+pub struct WaitingBrief {
+    pub brief: BriefId,
+    pub title: String,
+    pub status: String,
+    pub by: String,
+    pub by_type: String,
+    pub at: String,
+    /// The version of the spec; absent for a result.
+    pub version: Option<u64>,
+}
+
+/// Specs by agents that were not accepted yet, and results in review with the actor that moved them there, except those
+/// that are in the merge queue.
+pub fn waiting_for_acceptance(conn: &mut Conn, limit: u64) -> Result<Vec<WaitingBrief>, StoreError> {
+    let sql = "SELECT b.number, b.title, b.status, s.actor_name, s.actor_type, s.at, s.version
+         FROM briefs b JOIN spec_versions s ON s.brief = b.number
+             AND s.version = (SELECT max(t.version) FROM spec_versions t WHERE t.brief = b.number)
+         WHERE b.status IN ('draft', 'planned', 'in_progress') AND s.actor_type = 'agent' AND s.accepted = 0
+         UNION ALL
+         SELECT b.number, b.title, b.status, e.actor_name, e.actor_type, e.at, NULL
+         FROM briefs b JOIN events e ON e.seq =
+             (SELECT f.seq FROM events f WHERE f.stream = 'brief/' || CAST(b.number AS TEXT) AND f.kind = 'status_changed'
+              ORDER BY f.version DESC LIMIT 1)
+         WHERE b.status = 'in_review' AND NOT EXISTS (SELECT 1 FROM landing_briefs o JOIN landings l ON l.number = o.landing
+             WHERE o.brief = b.number AND l.open = 1)
+         ORDER BY 6 LIMIT $1";
+    conn.rows(sql, params![limit])?
+        .iter()
+        .map(|row| {
+            Ok(WaitingBrief {
+                brief: row.id(0)?,
+                title: row.text(1)?,
+                status: row.text(2)?,
+                by: row.text(3)?,
+                by_type: row.text(4)?,
+                at: row.text(5)?,
+                version: row.opt_int(6)?,
+            })
+        })
+        .collect()
+}

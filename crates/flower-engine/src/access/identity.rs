@@ -4,7 +4,6 @@ use crate::Access;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::chain::sha256;
 use flower_core::{Actor, ActorType, Caller, Command, Door, Role};
-use flower_store::tables;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ impl Access {
         if self.sessions.is_valid(&hash) {
             return Ok(self.operator(Door::Web));
         }
-        match self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await? {
+        match self.store.read(move |conn| flower_store::tokens::by_hash(conn, &hash)).await? {
             Some(token) => Ok(Caller {
                 actor: Actor { sort: ActorType::Agent, name: token.agent },
                 role: token.role,

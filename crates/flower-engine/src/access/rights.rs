@@ -5,7 +5,7 @@ use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_core::policy::{self, Read};
 use flower_core::{Caller, DispatchId, LandingId, LeaseId, Recorded, Refusal, ScratchpadId};
-use flower_store::{Conn, StoreError, agents, briefs, dispatches, landings, log, tables, worktrees};
+use flower_store::{Conn, StoreError, agents, briefs, dispatches, landings, log, worktrees};
 
 /// What a request wants to read, as it names it.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ fn project_of(conn: &mut Conn, caller: &Caller) -> Result<Option<String>, StoreE
         [_, ..] => return Ok(None),
         [] => {}
     }
-    match tables::projects(conn)?.as_slice() {
+    match flower_store::projects::all(conn)?.as_slice() {
         [only] => Ok(Some(only.name.clone())),
         _ => Ok(None),
     }
@@ -164,7 +164,7 @@ fn require(conn: &mut Conn, reader: &Reader, target: &ReadTarget) -> Result<(), 
             None => reader.require(Read::Worktree { project: "", name: "" }),
         },
         ReadTarget::Scratchpad(number) => {
-            let brief = tables::scratchpad(conn, *number)?.and_then(|pad| pad.brief);
+            let brief = flower_store::scratchpads::scratchpad(conn, *number)?.and_then(|pad| pad.brief);
             reader.require(Read::Brief { number: brief })
         }
         ReadTarget::Agent(name) => match agents::named(conn, name)? {

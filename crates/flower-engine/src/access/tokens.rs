@@ -7,7 +7,6 @@ use flower_contract::view::{NewToken, TokenView};
 use flower_core::chain::sha256;
 use flower_core::policy::Read;
 use flower_core::{Binding, BriefId, Caller, Command, Role, token};
-use flower_store::tables;
 
 impl Access {
     pub async fn issue_token(
@@ -33,7 +32,7 @@ impl Access {
 
     pub async fn tokens(&self, caller: &Caller) -> Result<Vec<TokenView>, Problem> {
         self.reader(caller).await?.require(Read::Tokens)?;
-        let tokens = self.store.read(tables::tokens).await?.into_iter();
+        let tokens = self.store.read(flower_store::tokens::all).await?.into_iter();
         Ok(tokens
             .map(|t| TokenView {
                 id: t.id,

@@ -21,7 +21,6 @@ use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, BriefId, Command, Dispatch, News};
-use flower_store::tables;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -367,7 +366,7 @@ impl Agents {
 
     async fn open_question(&self, brief: BriefId, agent: &str) -> Result<Option<u64>, Problem> {
         let name = agent.to_owned();
-        let open = self.store.read(move |conn| tables::open_questions_by(conn, brief, &name)).await?;
+        let open = self.store.read(move |conn| flower_store::questions::open_by(conn, brief, &name)).await?;
         Ok(open.first().copied())
     }
 

@@ -7,7 +7,7 @@ use flower_core::policy::Read;
 use flower_core::scratchpad::Scratchpad;
 use flower_core::{BriefId, Caller, Command, Refusal, ScratchpadId};
 use flower_store::StoreError;
-use flower_store::tables::{self, Pad};
+use flower_store::scratchpads::ScratchpadRow;
 
 impl Briefs {
     pub async fn scratchpads(
@@ -22,7 +22,10 @@ impl Briefs {
         let brief = if reader.may(Read::Brief { number: None }) { brief } else { brief.or(caller.brief) };
         reader.require(Read::Brief { number: brief })?;
         let limit = limit.unwrap_or(PAGE).clamp(1, PAGE);
-        let pads = self.store.read(move |conn| tables::scratchpads(conn, brief, ScratchpadId(after), limit)).await?;
+        let pads = self
+            .store
+            .read(move |conn| flower_store::scratchpads::list(conn, brief, ScratchpadId(after), limit))
+            .await?;
         Ok(pads.into_iter().map(view).collect())
     }
 
@@ -52,13 +55,14 @@ impl Briefs {
 
     pub async fn scratchpad(&self, number: ScratchpadId) -> Result<ScratchpadView, Problem> {
         let pad = self.store.read(move |conn| {
-            tables::scratchpad(conn, number)?.ok_or(StoreError::Refused(Refusal::NoScratchpad { number }))
+            flower_store::scratchpads::scratchpad(conn, number)?
+                .ok_or(StoreError::Refused(Refusal::NoScratchpad { number }))
         });
         Ok(view(pad.await?))
     }
 }
 
-fn view(pad: Pad) -> ScratchpadView {
+fn view(pad: ScratchpadRow) -> ScratchpadView {
     ScratchpadView {
         number: pad.number.0,
         title: pad.title,

@@ -9,7 +9,7 @@ use flower_core::chain::sha256;
 use flower_core::dispatch::Step;
 use flower_core::policy::{self, Right};
 use flower_core::{Binding, Caller, Command, DispatchId, Fence};
-use flower_store::{dispatches, tables};
+use flower_store::dispatches;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::Instrument as _;
@@ -129,7 +129,7 @@ impl Dispatcher {
     /// The id of a packet's token. Fails unless the packet is one of this dispatch.
     async fn packet_of(&self, token: &str, number: DispatchId) -> Result<String, Problem> {
         let hash = sha256(token.as_bytes());
-        let found = self.store.read(move |conn| tables::token_by_hash(conn, &hash)).await?;
+        let found = self.store.read(move |conn| flower_store::tokens::by_hash(conn, &hash)).await?;
         match found {
             Some(found) if found.run == Some(Binding { dispatch: number, member: false }) => Ok(found.id),
             _ => Err(Problem::new(

@@ -9,7 +9,7 @@ use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
 use flower_core::{BriefId, Caller, Command, DispatchId, Landing, LandingId, Status, Topic};
-use flower_store::{dispatches, ephemeral, landings, tables};
+use flower_store::{dispatches, ephemeral, landings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,7 +116,7 @@ impl Dispatcher {
     /// Ends dispatches whose briefs have landed or were cancelled, and revokes the tokens of ended dispatches.
     async fn end_landed(&self) -> Result<(), Problem> {
         let read = self.store.read(|conn| {
-            let tokens = tables::tokens_of_ended(conn, MAX_BATCH)?;
+            let tokens = flower_store::tokens::of_ended(conn, MAX_BATCH)?;
             Ok((dispatches::landed(conn, MAX_BATCH)?, dispatches::pointless(conn, MAX_BATCH)?, tokens))
         });
         let (landed, pointless, tokens) = read.await?;

@@ -161,7 +161,7 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
 }
 
 fn questions(conn: &mut Conn, brief: BriefId) -> Result<Vec<Question>, StoreError> {
-    let found = flower_store::tables::questions(conn, brief, MAX_ITEMS as u64)?;
+    let found = flower_store::questions::of_brief(conn, brief, MAX_ITEMS as u64)?;
     found
         .into_iter()
         .map(|q| {

@@ -11,7 +11,7 @@ use flower_core::policy::{self, Action};
 use flower_core::{Caller, Command, Event, News, Recorded};
 use flower_store::Store;
 use flower_store::log::{self, Edge, Of};
-use flower_store::{dispatches, ephemeral, tables};
+use flower_store::{dispatches, ephemeral};
 
 /// Messages in one answer; the rest comes with the next call.
 const MAX_MESSAGES: u64 = 50;
@@ -49,7 +49,7 @@ impl Messages {
             let read = ephemeral::get(conn, &of)?.and_then(|text| text.parse().ok());
             let after: u64 = match read {
                 Some(after) => after,
-                None => tables::token(conn, &id)?.map_or(0, |token| token.seq),
+                None => flower_store::tokens::by_id(conn, &id)?.map_or(0, |token| token.seq),
             };
             let messages = dispatches::messages(conn, &name, worktree.as_deref(), after, MAX_MESSAGES)?;
             let events = match brief {

@@ -8,7 +8,7 @@ use flower_core::attention::{
 };
 use flower_core::policy::Read;
 use flower_core::{Actor, Caller, MessageId};
-use flower_store::{agents, dispatches, ephemeral, landings, tables};
+use flower_store::{agents, dispatches, ephemeral, landings};
 
 /// More than a person can read; the oldest come first, so that none is hidden forever.
 const MAX_ITEMS: u64 = 500;
@@ -32,7 +32,10 @@ impl Overview {
     async fn situation(&self) -> Result<Situation, Problem> {
         let read = self.store.read(|conn| {
             let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
-            let asked = (tables::open_questions(conn, MAX_ITEMS)?, tables::waiting_for_acceptance(conn, MAX_ITEMS)?);
+            let asked = (
+                flower_store::questions::open(conn, MAX_ITEMS)?,
+                flower_store::briefs::waiting_for_acceptance(conn, MAX_ITEMS)?,
+            );
             let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?);
             let messages = dispatches::messages_to_operator(conn, seen, MAX_ITEMS)?;
             Ok((asked, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))

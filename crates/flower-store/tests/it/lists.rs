@@ -8,7 +8,6 @@ use flower_core::{
 };
 use flower_store::agents::{self, Spent, SpentOn};
 use flower_store::briefs::{self, Filter};
-use flower_store::tables;
 
 fn listed(ledger: &Ledger, filter: Filter) -> Vec<BriefId> {
     let briefs = ledger.read(move |conn| briefs::list(conn, &filter, BriefId(0), 100));
@@ -95,10 +94,16 @@ on_both!(data_of_several_briefs_is_loaded_at_once, |db: Database| {
         "# Plan\n\nTry three times, then say so.\n"
     );
     assert_eq!(ledger.read(|conn| briefs::markdown(conn, BriefId(2), 3)), None);
-    let pad = ledger.read(|conn| tables::scratchpad(conn, ScratchpadId(1))).expect("a scratchpad");
+    let pad = ledger.read(|conn| flower_store::scratchpads::scratchpad(conn, ScratchpadId(1))).expect("a scratchpad");
     assert_eq!((pad.version, pad.text.as_str()), (2, "The server closes early.\nOnly at night.\n"));
-    assert_eq!(ledger.read(|conn| tables::scratchpads(conn, Some(BriefId(2)), ScratchpadId(0), 10)).len(), 1);
-    assert_eq!(ledger.read(|conn| tables::scratchpads(conn, Some(BriefId(3)), ScratchpadId(0), 10)).len(), 0);
+    assert_eq!(
+        ledger.read(|conn| flower_store::scratchpads::list(conn, Some(BriefId(2)), ScratchpadId(0), 10)).len(),
+        1
+    );
+    assert_eq!(
+        ledger.read(|conn| flower_store::scratchpads::list(conn, Some(BriefId(3)), ScratchpadId(0), 10)).len(),
+        0
+    );
 });
 
 on_both!(the_inbox_lists_questions_and_acceptances_that_wait, |db: Database| {
@@ -110,21 +115,21 @@ on_both!(the_inbox_lists_questions_and_acceptances_that_wait, |db: Database| {
     ledger.submit(&worker(BriefId(1)), &ask(BriefId(1), "Second?")).unwrap();
     ledger.done(ask(BriefId(2), "Third?"));
     let open = || -> Vec<(BriefId, u64, String)> {
-        let questions = ledger.read(|conn| tables::open_questions(conn, 10));
+        let questions = ledger.read(|conn| flower_store::questions::open(conn, 10));
         questions.into_iter().map(|q| (q.brief, q.question, q.text)).collect()
     };
     let asked = |brief, question, text: &str| (BriefId(brief), question, text.to_owned());
     assert_eq!(open(), [asked(2, 1, "First?"), asked(1, 1, "Second?"), asked(2, 2, "Third?")], "oldest first");
     ledger.done(Command::Answer { brief: BriefId(2), question: 1, text: "Yes.".into() });
     assert_eq!(open(), [asked(1, 1, "Second?"), asked(2, 2, "Third?")]);
-    let first = ledger.read(|conn| tables::open_questions(conn, 1)).remove(0);
+    let first = ledger.read(|conn| flower_store::questions::open(conn, 1)).remove(0);
     assert_eq!(
         (first.title.as_str(), first.asked_by.as_str(), first.asked_type.as_str()),
         ("one", "worker-1", "agent")
     );
 
     let waiting = || -> Vec<(BriefId, String)> {
-        let waiting = ledger.read(|conn| tables::waiting_for_acceptance(conn, 10));
+        let waiting = ledger.read(|conn| flower_store::briefs::waiting_for_acceptance(conn, 10));
         waiting.into_iter().map(|w| (w.brief, w.by)).collect()
     };
     assert_eq!(waiting(), []);
@@ -151,19 +156,19 @@ on_both!(tokens_are_found_by_their_hash_until_revoked, |db: Database| {
     ledger.done(token("other", None));
     let find = |id: &str| {
         let sha256 = chain::sha256(id.as_bytes());
-        ledger.read(move |conn| tables::token_by_hash(conn, &sha256))
+        ledger.read(move |conn| flower_store::tokens::by_hash(conn, &sha256))
     };
     let found = find("lane").expect("in force");
     assert_eq!((found.id.as_str(), found.agent.as_str(), found.role), ("lane", "agent-lane", Role::Worker));
     assert_eq!((found.brief, found.worktree.as_deref()), (Some(BriefId(1)), Some("lane-1")));
     assert!(find("unknown").is_none());
-    assert!(ledger.read(|conn| tables::token_by_hash(conn, "lane")).is_none(), "the id is no secret");
+    assert!(ledger.read(|conn| flower_store::tokens::by_hash(conn, "lane")).is_none(), "the id is no secret");
     ledger.done(Command::RevokeToken { id: "lane".into() });
     assert!(find("lane").is_none(), "revoked");
     assert!(find("other").is_some());
     assert_eq!(ledger.rebuild(true).mended, Vec::<String>::new());
     assert!(find("lane").is_none(), "a rebuild brings no token back");
-    let all = ledger.read(tables::tokens);
+    let all = ledger.read(flower_store::tokens::all);
     assert_eq!(
         all.iter().map(|t| (t.id.as_str(), t.revoked_at.is_some())).collect::<Vec<_>>(),
         [("lane", true), ("other", false)]
@@ -178,10 +183,10 @@ on_both!(projects_are_found_by_name_and_folder, |db: Database| {
     let ledger = Ledger::open(&db);
     ledger.done(project("web"));
     ledger.done(project("api"));
-    let names = || ledger.read(tables::projects).into_iter().map(|p| p.name).collect::<Vec<_>>();
+    let names = || ledger.read(flower_store::projects::all).into_iter().map(|p| p.name).collect::<Vec<_>>();
     assert_eq!(names(), ["api", "web"]);
-    assert_eq!(ledger.read(|conn| tables::project_at(conn, "/src/web")), Some("web".to_owned()));
-    assert_eq!(ledger.read(|conn| tables::project_at(conn, "/src")), None);
+    assert_eq!(ledger.read(|conn| flower_store::projects::at_root(conn, "/src/web")), Some("web".to_owned()));
+    assert_eq!(ledger.read(|conn| flower_store::projects::at_root(conn, "/src")), None);
     ledger.done(Command::RemoveProject { name: "web".into() });
     assert_eq!(names(), ["api"]);
     ledger.done(project("web"));

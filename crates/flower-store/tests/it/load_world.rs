@@ -8,7 +8,7 @@ use crate::ledger::Ledger;
 use flower_core::agent::{self, Ending};
 use flower_core::{AgentId, BootTime, Brief, BriefId, Caller, Command, DispatchId, Recorded, World, decide, lease};
 use flower_store::briefs::{self, Filter};
-use flower_store::{StoreError, agents, dispatches, tables, worktrees};
+use flower_store::{StoreError, agents, dispatches, worktrees};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::collections::BTreeMap;
@@ -84,9 +84,9 @@ fn check(ledger: &Ledger, steps: &[(Caller, Command)]) -> Result<(), TestCaseErr
 fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     let briefs: Vec<Brief> = ledger.read(|conn| briefs::list(conn, &Filter::default(), BriefId(0), 1_000));
     prop_assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
-    let projects = ledger.read(tables::projects).into_iter().map(|project| (project.name, project.root));
+    let projects = ledger.read(flower_store::projects::all).into_iter().map(|project| (project.name, project.root));
     prop_assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects.clone());
-    let tokens = ledger.read(tables::tokens).into_iter().filter(|token| token.revoked_at.is_none());
+    let tokens = ledger.read(flower_store::tokens::all).into_iter().filter(|token| token.revoked_at.is_none());
     prop_assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens.clone());
     let open = ledger.read(dispatches::open);
     let expected: Vec<_> = world.dispatches.values().filter(|dispatch| dispatch.is_open()).cloned().collect();
@@ -107,7 +107,7 @@ fn check_tables(ledger: &Ledger, world: &World) -> Result<(), TestCaseError> {
     let expected = world.worktrees.clone().into_iter().filter(|(_, w)| w.is_live());
     prop_assert_eq!(live.collect::<BTreeMap<_, _>>(), expected.collect::<BTreeMap<_, _>>());
     for (number, pad) in world.scratchpads.clone() {
-        let row = ledger.read(move |conn| tables::scratchpad(conn, number)).expect("a scratchpad");
+        let row = ledger.read(move |conn| flower_store::scratchpads::scratchpad(conn, number)).expect("a scratchpad");
         prop_assert_eq!((row.brief, row.version, row.text.len() as u64), (pad.brief, pad.version, pad.bytes));
     }
     let links = ledger.read(|conn| conn.rows("SELECT brief, kind, target FROM links", &[]));

@@ -8,7 +8,7 @@ use crate::databases::Database;
 use flower_core::{BriefId, ScratchpadId, World};
 use flower_store::briefs::{self, Filter};
 use flower_store::projection::TABLES;
-use flower_store::{Conn, Store, StoreError, agents, log, migrate, rebuild, search, tables, verify};
+use flower_store::{Conn, Store, StoreError, agents, log, migrate, rebuild, search, verify};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -105,11 +105,11 @@ pub fn check_tables(conn: &mut Conn) {
     }
     let briefs = briefs::list(conn, &Filter::default(), BriefId(0), 10_000).unwrap();
     assert_eq!(briefs, world.briefs.values().cloned().collect::<Vec<_>>());
-    let projects = tables::projects(conn).unwrap().into_iter().map(|project| (project.name, project.root));
+    let projects = flower_store::projects::all(conn).unwrap().into_iter().map(|project| (project.name, project.root));
     assert_eq!(projects.collect::<BTreeMap<_, _>>(), world.projects);
-    let tokens = tables::tokens(conn).unwrap().into_iter().filter(|token| token.revoked_at.is_none());
+    let tokens = flower_store::tokens::all(conn).unwrap().into_iter().filter(|token| token.revoked_at.is_none());
     assert_eq!(tokens.map(|token| (token.id, token.agent)).collect::<BTreeMap<_, _>>(), world.tokens);
-    let pads = tables::scratchpads(conn, None, ScratchpadId(0), 10_000).unwrap();
+    let pads = flower_store::scratchpads::list(conn, None, ScratchpadId(0), 10_000).unwrap();
     let pads: Vec<_> = pads.iter().map(|pad| (pad.number, pad.brief, pad.version)).collect();
     assert_eq!(pads, world.scratchpads.values().map(|p| (p.number, p.brief, p.version)).collect::<Vec<_>>());
     assert_eq!(all_rows(conn, "links").len(), world.links.len());
