@@ -1,34 +1,21 @@
 //! Views of agents that flower runs.
 
 use crate::schema;
+use crate::word::words;
 use flower_core::agent::Ending;
 use flower_core::{Permission, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentState {
-    Starting,
-    Working,
-    Waiting,
-    Idle,
-    Stopped,
-    Failed,
-    Unknown,
-}
-
-impl AgentState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgentState::Starting => "starting",
-            AgentState::Working => "working",
-            AgentState::Waiting => "waiting",
-            AgentState::Idle => "idle",
-            AgentState::Stopped => "stopped",
-            AgentState::Failed => "failed",
-            AgentState::Unknown => "unknown",
-        }
+words! {
+    AgentState {
+        Starting = "starting",
+        Working = "working",
+        Waiting = "waiting",
+        Idle = "idle",
+        Stopped = "stopped",
+        Failed = "failed",
+        Unknown = "unknown",
     }
 }
 
