@@ -1,5 +1,14 @@
 //! The tone in which a state is shown.
-import type { AgentState, DispatchState, EventView, State as LandingState, Status } from "./api";
+import type {
+  AgentState,
+  DispatchState,
+  EventView,
+  FindingState,
+  State as LandingState,
+  MainState,
+  Status,
+  WorktreeState,
+} from "./api";
 
 /** `success` holds, `attention` waits for the operator, `progress` is under way, `danger` is broken, `info` is a link or a plan. */
 export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
@@ -61,7 +70,7 @@ export function dispatchTone(state: DispatchState): Tone {
   return DISPATCH[state] ?? "neutral";
 }
 
-const MAIN: Record<string, Tone> = {
+const MAIN: Record<MainState, Tone> = {
   stable: "success",
   frozen: "info",
   dirty: "danger",
@@ -70,8 +79,29 @@ const MAIN: Record<string, Tone> = {
   unknown: "danger",
 };
 
-export function mainTone(state: string): Tone {
+export function mainTone(state: MainState): Tone {
   return MAIN[state] ?? "neutral";
+}
+
+const WORKTREE: Record<WorktreeState, Tone> = {
+  creating: "progress",
+  ready: "success",
+  removing: "progress",
+  removed: "progress",
+  restoring: "progress",
+  failed: "progress",
+  missing: "danger",
+  unknown: "danger",
+};
+
+export function worktreeTone(state: WorktreeState): Tone {
+  return WORKTREE[state] ?? "neutral";
+}
+
+const FINDING: Record<FindingState, Tone> = { ok: "success", bad: "danger", unknown: "progress" };
+
+export function findingTone(state: FindingState): Tone {
+  return FINDING[state] ?? "neutral";
 }
 
 const EVENT: [RegExp, Tone][] = [
