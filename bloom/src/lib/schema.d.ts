@@ -2147,7 +2147,10 @@ export interface components {
             schema: number;
             /** @description A description of the event. Not in exports, because it is not a part of the event. */
             said?: string | null;
-            /** @description The topics that the event changes: a client that shows one of them must reload it. Not in exports. */
+            /**
+             * @description The topics that the event changes: a client that shows one of them must reload it. The first one is what the event is
+             *     about; an event of an unknown kind has all topics. Not in exports.
+             */
             topics?: components["schemas"]["Topic"][];
         };
         FillView: {

@@ -171,7 +171,8 @@ pub struct EventView {
     /// A description of the event. Not in exports, because it is not a part of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// The topics that the event changes: a client that shows one of them must reload it. Not in exports.
+    /// The topics that the event changes: a client that shows one of them must reload it. The first one is what the event is
+    /// about; an event of an unknown kind has all topics. Not in exports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Topic>)]
     pub topics: Vec<Topic>,
