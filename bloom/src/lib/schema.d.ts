@@ -2104,10 +2104,16 @@ export interface components {
         Entry: {
             at: string;
             kind: components["schemas"]["EntryKind"];
+            /** @description The whole entry as text: for a tool its title and its output, for a plan one line for each step. */
             text: string;
             /** @description For a tool: the id of the call. `status` is its state. */
             call?: string | null;
-            status?: string | null;
+            status?: components["schemas"]["ToolStatus"] | null;
+            /** @description For a tool: what the call does, and what it printed. */
+            title?: string | null;
+            output?: string | null;
+            /** @description For a plan. Plans that version 0.1 wrote have only `text`. */
+            steps?: components["schemas"]["PlanStep"][];
             /** @description Files that the entry is about; `diffs` has their changes. */
             paths?: string[];
             diffs?: components["schemas"]["EntryDiff"][];
@@ -2599,6 +2605,10 @@ export interface components {
         Plan: {
             markdown: string;
         };
+        PlanStep: {
+            text: string;
+            status: components["schemas"]["StepStatus"];
+        };
         /** @enum {string} */
         Priority: "high" | "normal" | "low";
         Problem: {
@@ -2965,6 +2975,11 @@ export interface components {
             /** Format: int64 */
             last_event: number;
         };
+        /**
+         * @description The state of a step in an agent's plan.
+         * @enum {string}
+         */
+        StepStatus: "pending" | "in_progress" | "completed";
         SyncView: {
             /** @description The worktree contains MAIN's newest commit. */
             merged: boolean;
@@ -3012,6 +3027,11 @@ export interface components {
             notice?: string | null;
             text: string;
         };
+        /**
+         * @description The state of a tool call.
+         * @enum {string}
+         */
+        ToolStatus: "pending" | "in_progress" | "completed" | "failed";
         /**
          * @description A part of the state that clients show.
          * @enum {string}
@@ -3223,6 +3243,7 @@ export type PacketView = components['schemas']['PacketView'];
 export type Participant = components['schemas']['Participant'];
 export type PermissionView = components['schemas']['PermissionView'];
 export type Plan = components['schemas']['Plan'];
+export type PlanStep = components['schemas']['PlanStep'];
 export type Priority = components['schemas']['Priority'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemEnvelope = components['schemas']['ProblemEnvelope'];
@@ -3269,6 +3290,7 @@ export type SpentView = components['schemas']['SpentView'];
 export type State = components['schemas']['State'];
 export type Status = components['schemas']['Status'];
 export type StatusView = components['schemas']['StatusView'];
+export type StepStatus = components['schemas']['StepStatus'];
 export type SyncView = components['schemas']['SyncView'];
 export type TakeLease = components['schemas']['TakeLease'];
 export type TerminalSize = components['schemas']['TerminalSize'];
@@ -3276,6 +3298,7 @@ export type Text = components['schemas']['Text'];
 export type TokenView = components['schemas']['TokenView'];
 export type Tone = components['schemas']['Tone'];
 export type ToolAnswer = components['schemas']['ToolAnswer'];
+export type ToolStatus = components['schemas']['ToolStatus'];
 export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];
 export type Verdict = components['schemas']['Verdict'];
