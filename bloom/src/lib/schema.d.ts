@@ -2063,7 +2063,7 @@ export interface components {
             ok: boolean;
             reasons: components["schemas"]["ReasonView"][];
             /** @description The kind of dispatch that `ok` is about. */
-            kind: string;
+            kind: components["schemas"]["DispatchKind"];
             /** @description The result for each kind. */
             kinds: {
                 [key: string]: components["schemas"]["KindReadiness"];
@@ -2104,10 +2104,16 @@ export interface components {
         Entry: {
             at: string;
             kind: components["schemas"]["EntryKind"];
+            /** @description The whole entry as text: for a tool its title and its output, for a plan one line for each step. */
             text: string;
             /** @description For a tool: the id of the call. `status` is its state. */
             call?: string | null;
-            status?: string | null;
+            status?: components["schemas"]["ToolStatus"] | null;
+            /** @description For a tool: what the call does, and what it printed. */
+            title?: string | null;
+            output?: string | null;
+            /** @description For a plan. Plans that version 0.1 wrote have only `text`. */
+            steps?: components["schemas"]["PlanStep"][];
             /** @description Files that the entry is about; `diffs` has their changes. */
             paths?: string[];
             diffs?: components["schemas"]["EntryDiff"][];
@@ -2147,7 +2153,10 @@ export interface components {
             schema: number;
             /** @description A description of the event. Not in exports, because it is not a part of the event. */
             said?: string | null;
-            /** @description The topics that the event changes: a client that shows one of them must reload it. Not in exports. */
+            /**
+             * @description The topics that the event changes: a client that shows one of them must reload it. The first one is what the event is
+             *     about; an event of an unknown kind has all topics. Not in exports.
+             */
             topics?: components["schemas"]["Topic"][];
         };
         FillView: {
@@ -2159,12 +2168,13 @@ export interface components {
         /** @description A result of `flower doctor`. */
         Finding: {
             check: string;
-            /** @description `ok`, `bad` or `unknown`. */
-            state: string;
+            state: components["schemas"]["FindingState"];
             evidence: string;
             /** @description How to fix it; with `--fix`, what was done. */
             fix?: string | null;
         };
+        /** @enum {string} */
+        FindingState: "ok" | "bad" | "unknown";
         GiveKeys: {
             values: {
                 [key: string]: string;
@@ -2274,7 +2284,7 @@ export interface components {
              */
             seq?: number | null;
             text: string;
-            by: components["schemas"]["EventActor"];
+            by: components["schemas"]["Actor"];
             at: string;
             /** @description The command that settles the item. */
             next: string;
@@ -2364,12 +2374,17 @@ export interface components {
         /** @enum {string} */
         LinkKind: "execution" | "commit" | "branch" | "worktree" | "landing" | "scratchpad" | "brief" | "file" | "address";
         LinkView: {
-            kind: string;
+            kind: components["schemas"]["LinkKind"];
             target: string;
             label: string;
             by: string;
             at: string;
         };
+        /**
+         * @description The git hook that stops commits of people to MAIN; `elsewhere` if another hook manager is in use.
+         * @enum {string}
+         */
+        MainHook: "installed" | "absent" | "elsewhere";
         MainProof: {
             project: string;
             ok: boolean;
@@ -2388,11 +2403,12 @@ export interface components {
             unchecked: number;
             problems: string[];
         };
+        /** @enum {string} */
+        MainState: "stable" | "dirty" | "moved" | "unhealthy" | "frozen" | "unknown";
         MainSummary: {
             branch: string;
             recorded_tip: string;
-            /** @description `stable`, `dirty`, `moved`, `frozen` or `unknown`. */
-            state: string;
+            state: components["schemas"]["MainState"];
             reason?: string | null;
             /** @description How to get back to `stable`. */
             next?: string | null;
@@ -2406,13 +2422,11 @@ export interface components {
             tip?: string | null;
             /** @description The commit at which the branch should be. */
             recorded_tip: string;
-            /** @description `stable`, `dirty`, `moved`, `unhealthy`, `frozen` or `unknown`. */
-            state: string;
+            state: components["schemas"]["MainState"];
             reason?: string | null;
-            /** @description `kernel`: processes of agents cannot access MAIN. `watched`: changes are only detected. */
-            protection: string;
-            /** @description The git hook that stops commits of people: `installed`, `absent`, or `elsewhere` if another hook manager is in use. */
-            hook: string;
+            /** @description `kernel` or `watched`. */
+            protection: components["schemas"]["ProtectionLevel"];
+            hook: components["schemas"]["MainHook"];
             served: string;
             since: string;
             alarm?: components["schemas"]["AlarmView"] | null;
@@ -2426,7 +2440,7 @@ export interface components {
             /** @description `operator`, an agent, or a worktree. */
             to: string;
             by: string;
-            by_type: string;
+            by_type: components["schemas"]["ActorType"];
             at: string;
             text: string;
         };
@@ -2591,6 +2605,10 @@ export interface components {
         Plan: {
             markdown: string;
         };
+        PlanStep: {
+            text: string;
+            status: components["schemas"]["StepStatus"];
+        };
         /** @enum {string} */
         Priority: "high" | "normal" | "low";
         Problem: {
@@ -2640,6 +2658,12 @@ export interface components {
             /** @description What the proposal was derived from. */
             found: string[];
         };
+        /**
+         * @description `kernel`: processes of agents cannot access MAIN. `watched`: changes of MAIN are only detected. `none`: processes in a
+         *     worktree are not confined.
+         * @enum {string}
+         */
+        ProtectionLevel: "kernel" | "watched" | "none";
         /** @enum {string} */
         Protocol: "acp" | "pty";
         /** @description The result of a pull. */
@@ -2789,8 +2813,7 @@ export interface components {
             brief?: number | null;
             /** @description The brief's title, or the scratchpad's. */
             title: string;
-            /** @description `title`, `spec`, `trace` or `scratchpad`. */
-            where: string;
+            where: components["schemas"]["SearchPlace"];
             /**
              * Format: int64
              * @description The number of the event or scratchpad.
@@ -2805,6 +2828,8 @@ export interface components {
             /** Format: double */
             score: number;
         };
+        /** @enum {string} */
+        SearchPlace: "title" | "spec" | "trace" | "scratchpad";
         SendMessage: {
             /** @description An agent, a worktree, or `operator`. */
             to: string;
@@ -2818,10 +2843,11 @@ export interface components {
             status: components["schemas"]["Status"];
             why?: string | null;
         };
+        /** @enum {string} */
+        SetupState: "running" | "done" | "failed";
         /** @description How a worktree's setup commands ended. */
         SetupView: {
-            /** @description `running`, `done` or `failed`. */
-            state: string;
+            state: components["schemas"]["SetupState"];
             /** @description The command that is running or failed. */
             command?: string | null;
             /** Format: int32 */
@@ -2851,11 +2877,15 @@ export interface components {
             standing?: boolean;
             role?: components["schemas"]["Role"] | null;
         };
+        /**
+         * @description How a version of a spec came about.
+         * @enum {string}
+         */
+        SpecOrigin: "plan" | "refinement";
         SpecVersionView: {
             /** Format: int64 */
             version: number;
-            /** @description `plan` or `refinement`. */
-            origin: string;
+            origin: components["schemas"]["SpecOrigin"];
             /** Format: int64 */
             base: number;
             why?: string | null;
@@ -2945,6 +2975,11 @@ export interface components {
             /** Format: int64 */
             last_event: number;
         };
+        /**
+         * @description The state of a step in an agent's plan.
+         * @enum {string}
+         */
+        StepStatus: "pending" | "in_progress" | "completed";
         SyncView: {
             /** @description The worktree contains MAIN's newest commit. */
             merged: boolean;
@@ -2992,6 +3027,11 @@ export interface components {
             notice?: string | null;
             text: string;
         };
+        /**
+         * @description The state of a tool call.
+         * @enum {string}
+         */
+        ToolStatus: "pending" | "in_progress" | "completed" | "failed";
         /**
          * @description A part of the state that clients show.
          * @enum {string}
@@ -3053,6 +3093,16 @@ export interface components {
          * @enum {string}
          */
         WorktreeKind: "lane" | "ephemeral";
+        /**
+         * @description `served` if the worktree has its own settings.
+         * @enum {string}
+         */
+        WorktreeSecrets: "keyless" | "served";
+        /**
+         * @description `missing` if the directory is not found, `unknown` if the state cannot be read.
+         * @enum {string}
+         */
+        WorktreeState: "creating" | "ready" | "removing" | "removed" | "restoring" | "failed" | "missing" | "unknown";
         WorktreeView: {
             /** Format: int64 */
             number: number;
@@ -3064,10 +3114,8 @@ export interface components {
             /** @description The same as `kind`, under the name of version 0.1. */
             sort: components["schemas"]["WorktreeKind"];
             seal: components["schemas"]["Seal"];
-            /** @description `keyless`, or `served` if the worktree has its own settings. */
-            secrets: string;
-            /** @description `kernel`, `watched` or `none`. */
-            protection: string;
+            secrets: components["schemas"]["WorktreeSecrets"];
+            protection: components["schemas"]["ProtectionLevel"];
             /** @description Why the protection is not `kernel`, and how to improve it. */
             protection_reason?: string | null;
             agents: string[];
@@ -3084,8 +3132,7 @@ export interface components {
             behind: number;
             /** @description The worktree has uncommitted changes. */
             dirty: boolean;
-            /** @description `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` if the directory is not found. */
-            state: string;
+            state: components["schemas"]["WorktreeState"];
             site?: string | null;
             /** @description The commit from which the worktree was created. */
             base: string;
@@ -3151,6 +3198,7 @@ export type EventActor = components['schemas']['EventActor'];
 export type EventView = components['schemas']['EventView'];
 export type FillView = components['schemas']['FillView'];
 export type Finding = components['schemas']['Finding'];
+export type FindingState = components['schemas']['FindingState'];
 export type GiveKeys = components['schemas']['GiveKeys'];
 export type HaltView = components['schemas']['HaltView'];
 export type HandBack = components['schemas']['HandBack'];
@@ -3170,7 +3218,9 @@ export type LandingView = components['schemas']['LandingView'];
 export type LeaseView = components['schemas']['LeaseView'];
 export type LinkKind = components['schemas']['LinkKind'];
 export type LinkView = components['schemas']['LinkView'];
+export type MainHook = components['schemas']['MainHook'];
 export type MainProof = components['schemas']['MainProof'];
+export type MainState = components['schemas']['MainState'];
 export type MainSummary = components['schemas']['MainSummary'];
 export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
@@ -3193,6 +3243,7 @@ export type PacketView = components['schemas']['PacketView'];
 export type Participant = components['schemas']['Participant'];
 export type PermissionView = components['schemas']['PermissionView'];
 export type Plan = components['schemas']['Plan'];
+export type PlanStep = components['schemas']['PlanStep'];
 export type Priority = components['schemas']['Priority'];
 export type Problem = components['schemas']['Problem'];
 export type ProblemEnvelope = components['schemas']['ProblemEnvelope'];
@@ -3201,6 +3252,7 @@ export type ProfileNeed = components['schemas']['ProfileNeed'];
 export type ProfileView = components['schemas']['ProfileView'];
 export type ProjectView = components['schemas']['ProjectView'];
 export type ProposalView = components['schemas']['ProposalView'];
+export type ProtectionLevel = components['schemas']['ProtectionLevel'];
 export type Protocol = components['schemas']['Protocol'];
 export type PullView = components['schemas']['PullView'];
 export type PushView = components['schemas']['PushView'];
@@ -3221,13 +3273,16 @@ export type RunningCheck = components['schemas']['RunningCheck'];
 export type ScratchpadView = components['schemas']['ScratchpadView'];
 export type Seal = components['schemas']['Seal'];
 export type SearchHit = components['schemas']['SearchHit'];
+export type SearchPlace = components['schemas']['SearchPlace'];
 export type SendMessage = components['schemas']['SendMessage'];
 export type Session = components['schemas']['Session'];
 export type SetStatus = components['schemas']['SetStatus'];
+export type SetupState = components['schemas']['SetupState'];
 export type SetupView = components['schemas']['SetupView'];
 export type Side = components['schemas']['Side'];
 export type Source = components['schemas']['Source'];
 export type SpawnAgent = components['schemas']['SpawnAgent'];
+export type SpecOrigin = components['schemas']['SpecOrigin'];
 export type SpecVersionView = components['schemas']['SpecVersionView'];
 export type SpecView = components['schemas']['SpecView'];
 export type SpendView = components['schemas']['SpendView'];
@@ -3235,6 +3290,7 @@ export type SpentView = components['schemas']['SpentView'];
 export type State = components['schemas']['State'];
 export type Status = components['schemas']['Status'];
 export type StatusView = components['schemas']['StatusView'];
+export type StepStatus = components['schemas']['StepStatus'];
 export type SyncView = components['schemas']['SyncView'];
 export type TakeLease = components['schemas']['TakeLease'];
 export type TerminalSize = components['schemas']['TerminalSize'];
@@ -3242,12 +3298,15 @@ export type Text = components['schemas']['Text'];
 export type TokenView = components['schemas']['TokenView'];
 export type Tone = components['schemas']['Tone'];
 export type ToolAnswer = components['schemas']['ToolAnswer'];
+export type ToolStatus = components['schemas']['ToolStatus'];
 export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];
 export type Verdict = components['schemas']['Verdict'];
 export type VerifyView = components['schemas']['VerifyView'];
 export type Why = components['schemas']['Why'];
 export type WorktreeKind = components['schemas']['WorktreeKind'];
+export type WorktreeSecrets = components['schemas']['WorktreeSecrets'];
+export type WorktreeState = components['schemas']['WorktreeState'];
 export type WorktreeView = components['schemas']['WorktreeView'];
 export type WriteScratchpad = components['schemas']['WriteScratchpad'];
 export type $defs = Record<string, never>;

@@ -1,5 +1,16 @@
 //! The tone in which a state is shown.
-import type { AgentState, DispatchState, EventView, State as LandingState, Status } from "./api";
+import type {
+  AgentState,
+  DispatchState,
+  EventView,
+  FindingState,
+  State as LandingState,
+  MainState,
+  Status,
+  Topic,
+  WorktreeState,
+} from "./api";
+import { topicOf } from "./trace/event-topic";
 
 /** `success` holds, `attention` waits for the operator, `progress` is under way, `danger` is broken, `info` is a link or a plan. */
 export type Tone = "success" | "attention" | "progress" | "danger" | "info" | "neutral";
@@ -61,7 +72,7 @@ export function dispatchTone(state: DispatchState): Tone {
   return DISPATCH[state] ?? "neutral";
 }
 
-const MAIN: Record<string, Tone> = {
+const MAIN: Record<MainState, Tone> = {
   stable: "success",
   frozen: "info",
   dirty: "danger",
@@ -70,17 +81,60 @@ const MAIN: Record<string, Tone> = {
   unknown: "danger",
 };
 
-export function mainTone(state: string): Tone {
+export function mainTone(state: MainState): Tone {
   return MAIN[state] ?? "neutral";
 }
 
-const EVENT: [RegExp, Tone][] = [
-  [/^(landed|dispatch_landed|spec_snapshot|decision_made|main_settled|landing_approved)$/, "success"],
-  [/(rejected|rolled_back|failed|refused|breached|diverged|main_alarm|dispatch_late|expired)$/, "danger"],
-  [/^(question_asked|permission_asked|landing_held|plan_proposed)$/, "attention"],
-  [/^(dispatch_|landing_|checks_ran|agent_)/, "progress"],
-];
+const WORKTREE: Record<WorktreeState, Tone> = {
+  creating: "progress",
+  ready: "success",
+  removing: "progress",
+  removed: "progress",
+  restoring: "progress",
+  failed: "progress",
+  missing: "danger",
+  unknown: "danger",
+};
+
+export function worktreeTone(state: WorktreeState): Tone {
+  return WORKTREE[state] ?? "neutral";
+}
+
+const FINDING: Record<FindingState, Tone> = { ok: "success", bad: "danger", unknown: "progress" };
+
+export function findingTone(state: FindingState): Tone {
+  return FINDING[state] ?? "neutral";
+}
+
+/** Kinds of events whose tone is not that of their topic. */
+const EVENT: Record<string, Tone> = {
+  landed: "success",
+  dispatch_landed: "success",
+  spec_snapshot: "success",
+  decision_made: "success",
+  main_settled: "success",
+  landing_approved: "success",
+  landing_rejected: "danger",
+  rolled_back: "danger",
+  dispatch_failed: "danger",
+  dispatch_late: "danger",
+  dispatch_expired: "danger",
+  push_failed: "danger",
+  worktree_failed: "danger",
+  worktree_diverged: "danger",
+  lease_breached: "danger",
+  call_refused: "danger",
+  main_alarm: "danger",
+  question_asked: "attention",
+  permission_asked: "attention",
+  landing_held: "attention",
+  plan_proposed: "attention",
+  queue_frozen: "neutral",
+  queue_thawed: "neutral",
+};
+
+const IN_PROGRESS: Topic[] = ["agents", "dispatches", "landings"];
 
 export function eventTone(event: EventView): Tone {
-  return EVENT.find(([pattern]) => pattern.test(event.kind))?.[1] ?? "neutral";
+  return EVENT[event.kind] ?? (IN_PROGRESS.includes(topicOf(event)) ? "progress" : "neutral");
 }

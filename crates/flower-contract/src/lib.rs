@@ -6,6 +6,7 @@ pub mod error;
 pub mod request;
 pub mod schema;
 pub mod view;
+mod word;
 
 /// Command line and daemon must have the same version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -63,6 +63,8 @@ word_schemas! {
     WorktreeKind = flower_core::worktree::WorktreeKind;
     /// The origin of the commit of a landing.
     Source = flower_core::landing::Source;
+    /// How a version of a spec came about.
+    SpecOrigin = flower_core::brief::SpecOrigin;
     State = flower_core::landing::State;
     Status = flower_core::Status;
     /// How the page highlights an item.

@@ -11,10 +11,13 @@ pub use landings::*;
 pub use worktrees::*;
 
 use crate::schema;
+use crate::word::words;
 use flower_core::attention::{Cause, Item, ItemKind, Tone};
 use flower_core::landing::State;
-use flower_core::readiness::{Readiness, ReasonCode};
-use flower_core::{Actor, BriefId, BriefKind, Description, Participant, Recorded, Role, Status, Topic};
+use flower_core::readiness::{DispatchKind, Readiness, ReasonCode};
+use flower_core::{
+    Actor, BriefId, BriefKind, Description, LinkKind, Participant, Recorded, Role, SpecOrigin, Status, Topic,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
@@ -85,7 +88,8 @@ pub struct Dispatchable {
     pub ok: bool,
     pub reasons: Vec<ReasonView>,
     /// The kind of dispatch that `ok` is about.
-    pub kind: String,
+    #[schema(value_type = schema::DispatchKind)]
+    pub kind: DispatchKind,
     /// The result for each kind.
     pub kinds: BTreeMap<String, KindReadiness>,
 }
@@ -115,7 +119,8 @@ impl From<Readiness> for KindReadiness {
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LinkView {
-    pub kind: String,
+    #[schema(value_type = schema::LinkKind)]
+    pub kind: LinkKind,
     pub target: String,
     pub label: String,
     pub by: String,
@@ -125,8 +130,8 @@ pub struct LinkView {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SpecVersionView {
     pub version: u64,
-    /// `plan` or `refinement`.
-    pub origin: String,
+    #[schema(value_type = schema::SpecOrigin)]
+    pub origin: SpecOrigin,
     pub base: u64,
     pub why: Option<String>,
     #[schema(value_type = schema::Actor)]
@@ -166,7 +171,8 @@ pub struct EventView {
     /// A description of the event. Not in exports, because it is not a part of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said: Option<String>,
-    /// The topics that the event changes: a client that shows one of them must reload it. Not in exports.
+    /// The topics that the event changes: a client that shows one of them must reload it. The first one is what the event is
+    /// about; an event of an unknown kind has all topics. Not in exports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<schema::Topic>)]
     pub topics: Vec<Topic>,
@@ -273,7 +279,8 @@ pub struct InboxItem {
     #[serde(default)]
     pub seq: Option<u64>,
     pub text: String,
-    pub by: EventActor,
+    #[schema(value_type = schema::Actor)]
+    pub by: Actor,
     pub at: String,
     /// The command that settles the item.
     pub next: String,
@@ -297,11 +304,15 @@ impl InboxItem {
             until,
             seq: item.seq,
             text: item.text,
-            by: EventActor { sort: item.by.sort.to_string(), name: item.by.name },
+            by: item.by,
             at: item.at,
             next: item.next,
         }
     }
+}
+
+words! {
+    SearchPlace { Title = "title", Spec = "spec", Trace = "trace", Scratchpad = "scratchpad" }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -310,9 +321,8 @@ pub struct SearchHit {
     pub brief: Option<u64>,
     /// The brief's title, or the scratchpad's.
     pub title: String,
-    /// `title`, `spec`, `trace` or `scratchpad`.
     #[serde(rename = "where")]
-    pub place: String,
+    pub place: SearchPlace,
     /// The number of the event or scratchpad.
     pub reference: Option<u64>,
     pub snippet: String,
@@ -417,8 +427,7 @@ pub struct StatusView {
 pub struct MainSummary {
     pub branch: String,
     pub recorded_tip: String,
-    /// `stable`, `dirty`, `moved`, `frozen` or `unknown`.
-    pub state: String,
+    pub state: MainState,
     pub reason: Option<String>,
     /// How to get back to `stable`.
     pub next: Option<String>,
@@ -475,12 +484,15 @@ pub struct Session {
     pub token: String,
 }
 
+words! {
+    FindingState { Ok = "ok", Bad = "bad", Unknown = "unknown" }
+}
+
 /// A result of `flower doctor`.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct Finding {
     pub check: String,
-    /// `ok`, `bad` or `unknown`.
-    pub state: String,
+    pub state: FindingState,
     pub evidence: String,
     /// How to fix it; with `--fix`, what was done.
     pub fix: Option<String>,

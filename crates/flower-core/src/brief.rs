@@ -46,6 +46,11 @@ words! {
     }
 }
 
+words! {
+    /// How a version of a spec came about.
+    SpecOrigin ("origin of a spec") { Plan = "plan", Refinement = "refinement" }
+}
+
 impl Status {
     /// Whether no work is left.
     pub fn is_closed(self) -> bool {

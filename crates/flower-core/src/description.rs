@@ -55,6 +55,7 @@ pub struct Description {
     pub summary: String,
     /// The text that a person or an agent wrote, in full.
     pub text: Option<String>,
+    /// The first one is what the event is about.
     pub topics: &'static [Topic],
     pub news: News,
     /// Whether a recall of the brief quotes the event.

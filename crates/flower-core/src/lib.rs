@@ -43,7 +43,7 @@ pub use actor::{Actor, ActorType, Binding, Caller, Door, Role};
 pub use agent::Agent;
 pub use aggregate::{Aggregate, Context};
 pub use boot_time::{BootTime, Heartbeat};
-pub use brief::{Brief, BriefKind, Participant, Status};
+pub use brief::{Brief, BriefKind, Participant, SpecOrigin, Status};
 pub use command::Command;
 pub use description::{Description, News, Topic};
 pub use dispatch::Dispatch;

@@ -3,7 +3,7 @@
 use super::conn::{Conn, params};
 use super::dispatches::highest;
 use super::error::StoreError;
-use flower_core::{Brief, BriefId, BriefKind, Dispatch, Status};
+use flower_core::{ActorType, Brief, BriefId, BriefKind, Dispatch, LinkKind, SpecOrigin, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub fn state(conn: &mut Conn, number: BriefId) -> Result<Option<Brief>, StoreError> {
@@ -92,7 +92,7 @@ pub struct Around {
 
 #[derive(Clone, Debug)]
 pub struct Link {
-    pub kind: String,
+    pub kind: LinkKind,
     pub target: String,
     pub label: String,
     pub by: String,
@@ -144,7 +144,7 @@ pub fn around(conn: &mut Conn, briefs: &[Brief]) -> Result<Around, StoreError> {
         format!("SELECT brief, kind, target, label, actor_name, at FROM links WHERE brief IN ({each}) ORDER BY seq");
     for row in conn.rows(&links, numbers)? {
         around.links.entry(row.id(0)?).or_default().push(Link {
-            kind: row.text(1)?,
+            kind: row.text(1)?.parse()?,
             target: row.text(2)?,
             label: row.text(3)?,
             by: row.text(4)?,
@@ -163,10 +163,10 @@ fn numbers(briefs: &[Brief]) -> String {
 #[derive(Clone, Debug)]
 pub struct SpecVersion {
     pub version: u64,
-    pub origin: String,
+    pub origin: SpecOrigin,
     pub base: u64,
     pub why: Option<String>,
-    pub actor_type: String,
+    pub actor_type: ActorType,
     pub actor_name: String,
     pub at: String,
     pub accepted: bool,
@@ -188,10 +188,10 @@ pub fn newest_versions(conn: &mut Conn, brief: BriefId, limit: u64) -> Result<Ve
         .map(|row| {
             Ok(SpecVersion {
                 version: row.int(0)?,
-                origin: row.text(1)?,
+                origin: row.text(1)?.parse()?,
                 base: row.int(2)?,
                 why: row.opt_text(3)?,
-                actor_type: row.text(4)?,
+                actor_type: row.text(4)?.parse()?,
                 actor_name: row.text(5)?,
                 at: row.text(6)?,
                 accepted: row.int(7)? == 1,

@@ -3,7 +3,7 @@
 use super::conn::{Conn, Row, params};
 use super::error::StoreError;
 use flower_core::review::Remark;
-use flower_core::{BriefId, Dispatch, DispatchId, Lease, LeaseId, MessageId};
+use flower_core::{ActorType, BriefId, Dispatch, DispatchId, Lease, LeaseId, MessageId};
 
 pub fn dispatch(conn: &mut Conn, number: DispatchId) -> Result<Option<Dispatch>, StoreError> {
     conn.row("SELECT state FROM dispatches WHERE number = $1", params![number])?.map(|row| row.state()).transpose()
@@ -132,7 +132,7 @@ pub struct Message {
     pub number: MessageId,
     pub kind: String,
     pub to: String,
-    pub by_type: String,
+    pub by_type: ActorType,
     pub by: String,
     pub at: String,
     pub seq: u64,
@@ -191,7 +191,7 @@ fn message(row: &Row) -> Result<Message, StoreError> {
         number: row.id(0)?,
         kind: row.text(1)?,
         to: row.text(2)?,
-        by_type: row.text(3)?,
+        by_type: row.text(3)?.parse()?,
         by: row.text(4)?,
         at: row.text(5)?,
         seq: row.int(6)?,

@@ -9,7 +9,9 @@ use flower_core::event::{
     AgentEvent, BriefEvent, DispatchClaimed, DispatchEvent, LandingEvent, MessageEvent, MessageSent, ProjectEvent,
     ScratchpadEvent, Subject, TokenEvent, TokenIssued,
 };
-use flower_core::{Agent, Brief, BriefId, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, Worktree};
+use flower_core::{
+    Agent, Brief, BriefId, Dispatch, Event, Landing, Lease, Main, Permission, Recorded, SpecOrigin, Worktree,
+};
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -198,11 +200,11 @@ impl Tables<'_> {
             }
             BriefEvent::BriefRenamed(rename) => self.index.set(self.conn, "title", "brief", brief.map(u64::from), &rename.to),
             BriefEvent::PlanProposed(plan) => {
-                self.spec_version("plan", (plan.version, plan.base), None, &plan.markdown)
+                self.spec_version(SpecOrigin::Plan, (plan.version, plan.base), None, &plan.markdown)
             }
             BriefEvent::Refinement(refinement) => {
                 let versions = (refinement.version, refinement.base);
-                self.spec_version("refinement", versions, refinement.why.as_deref(), &refinement.markdown)
+                self.spec_version(SpecOrigin::Refinement, versions, refinement.why.as_deref(), &refinement.markdown)
             }
             BriefEvent::SpecSnapshot(snapshot) => self.execute(
                 "UPDATE spec_versions SET accepted = 1 WHERE brief = $1 AND version = $2",
@@ -397,7 +399,7 @@ impl Tables<'_> {
 
     fn spec_version(
         &mut self,
-        origin: &str,
+        origin: SpecOrigin,
         (version, base): (u64, u64),
         why: Option<&str>,
         markdown: &str,
@@ -409,7 +411,7 @@ impl Tables<'_> {
             params![
                 recorded.brief,
                 version,
-                origin,
+                origin.as_str(),
                 base,
                 why,
                 &recorded.actor_type,

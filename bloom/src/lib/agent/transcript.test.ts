@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Entry } from "../api";
-import { relativeToWorktree, Items, MAX_ITEMS, planSteps } from "./transcript";
+import { relativeToWorktree, Items, MAX_ITEMS } from "./transcript";
 
 let clock = 0;
 const entry = (kind: Entry["kind"], text: string, more: Partial<Entry> = {}): Entry => ({
@@ -14,9 +14,14 @@ describe("a transcript", () => {
   it("has one item for each call of a tool", () => {
     const diff = { path: "f", old: null, new: "x" };
     const items = new Items().take([
-      entry("tool", "Write f", { call: "1", status: "in_progress", paths: ["/w/f"], diffs: [diff] }),
+      entry("tool", "Write f", { call: "1", title: "Write f", status: "in_progress", paths: ["/w/f"], diffs: [diff] }),
       entry("said", "meanwhile"),
-      entry("tool", "Write f\nprinted\nmore", { call: "1", status: "completed" }),
+      entry("tool", "Write f\nprinted\nmore", {
+        call: "1",
+        title: "Write f",
+        output: "printed\nmore",
+        status: "completed",
+      }),
     ]);
     expect(items).toHaveLength(2);
     expect(items[0]).toMatchObject({
@@ -62,13 +67,11 @@ describe("a transcript", () => {
   });
 });
 
-it("reads a plan", () => {
-  expect(planSteps("[x] Read\n[>] Write [it]\n[ ] Rest\nodd").map((step) => [step.text, step.state])).toEqual([
-    ["Read", "done"],
-    ["Write [it]", "current"],
-    ["Rest", "open"],
-    ["odd", "open"],
-  ]);
+it("has the steps of a plan, and the text of one that an older flower wrote", () => {
+  const steps = [{ text: "Read", status: "completed" as const }];
+  const items = new Items().take([entry("plan", "[x] Read", { steps }), entry("plan", "[x] Old")]);
+  expect(items.map((item) => item.steps)).toEqual([steps, undefined]);
+  expect(items[1]!.text).toBe("[x] Old");
 });
 
 it("names paths from the worktree on", () => {

@@ -1,16 +1,18 @@
 //! Joins the entries of a transcript into items.
-import type { Entry, EntryDiff } from "../api";
+import type { Entry, EntryDiff, PlanStep, ToolStatus } from "../api";
 
 export interface Item {
   key: string;
   at: string;
   kind: Entry["kind"];
   text: string;
-  /** Of a tool: what it printed, where it stands, what it touched. */
+  /** Of a tool: what it printed, where it stands, what it touched. Its text is the title. */
   output?: string;
-  status?: string;
+  status?: ToolStatus;
   paths?: string[];
   diffs?: EntryDiff[];
+  /** Of a plan; absent if an older flower wrote it. */
+  steps?: PlanStep[];
 }
 
 /** Older ones go when more come. */
@@ -46,7 +48,8 @@ export class Items {
       const gap = /\s$/.test(last.text) ? "" : entry.kind === "noise" ? "\n" : "\n\n";
       this.items[this.items.length - 1] = { ...last, text: last.text + gap + entry.text };
     } else {
-      this.items.push({ key: this.key(entry), at: entry.at, kind: entry.kind, text: entry.text });
+      const { at, kind, text, steps } = entry;
+      this.items.push({ key: this.key(entry), at, kind, text, ...(steps?.length ? { steps } : {}) });
     }
   }
 
@@ -73,36 +76,15 @@ function flows(kind: Entry["kind"]): boolean {
   return kind === "said" || kind === "thought" || kind === "noise";
 }
 
-/** The first line of a tool's text is its title; the rest is its output. */
 function toolAfter(before: Item, entry: Entry): Item {
-  const end = entry.text.indexOf("\n");
-  const title = end < 0 ? entry.text : entry.text.slice(0, end);
-  const output = end < 0 ? "" : entry.text.slice(end + 1);
   return {
     ...before,
-    text: title || before.text,
-    output: output || before.output,
+    text: entry.title || before.text,
+    output: entry.output || before.output,
     status: entry.status ?? before.status,
     paths: entry.paths?.length ? entry.paths : before.paths,
     diffs: entry.diffs?.length ? [...(before.diffs ?? []), ...entry.diffs] : before.diffs,
   };
-}
-
-export interface Step {
-  text: string;
-  state: "open" | "current" | "done";
-}
-
-/** A plan is a list with a mark before each step. */
-export function planSteps(text: string): Step[] {
-  return text
-    .split("\n")
-    .filter((line) => line.trim() !== "")
-    .map((line) => {
-      const [, mark, rest] = /^\[(.)\] (.*)$/.exec(line) ?? [undefined, " ", line];
-      const state = mark === "x" ? "done" : mark === " " ? "open" : "current";
-      return { text: rest ?? line, state };
-    });
 }
 
 /** Paths relative to their worktree, `project/name`. */

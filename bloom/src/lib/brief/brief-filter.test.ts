@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { SearchPlace } from "../api";
 import { byStatus, found, fromAddress, grouped, keeps, titleHas, toAddress } from "./brief-filter";
 import { families, type BriefRow } from "./brief-row";
 
@@ -82,7 +83,14 @@ describe("groups", () => {
 });
 
 describe("a search", () => {
-  const hit = (brief: number | null, where: string) => ({ brief, where, title: "", snippet: "", marks: [], score: 1 });
+  const hit = (brief: number | null, where: SearchPlace) => ({
+    brief,
+    where,
+    title: "",
+    snippet: "",
+    marks: [],
+    score: 1,
+  });
   const known = new Map([1, 2, 3].map((number) => [number, row(number)]));
 
   it("shows each brief once, titles first, then what the daemon found, in its order", () => {
@@ -92,7 +100,7 @@ describe("a search", () => {
       hit(2, "trace"),
       hit(3, "trace"),
       hit(null, "scratchpad"),
-      hit(9, "x"),
+      hit(9, "spec"),
     ];
     const lines = found([row(1)], hits, (number) => known.get(number));
     expect(lines.map((line) => ("head" in line ? `${line.head} ${line.count}` : line.row.number))).toEqual([

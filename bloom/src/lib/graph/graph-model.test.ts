@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import type { LinkKind, LinkView } from "../api";
 import { graphModel, neighbours, short } from "./graph-model";
 
 const brief = (number: number, more: object = {}) => ({
@@ -10,10 +11,10 @@ const brief = (number: number, more: object = {}) => ({
   depends_on: [] as number[],
   dependents: [] as number[],
   projects: [{ name: "shop", primary: true }],
-  links: [] as { kind: string; target: string; label: string; by: string; at: string }[],
+  links: [] as LinkView[],
   ...more,
 });
-const link = (kind: string, target: string) => ({ kind, target, label: "", by: "", at: "" });
+const link = (kind: LinkKind, target: string) => ({ kind, target, label: "", by: "", at: "" });
 
 it("points from what comes first to what needs it, and leaves out what is not there", () => {
   const { nodes, edges } = graphModel([brief(1), brief(2, { depends_on: [1, 9], epic: 8 })], 2);

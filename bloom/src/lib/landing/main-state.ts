@@ -13,7 +13,7 @@ export function mainHeadline(main: MainView): string {
       return "MAIN was moved by hand";
     case "unhealthy":
       return "MAIN is not healthy";
-    default:
+    case "unknown":
       return "The state of MAIN is unknown";
   }
 }

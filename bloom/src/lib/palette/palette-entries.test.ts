@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { SearchPlace } from "../api";
 import type { BriefRow } from "../brief/brief-row";
 import { briefsFor, hitsFor, indexOfEntry, sections, type PaletteEntry } from "./palette-entries";
 
@@ -81,7 +82,7 @@ describe("briefs", () => {
 
 describe("what the daemon found", () => {
   it("is shown once, and not again where it is shown already", () => {
-    const hit = (brief: number, where: string) => ({
+    const hit = (brief: number, where: SearchPlace) => ({
       brief,
       where,
       title: "T",

@@ -15,25 +15,46 @@ import StickyNote from "@lucide/svelte/icons/sticky-note";
 import ArrowRight from "@lucide/svelte/icons/arrow-right";
 import TriangleAlert from "@lucide/svelte/icons/triangle-alert";
 import UserPlus from "@lucide/svelte/icons/user-plus";
+import type { EventView, Topic } from "../api";
+import { eventTone } from "../tones";
+import { topicOf } from "./event-topic";
 
-const ICONS: [RegExp, typeof Bot][] = [
-  [/(rejected|rolled_back|failed|refused|breached|diverged|alarm|late|expired)$/, TriangleAlert],
-  [/^comment_added$/, MessageSquare],
-  [/^note_added$/, StickyNote],
-  [/^question_|^permission_asked$/, CircleQuestionMark],
-  [/^(decision_made|spec_snapshot|permission_decided|landing_approved)$/, CircleCheck],
-  [/^(plan_proposed|refinement|brief_renamed|scratchpad_)/, FilePen],
-  [/^status_changed$/, ArrowRight],
-  [/^link_added$/, Link],
-  [/^participant_/, UserPlus],
-  [/^(dependency_|epic_)/, Network],
-  [/^brief_created$/, Plus],
-  [/^dispatch_/, Send],
-  [/^(landing_|landed|checks_|check_|main_|push)/, GitMerge],
-  [/^worktree_/, Sprout],
-  [/^agent_|^message_/, Bot],
-];
+type Icon = typeof Bot;
 
-export function iconOf(kind: string): typeof Bot {
-  return ICONS.find(([pattern]) => pattern.test(kind))?.[1] ?? CircleDot;
+const BY_TOPIC: Partial<Record<Topic, Icon>> = {
+  agents: Bot,
+  archives: Sprout,
+  dispatches: Send,
+  landings: GitMerge,
+  links: Link,
+  main: GitMerge,
+  messages: Bot,
+  permissions: CircleQuestionMark,
+  questions: CircleQuestionMark,
+  scratchpads: FilePen,
+  specs: FilePen,
+  worktrees: Sprout,
+};
+
+/** Kinds that have an icon of their own. */
+const BY_KIND: Record<string, Icon> = {
+  brief_created: Plus,
+  brief_renamed: FilePen,
+  comment_added: MessageSquare,
+  decision_made: CircleCheck,
+  dependency_added: Network,
+  dependency_dropped: Network,
+  dependency_met: Network,
+  epic_changed: Network,
+  landing_approved: CircleCheck,
+  note_added: StickyNote,
+  participant_joined: UserPlus,
+  permission_decided: CircleCheck,
+  spec_snapshot: CircleCheck,
+  status_changed: ArrowRight,
+};
+
+export function iconOf(event: EventView): Icon {
+  if (eventTone(event) === "danger") return TriangleAlert;
+  return BY_KIND[event.kind] ?? BY_TOPIC[topicOf(event)] ?? CircleDot;
 }

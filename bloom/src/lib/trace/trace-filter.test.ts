@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EventView } from "../api";
+import type { EventView, Topic } from "../api";
 import { actorsOf, byDay, dayOf, fromAddress, groupOf, isPast, keeps, isFiltered, toAddress } from "./trace-filter";
 
 const event = (seq: number, kind: string, body: object = {}, more: object = {}): EventView => ({
@@ -27,9 +27,14 @@ describe("filters", () => {
   });
 
   it("put every kind somewhere", () => {
-    expect(groupOf("landed")).toBe("landings");
-    expect(groupOf("question_asked")).toBe("talk");
-    expect(groupOf("moon_rose")).toBe("other");
+    const about = (kind: string, ...topics: Topic[]) => groupOf(event(1, kind, {}, { topics }));
+    expect(about("landed", "landings", "main", "briefs")).toBe("landings");
+    expect(about("question_asked", "questions", "inbox")).toBe("talk");
+    expect(about("comment_added", "briefs")).toBe("talk");
+    expect(about("status_changed", "briefs", "inbox")).toBe("briefs");
+    // An event that the daemon does not know changes all topics.
+    expect(about("moon_rose", "agents", "briefs", "log")).toBe("other");
+    expect(about("moon_rose")).toBe("other");
   });
 
   it("keep what fits all of them", () => {

@@ -1,5 +1,7 @@
 //! The filter of the trace. It is kept in the address.
-import type { EventView } from "../api";
+import type { EventView, Topic } from "../api";
+import { isTalk } from "./event-text";
+import { topicOf } from "./event-topic";
 
 export interface TraceFilter {
   group: string;
@@ -15,19 +17,41 @@ export interface TraceFilter {
   text: string;
 }
 
-/** Categories of events, by kind. */
-const GROUPS: [string, string, RegExp][] = [
-  ["talk", "Questions and comments", /^(question_|decision_|comment_|note_|message_|permission_)/],
-  ["landings", "Landings and MAIN", /^(landing_|landed$|rolled_back|checks_ran|check_|main_|queue_|push)/],
-  ["dispatches", "Dispatches", /^(dispatch_|lease_)/],
-  ["agents", "Agents", /^(agent_|participant_|token_|call_refused)/],
-  ["worktrees", "Worktrees", /^(worktree_)/],
-  ["briefs", "Briefs", /^(brief_|kind_|status_|plan_|refinement|spec_|epic_|dependency_|link_|scratchpad_|projects_)/],
-];
-export const GROUP_NAMES: [string, string][] = [
-  ...GROUPS.map(([id, name]): [string, string] => [id, name]),
+/** Categories of events. */
+type Group = "talk" | "landings" | "dispatches" | "agents" | "worktrees" | "briefs" | "other";
+
+export const GROUP_NAMES: [Group, string][] = [
+  ["talk", "Questions and comments"],
+  ["landings", "Landings and MAIN"],
+  ["dispatches", "Dispatches"],
+  ["agents", "Agents"],
+  ["worktrees", "Worktrees"],
+  ["briefs", "Briefs"],
   ["other", "Other"],
 ];
+
+const GROUPS: Record<Topic, Group> = {
+  agents: "agents",
+  archives: "worktrees",
+  briefs: "briefs",
+  commands: "other",
+  dispatches: "dispatches",
+  inbox: "other",
+  landings: "landings",
+  leases: "dispatches",
+  links: "briefs",
+  log: "other",
+  main: "landings",
+  messages: "talk",
+  permissions: "talk",
+  projects: "other",
+  questions: "talk",
+  scratchpads: "briefs",
+  specs: "briefs",
+  spending: "agents",
+  tokens: "agents",
+  worktrees: "worktrees",
+};
 
 export const DOORS: [string, string][] = [
   ["web", "This page"],
@@ -37,8 +61,9 @@ export const DOORS: [string, string][] = [
   ["daemon", "flower itself"],
 ];
 
-export function groupOf(kind: string): string {
-  return GROUPS.find(([, , pattern]) => pattern.test(kind))?.[0] ?? "other";
+/** Comments and notes change the brief, and are talk all the same. */
+export function groupOf(event: EventView): Group {
+  return isTalk(event) ? "talk" : GROUPS[topicOf(event)];
 }
 
 export function fromAddress(params: URLSearchParams): TraceFilter {
@@ -78,7 +103,7 @@ export function keeps(filter: TraceFilter): (event: EventView) => boolean {
   const words = filter.text.trim().toLowerCase().split(/\s+/).filter(Boolean);
   const [type, name] = filter.actor.split(/\/(.*)/s);
   return (event) => {
-    if (filter.group && groupOf(event.kind) !== filter.group) return false;
+    if (filter.group && groupOf(event) !== filter.group) return false;
     if (filter.actor && (event.actor.type !== type || (name && event.actor.name !== name))) return false;
     if (filter.door && event.door !== filter.door) return false;
     if (filter.day && dayOf(event) !== filter.day) return false;

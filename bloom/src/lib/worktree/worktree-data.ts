@@ -28,16 +28,6 @@ export function archivesOf(project: () => string | undefined) {
   );
 }
 
-const STATES: Record<string, "success" | "progress" | "danger"> = {
-  ready: "success",
-  missing: "danger",
-  unknown: "danger",
-};
-
-export function worktreeTone(state: string): "success" | "progress" | "danger" {
-  return STATES[state] ?? "progress";
-}
-
 /** What is set up right now, or went wrong with it. */
 export function setupWords(worktree: WorktreeView): string | undefined {
   const setup = worktree.setup;

@@ -1,34 +1,21 @@
 //! Views of agents that flower runs.
 
 use crate::schema;
+use crate::word::words;
 use flower_core::agent::Ending;
 use flower_core::{Permission, Role};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum AgentState {
-    Starting,
-    Working,
-    Waiting,
-    Idle,
-    Stopped,
-    Failed,
-    Unknown,
-}
-
-impl AgentState {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            AgentState::Starting => "starting",
-            AgentState::Working => "working",
-            AgentState::Waiting => "waiting",
-            AgentState::Idle => "idle",
-            AgentState::Stopped => "stopped",
-            AgentState::Failed => "failed",
-            AgentState::Unknown => "unknown",
-        }
+words! {
+    AgentState {
+        Starting = "starting",
+        Working = "working",
+        Waiting = "waiting",
+        Idle = "idle",
+        Stopped = "stopped",
+        Failed = "failed",
+        Unknown = "unknown",
     }
 }
 
@@ -136,21 +123,46 @@ pub enum EntryKind {
     Noise,
 }
 
+words! {
+    /// The state of a tool call.
+    ToolStatus { Pending = "pending", InProgress = "in_progress", Completed = "completed", Failed = "failed" }
+}
+
+words! {
+    /// The state of a step in an agent's plan.
+    StepStatus { Pending = "pending", InProgress = "in_progress", Completed = "completed" }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Entry {
     pub at: String,
     pub kind: EntryKind,
+    /// The whole entry as text: for a tool its title and its output, for a plan one line for each step.
     pub text: String,
     /// For a tool: the id of the call. `status` is its state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<String>,
+    pub status: Option<ToolStatus>,
+    /// For a tool: what the call does, and what it printed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// For a plan. Plans that version 0.1 wrote have only `text`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<PlanStep>,
     /// Files that the entry is about; `diffs` has their changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diffs: Vec<EntryDiff>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanStep {
+    pub text: String,
+    pub status: StepStatus,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -2,6 +2,7 @@
 
 use super::{EventView, ReasonView};
 use crate::schema;
+use flower_core::ActorType;
 use flower_core::dispatch::{DispatchState, Outcome};
 use flower_core::readiness::DispatchKind;
 use serde::{Deserialize, Serialize};
@@ -99,7 +100,8 @@ pub struct MessageView {
     /// `operator`, an agent, or a worktree.
     pub to: String,
     pub by: String,
-    pub by_type: String,
+    #[schema(value_type = schema::ActorType)]
+    pub by_type: ActorType,
     pub at: String,
     pub text: String,
 }

@@ -2,6 +2,7 @@
 
 use super::WorktreeView;
 use crate::schema;
+use crate::word::words;
 use flower_core::landing::{HoldCode, HoldReason, Priority, Source, State, Verdict};
 use flower_core::main_branch::Alarm;
 use serde::{Deserialize, Serialize};
@@ -88,6 +89,31 @@ pub struct RunningCheck {
     pub attempt: u64,
 }
 
+words! {
+    MainState {
+        Stable = "stable",
+        /// Files in the checkout were edited.
+        Dirty = "dirty",
+        /// The branch is not at the recorded commit.
+        Moved = "moved",
+        Unhealthy = "unhealthy",
+        Frozen = "frozen",
+        /// MAIN is being updated.
+        Unknown = "unknown",
+    }
+}
+
+words! {
+    /// `kernel`: processes of agents cannot access MAIN. `watched`: changes of MAIN are only detected. `none`: processes in a
+    /// worktree are not confined.
+    ProtectionLevel { Kernel = "kernel", Watched = "watched", None = "none" }
+}
+
+words! {
+    /// The git hook that stops commits of people to MAIN; `elsewhere` if another hook manager is in use.
+    MainHook { Installed = "installed", Absent = "absent", Elsewhere = "elsewhere" }
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct MainView {
     pub project: String,
@@ -96,13 +122,11 @@ pub struct MainView {
     pub tip: Option<String>,
     /// The commit at which the branch should be.
     pub recorded_tip: String,
-    /// `stable`, `dirty`, `moved`, `unhealthy`, `frozen` or `unknown`.
-    pub state: String,
+    pub state: MainState,
     pub reason: Option<String>,
-    /// `kernel`: processes of agents cannot access MAIN. `watched`: changes are only detected.
-    pub protection: String,
-    /// The git hook that stops commits of people: `installed`, `absent`, or `elsewhere` if another hook manager is in use.
-    pub hook: String,
+    /// `kernel` or `watched`.
+    pub protection: ProtectionLevel,
+    pub hook: MainHook,
     pub served: String,
     pub since: String,
     pub alarm: Option<AlarmView>,

@@ -1,11 +1,45 @@
 //! Views of worktrees, their changes, comments on them, and archives of removed worktrees.
 
+use super::ProtectionLevel;
 use crate::schema;
+use crate::word::words;
 use flower_core::Worktree;
 use flower_core::review::Remark;
 use flower_core::worktree::{Archive, Seal, Stage, WorktreeKind};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+words! {
+    /// `missing` if the directory is not found, `unknown` if the state cannot be read.
+    WorktreeState {
+        Creating = "creating",
+        Ready = "ready",
+        Removing = "removing",
+        Removed = "removed",
+        Restoring = "restoring",
+        Failed = "failed",
+        Missing = "missing",
+        Unknown = "unknown",
+    }
+}
+
+impl From<Stage> for WorktreeState {
+    fn from(stage: Stage) -> WorktreeState {
+        match stage {
+            Stage::Creating => WorktreeState::Creating,
+            Stage::Ready => WorktreeState::Ready,
+            Stage::Removing => WorktreeState::Removing,
+            Stage::Removed => WorktreeState::Removed,
+            Stage::Restoring => WorktreeState::Restoring,
+            Stage::Failed => WorktreeState::Failed,
+        }
+    }
+}
+
+words! {
+    /// `served` if the worktree has its own settings.
+    WorktreeSecrets { Keyless = "keyless", Served = "served" }
+}
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct WorktreeView {
@@ -21,10 +55,8 @@ pub struct WorktreeView {
     pub sort: WorktreeKind,
     #[schema(value_type = schema::Seal)]
     pub seal: Seal,
-    /// `keyless`, or `served` if the worktree has its own settings.
-    pub secrets: String,
-    /// `kernel`, `watched` or `none`.
-    pub protection: String,
+    pub secrets: WorktreeSecrets,
+    pub protection: ProtectionLevel,
     /// Why the protection is not `kernel`, and how to improve it.
     pub protection_reason: Option<String>,
     pub agents: Vec<String>,
@@ -35,8 +67,7 @@ pub struct WorktreeView {
     pub behind: u64,
     /// The worktree has uncommitted changes.
     pub dirty: bool,
-    /// `creating`, `ready`, `removing`, `restoring`; `missing` or `unknown` if the directory is not found.
-    pub state: String,
+    pub state: WorktreeState,
     pub site: Option<String>,
     /// The commit from which the worktree was created.
     pub base: String,
@@ -58,15 +89,15 @@ impl WorktreeView {
             kind: worktree.kind,
             sort: worktree.kind,
             seal: worktree.seal,
-            secrets: "keyless".into(),
-            protection: "none".into(),
+            secrets: WorktreeSecrets::Keyless,
+            protection: ProtectionLevel::None,
             protection_reason: None,
             agents: Vec::new(),
             briefs: worktree.brief.into_iter().map(u64::from).collect(),
             ahead: 0,
             behind: 0,
             dirty: false,
-            state: worktree.stage.to_string(),
+            state: worktree.stage.into(),
             site: None,
             base: worktree.base.clone(),
             created_at: worktree.created_at.clone(),
@@ -79,7 +110,7 @@ impl WorktreeView {
     pub fn unknown(worktree: &Worktree, why: String) -> WorktreeView {
         let mut view = WorktreeView::of(worktree, String::new());
         if worktree.stage == Stage::Ready {
-            view.state = "unknown".into();
+            view.state = WorktreeState::Unknown;
         }
         view.notes.push(why);
         view
@@ -110,11 +141,14 @@ pub struct CommentView {
     pub heard_by: Vec<String>,
 }
 
+words! {
+    SetupState { Running = "running", Done = "done", Failed = "failed" }
+}
+
 /// How a worktree's setup commands ended.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SetupView {
-    /// `running`, `done` or `failed`.
-    pub state: String,
+    pub state: SetupState,
     /// The command that is running or failed.
     pub command: Option<String>,
     pub code: Option<i32>,

@@ -147,7 +147,7 @@ impl Agents {
         }
         for message in self.messages.unread(&run.caller, true).await?.messages {
             // The agent may take typed text for an instruction of the operator, so other senders are named.
-            let is_operator = message.by_type == ActorType::Operator.as_str();
+            let is_operator = message.by_type == ActorType::Operator;
             let from = if is_operator { String::new() } else { format!("# message from {}: ", message.by) };
             let line = format!("{from}{}", flower_core::text::cut(&message.text, 4_000));
             if let Err(error) = terminal.write(format!("{line}\r").as_bytes()).await {

@@ -7,12 +7,12 @@ use super::tool_calls::{ToolCalls, content_text};
 use super::transcript::new_entry;
 use crate::Agents;
 use crate::acp::schema::{
-    CancelNotification, ContentBlock, ContentChunk, PromptRequest, PromptResponse, RequestPermissionRequest, SessionId,
-    SessionUpdate, StopReason, TextContent,
+    CancelNotification, ContentBlock, ContentChunk, PlanEntryStatus, PromptRequest, PromptResponse,
+    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent,
 };
 use crate::acp::{AcpError, Connection, Incoming};
 use crate::profiles::config::Profile;
-use flower_contract::view::{Entry, EntryKind};
+use flower_contract::view::{Entry, EntryKind, PlanStep, StepStatus, ToolStatus};
 use flower_core::PermissionId;
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -328,16 +328,16 @@ impl Session {
                 self.add_tool_entry(entry);
             }
             SessionUpdate::Plan(plan) => {
-                let mark = |status: &Value| match status.as_str() {
-                    Some("completed") => "x",
-                    Some("in_progress") => "~",
-                    _ => " ",
-                };
-                let lines = plan.entries.iter().map(|entry| {
-                    let status = serde_json::to_value(&entry.status).unwrap_or_default();
-                    format!("[{}] {}", mark(&status), entry.content)
+                let steps = plan.entries.into_iter().map(|entry| {
+                    let status = match entry.status {
+                        PlanEntryStatus::Completed => StepStatus::Completed,
+                        PlanEntryStatus::InProgress => StepStatus::InProgress,
+                        // Including those of a newer protocol.
+                        _ => StepStatus::Pending,
+                    };
+                    PlanStep { text: entry.content, status }
                 });
-                transcript.add(new_entry(EntryKind::Plan, lines.collect::<Vec<_>>().join("\n")));
+                transcript.add(Entry { steps: steps.collect(), ..new_entry(EntryKind::Plan, "") });
             }
             SessionUpdate::UsageUpdate(usage) => {
                 self.handle.set_context(usage.used, usage.size);
@@ -356,8 +356,9 @@ impl Session {
 
     fn add_tool_entry(&self, entry: Option<Entry>) {
         let Some(entry) = entry else { return };
-        if matches!(entry.status.as_deref(), Some("pending" | "in_progress")) && self.pending.is_none() {
-            let title = entry.text.lines().next().unwrap_or_default();
+        let is_open = matches!(entry.status, Some(ToolStatus::Pending | ToolStatus::InProgress));
+        if is_open && self.pending.is_none() {
+            let title = entry.title.as_deref().and_then(|title| title.lines().next()).unwrap_or_default();
             self.handle.set_state(State::Working, &format!("tool: {}", flower_core::text::cut(title, 200)));
         }
         self.handle.transcript.add(entry);

@@ -7,7 +7,7 @@ use super::transcript::new_entry;
 use crate::acp::schema::{
     ContentBlock, Meta, ToolCall, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields,
 };
-use flower_contract::view::{Entry, EntryDiff, EntryKind};
+use flower_contract::view::{Entry, EntryDiff, EntryKind, ToolStatus};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -99,14 +99,11 @@ impl TrackedCall {
         if let Some(locations) = fields.locations.as_ref().filter(|locations| !locations.is_empty()) {
             self.paths = locations.iter().map(|location| location.path.to_string_lossy().into_owned()).collect();
         }
-        let mut text = String::new();
+        let mut output: Vec<String> = Vec::new();
         let mut diffs = Vec::new();
         for content in fields.content.iter().flatten() {
             match content {
-                ToolCallContent::Content(content) => {
-                    text.push('\n');
-                    text.push_str(&content_text(&content.content));
-                }
+                ToolCallContent::Content(content) => output.push(content_text(&content.content)),
                 ToolCallContent::Diff(diff) => {
                     let path = diff.path.to_string_lossy().into_owned();
                     diffs.push(EntryDiff { path, old: diff.old_text.clone(), new: diff.new_text.clone() });
@@ -119,19 +116,20 @@ impl TrackedCall {
         self.diffs.extend(diffs.iter().map(hash).take(MAX_DIFFS.saturating_sub(self.diffs.len())));
         new |= !diffs.is_empty();
         self.add_printed_output(meta);
-        if has_ended(self.status) && text.is_empty() {
+        if has_ended(self.status) && output.is_empty() {
             let raw = fields.raw_output.as_ref().map(raw_output_text).unwrap_or_default();
             let printed = if self.output.is_empty() { raw } else { std::mem::take(&mut self.output) };
             if !printed.trim().is_empty() {
-                text = format!("\n{}", flower_core::text::head(printed.trim_end(), MAX_OUTPUT_BYTES));
+                output.push(flower_core::text::head(printed.trim_end(), MAX_OUTPUT_BYTES));
             }
             if let Some(code) = exit_code(meta).filter(|code| *code != 0) {
-                text.push_str(&format!("\nexit code {code}"));
+                output.push(format!("exit code {code}"));
             }
         }
-        let mut entry = new_entry(EntryKind::Tool, format!("{}{text}", self.title));
-        let status = serde_json::to_value(self.status).ok().and_then(|status| status.as_str().map(str::to_owned));
-        (entry.call, entry.status) = (Some(id), status);
+        let mut entry = new_entry(EntryKind::Tool, "");
+        (entry.call, entry.status) = (Some(id), Some(tool_status(self.status)));
+        entry.title = Some(self.title.clone());
+        entry.output = (!output.is_empty()).then(|| output.join("\n"));
         (entry.paths, entry.diffs) = (self.paths.clone(), diffs);
         (new, entry)
     }
@@ -148,6 +146,16 @@ impl TrackedCall {
 
 fn has_ended(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
+}
+
+fn tool_status(status: ToolCallStatus) -> ToolStatus {
+    match status {
+        ToolCallStatus::Pending => ToolStatus::Pending,
+        ToolCallStatus::Completed => ToolStatus::Completed,
+        ToolCallStatus::Failed => ToolStatus::Failed,
+        // A status of a newer protocol does not end the call.
+        _ => ToolStatus::InProgress,
+    }
 }
 
 fn hash(diff: &EntryDiff) -> u64 {
@@ -194,8 +202,10 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Each entry as its status, text and number of diffs.
-    fn told(updates: &[Value]) -> Vec<(String, String, usize)> {
+    /// Each entry as its status, title, output and number of diffs.
+    type Told = (ToolStatus, String, Option<String>, usize);
+
+    fn told(updates: &[Value]) -> Vec<Told> {
         let mut calls = ToolCalls::default();
         let mut all = Vec::new();
         for update in updates {
@@ -205,14 +215,14 @@ mod tests {
                 Some(_) => calls.start(serde_json::from_value(update).unwrap()),
                 None => calls.update(&serde_json::from_value(update).unwrap()),
             };
-            all.extend(entry.map(|entry| (entry.status.unwrap(), entry.text, entry.diffs.len())));
+            all.extend(entry.map(|e| (e.status.unwrap(), e.title.unwrap(), e.output, e.diffs.len())));
         }
         assert_eq!(calls.open_count(), 0);
         all
     }
 
-    fn entry(status: &str, text: &str, diffs: usize) -> (String, String, usize) {
-        (status.to_owned(), text.to_owned(), diffs)
+    fn entry(status: ToolStatus, title: &str, output: Option<&str>, diffs: usize) -> Told {
+        (status, title.to_owned(), output.map(str::to_owned), diffs)
     }
 
     /// The updates that claude-agent-acp 0.99.1 sends for an edit.
@@ -225,8 +235,8 @@ mod tests {
             json!({ "_meta": { "claudeCode": { "toolName": "Edit" } }, "content": diff }),
             json!({ "status": "completed", "rawOutput": "It was updated." }),
         ]);
-        let end = entry("completed", "Edit README.md\nIt was updated.", 0);
-        assert_eq!(all, [entry("pending", "Edit README.md", 1), end]);
+        let end = entry(ToolStatus::Completed, "Edit README.md", Some("It was updated."), 0);
+        assert_eq!(all, [entry(ToolStatus::Pending, "Edit README.md", None, 1), end]);
     }
 
     /// The updates that codex-acp 2.6.0 sends for a command and for an MCP tool.
@@ -240,13 +250,13 @@ mod tests {
             json!({ "_meta": printed("no such file\n") }),
             json!({ "status": "completed", "_meta": { "terminal_exit": { "exit_code": 2 } } }),
         ]);
-        let end = entry("completed", "make\ncc a.c\nno such file\nexit code 2", 0);
-        assert_eq!(all, [entry("in_progress", "make", 0), end]);
+        let end = entry(ToolStatus::Completed, "make", Some("cc a.c\nno such file\nexit code 2"), 0);
+        assert_eq!(all, [entry(ToolStatus::InProgress, "make", None, 0), end]);
         let tool = told(&[
             json!({ "begin": 1, "title": "mcp.flower.add_note", "status": "in_progress", "rawInput": { "tool": "add_note" } }),
             json!({ "status": "failed", "rawOutput": { "result": null, "error": { "message": "no such brief" } } }),
         ]);
-        assert_eq!(tool[1], entry("failed", "mcp.flower.add_note\nno such brief", 0));
+        assert_eq!(tool[1], entry(ToolStatus::Failed, "mcp.flower.add_note", Some("no such brief"), 0));
     }
 
     #[test]

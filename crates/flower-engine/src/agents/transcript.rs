@@ -4,7 +4,7 @@
 use crate::notify::ChangeHints;
 use crate::profiles::mask::Mask;
 use crate::terminal::Scrollback;
-use flower_contract::view::{Entry, EntryKind, TranscriptView};
+use flower_contract::view::{Entry, EntryKind, PlanStep, StepStatus, ToolStatus, TranscriptView};
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
@@ -13,6 +13,10 @@ use tokio::sync::watch;
 
 /// Length of one entry; the rest is cut.
 const MAX_ENTRY_BYTES: usize = 32 << 10;
+/// Length of a tool's title in an entry.
+const MAX_TITLE_BYTES: usize = 8 << 10;
+/// What a step of a plan takes in the file besides its text.
+const STEP_BYTES: usize = 40;
 /// A message that arrives in pieces becomes an entry when it is longer than this.
 const PARAGRAPH_BYTES: usize = 2 << 10;
 /// Messages and tool calls that are kept for the summary.
@@ -21,7 +25,8 @@ const SUMMARY_TOOLS: usize = 30;
 
 pub(super) fn new_entry(kind: EntryKind, text: impl Into<String>) -> Entry {
     let (at, text) = (crate::now(), text.into());
-    Entry { at, kind, text, call: None, status: None, paths: Vec::new(), diffs: Vec::new() }
+    let (paths, diffs, steps) = (Vec::new(), Vec::new(), Vec::new());
+    Entry { at, kind, text, call: None, status: None, title: None, output: None, steps, paths, diffs }
 }
 
 pub struct Transcript {
@@ -38,7 +43,7 @@ struct Buffer {
     /// A message of which more pieces may follow.
     partial: Option<(EntryKind, String)>,
     said: VecDeque<String>,
-    done: VecDeque<(String, String)>,
+    done: VecDeque<(String, ToolStatus)>,
     plan: Option<String>,
     /// Entries that could not be written because the disk was full.
     lost: u64,
@@ -185,9 +190,38 @@ fn page(snapshot: &crate::terminal::Snapshot, after: u64, max: u64) -> io::Resul
     };
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(skip, |end| (end + 1).max(skip));
     let lines = bytes[skip..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let entries = lines.filter_map(|line| serde_json::from_slice(line).ok()).map(complete).collect();
     let next = from + whole as u64;
     Ok(TranscriptView { entries, next, more: next < snapshot.end && whole > 0, over: false })
+}
+
+/// Adds the text of an entry, which is stored as its parts. A tool's entry that version 0.1 stored has only the text.
+fn complete(mut entry: Entry) -> Entry {
+    match (entry.kind, &entry.title) {
+        (EntryKind::Tool, Some(title)) => {
+            entry.text = entry.output.as_ref().map_or_else(|| title.clone(), |output| format!("{title}\n{output}"));
+        }
+        (EntryKind::Tool, None) => {
+            let (title, output) = entry.text.split_once('\n').unwrap_or((&entry.text, ""));
+            let output = (!output.is_empty()).then(|| output.to_owned());
+            (entry.title, entry.output) = (Some(title.to_owned()), output);
+        }
+        (EntryKind::Plan, _) if !entry.steps.is_empty() => entry.text = plan_text(&entry.steps),
+        _ => {}
+    }
+    entry
+}
+
+fn plan_text(steps: &[PlanStep]) -> String {
+    let line = |step: &PlanStep| {
+        let mark = match step.status {
+            StepStatus::Completed => "x",
+            StepStatus::InProgress => "~",
+            StepStatus::Pending => " ",
+        };
+        format!("[{mark}] {}", step.text)
+    };
+    steps.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 fn starts_line(snapshot: &crate::terminal::Snapshot, at: u64) -> io::Result<bool> {
@@ -217,16 +251,27 @@ impl Buffer {
 
     fn write(&mut self, mut entry: Entry) {
         let mask = self.mask.clone();
-        let clean = |text: &mut String| {
+        let clean_to = |text: &mut String, max: usize| {
             let mut masked = mask.text(text).into_owned();
-            if masked.len() > MAX_ENTRY_BYTES {
-                let end = (0..=MAX_ENTRY_BYTES).rev().find(|at| masked.is_char_boundary(*at)).unwrap_or(0);
+            if masked.len() > max {
+                let end = (0..=max).rev().find(|at| masked.is_char_boundary(*at)).unwrap_or(0);
                 masked.truncate(end);
                 masked.push('…');
             }
             *text = masked;
         };
+        let clean = |text: &mut String| clean_to(text, MAX_ENTRY_BYTES);
         clean(&mut entry.text);
+        entry.title.iter_mut().for_each(|title| clean_to(title, MAX_TITLE_BYTES));
+        entry.output.iter_mut().for_each(|output| clean_to(output, MAX_ENTRY_BYTES - MAX_TITLE_BYTES));
+        entry.steps.iter_mut().for_each(|step| clean(&mut step.text));
+        let mut room = MAX_ENTRY_BYTES;
+        entry.steps.retain(|step| {
+            let size = step.text.len() + STEP_BYTES;
+            let fits = size <= room;
+            room = room.saturating_sub(size);
+            fits
+        });
         entry.paths.iter_mut().for_each(&clean);
         entry.paths.truncate(20);
         entry.diffs.truncate(4);
@@ -257,12 +302,14 @@ impl Buffer {
         let short = |text: &str, max: usize| flower_core::text::head(text, max);
         match entry.kind {
             EntryKind::Said => push(&mut self.said, short(&entry.text, 600), SUMMARY_MESSAGES),
-            EntryKind::Plan => self.plan = Some(short(&entry.text, 2_000)),
-            EntryKind::Tool if entry.status.as_deref().is_some_and(|s| s == "completed" || s == "failed") => {
-                let title = flower_core::text::cut(entry.text.lines().next().unwrap_or_default(), 160);
-                push(&mut self.done, (title, entry.status.clone().unwrap_or_default()), SUMMARY_TOOLS);
+            EntryKind::Plan => self.plan = Some(short(&plan_text(&entry.steps), 2_000)),
+            EntryKind::Tool => {
+                if let Some(status @ (ToolStatus::Completed | ToolStatus::Failed)) = entry.status {
+                    let title = entry.title.as_deref().and_then(|title| title.lines().next()).unwrap_or_default();
+                    push(&mut self.done, (flower_core::text::cut(title, 160), status), SUMMARY_TOOLS);
+                }
             }
-            _ => {}
+            EntryKind::Flower | EntryKind::Prompt | EntryKind::Thought | EntryKind::Permission | EntryKind::Noise => {}
         }
     }
 }
@@ -298,5 +345,52 @@ mod tests {
         // Pages follow each other without a gap, also from a position inside of an entry.
         assert!(transcript.page(page.next, 1 << 20).unwrap().entries.is_empty());
         assert!(transcript.page(3, 1 << 20).unwrap().entries.len() < page.entries.len());
+    }
+
+    #[test]
+    fn the_text_of_an_entry_has_all_its_parts() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("transcript");
+        let transcript = Transcript::open(&file, ChangeHints::default(), "play-1").unwrap();
+        transcript.set_mask(Arc::new(Mask::new(vec!["sk-secret-123456".to_owned()])));
+        let key = "sk-secret-123456";
+        let tool = |title: String, output: Option<String>| Entry {
+            status: Some(ToolStatus::Completed),
+            title: Some(title),
+            output,
+            ..new_entry(EntryKind::Tool, "")
+        };
+        transcript.add(tool(format!("login {key}"), Some(format!("welcome\n{key}"))));
+        transcript.add(tool("ls".to_owned(), None));
+        let step = |text: &str, status| PlanStep { text: text.to_owned(), status };
+        let mut steps = vec![
+            step(&format!("use {key}"), StepStatus::Completed),
+            step("write", StepStatus::InProgress),
+            step("rest", StepStatus::Pending),
+        ];
+        transcript.add(Entry { steps: steps.clone(), ..new_entry(EntryKind::Plan, "") });
+        let page = transcript.page(0, 1 << 20).unwrap();
+        let texts: Vec<&str> = page.entries.iter().map(|entry| entry.text.as_str()).collect();
+        let plan = "[x] use [masked]\n[~] write\n[ ] rest";
+        assert_eq!(texts, ["login [masked]\nwelcome\n[masked]", "ls", plan]);
+        assert_eq!(page.entries[0].title.as_deref(), Some("login [masked]"));
+        assert_eq!(page.entries[2].steps[1], step("write", StepStatus::InProgress));
+        let summary = transcript.summary();
+        assert!(summary.contains(plan) && summary.contains("- ls (completed)"), "{summary}");
+        assert!(!std::fs::read_to_string(&file).unwrap().contains("sk-secret"));
+
+        steps = vec![step(&"x".repeat(1_000), StepStatus::Pending); 100];
+        transcript.add(Entry { steps, ..new_entry(EntryKind::Plan, "") });
+        let long = transcript.page(page.next, 1 << 20).unwrap().entries;
+        assert!((1..=MAX_ENTRY_BYTES / 1_000).contains(&long[0].steps.len()));
+    }
+
+    #[test]
+    fn a_tool_of_version_0_1_gets_its_parts_from_its_text() {
+        let old = |text: &str| complete(new_entry(EntryKind::Tool, text));
+        let printed = old("make\ncc a.c\ndone");
+        assert_eq!((printed.title.as_deref(), printed.output.as_deref()), (Some("make"), Some("cc a.c\ndone")));
+        assert_eq!(printed.text, "make\ncc a.c\ndone");
+        assert_eq!((old("ls").title.as_deref(), old("ls").output), (Some("ls"), None));
     }
 }

@@ -106,20 +106,17 @@ impl Briefs {
             require(conn, number)?;
             briefs::versions(conn, number)
         });
-        let versions = versions.await?.into_iter().map(|v| {
-            let sort = v.actor_type.parse().map_err(StoreError::Refused)?;
-            Ok(SpecVersionView {
-                version: v.version,
-                origin: v.origin,
-                base: v.base,
-                why: v.why,
-                by: Actor { sort, name: v.actor_name },
-                at: v.at,
-                accepted: v.accepted,
-                bytes: v.bytes,
-            })
+        let versions = versions.await?.into_iter().map(|v| SpecVersionView {
+            version: v.version,
+            origin: v.origin,
+            base: v.base,
+            why: v.why,
+            by: Actor { sort: v.actor_type, name: v.actor_name },
+            at: v.at,
+            accepted: v.accepted,
+            bytes: v.bytes,
         });
-        Ok(versions.collect::<Result<_, StoreError>>()?)
+        Ok(versions.collect())
     }
 
     pub async fn spec_at(&self, number: BriefId, version: u64) -> Result<SpecView, Problem> {
@@ -214,7 +211,7 @@ fn view(brief: Brief, around: &Around) -> BriefView {
         participants: brief.participants,
         links: links
             .map(|link| LinkView {
-                kind: link.kind.clone(),
+                kind: link.kind,
                 target: link.target.clone(),
                 label: link.label.clone(),
                 by: link.by.clone(),
@@ -235,5 +232,5 @@ fn dispatchable(brief: &Brief, around: &Around) -> Dispatchable {
     let kind = brief.natural_dispatch();
     let KindReadiness { ok, reasons } = answer(kind);
     let kinds = DispatchKind::ALL.iter().map(|&kind| (kind.to_string(), answer(kind))).collect();
-    Dispatchable { ok, reasons, kind: kind.to_string(), kinds }
+    Dispatchable { ok, reasons, kind, kinds }
 }

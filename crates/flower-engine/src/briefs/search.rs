@@ -3,7 +3,7 @@
 use crate::Briefs;
 use crate::access::rights::Reader;
 use flower_contract::error::Problem;
-use flower_contract::view::SearchHit;
+use flower_contract::view::{SearchHit, SearchPlace};
 use flower_core::Caller;
 use flower_core::policy::Read;
 use flower_store::search::{self, Hit, words};
@@ -40,11 +40,11 @@ fn may_find(conn: &mut Conn, reader: &Reader, hit: &Hit) -> Result<bool, StoreEr
 fn hit_view(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
     let in_title = !find(&hit.title, &hit.terms, 1).is_empty();
     let (place, text) = match (hit.place.as_str(), in_title) {
-        ("brief", true) => ("title", &hit.title),
-        ("brief", false) => ("spec", &hit.body),
-        ("scratchpad", true) => ("scratchpad", &hit.title),
-        ("scratchpad", false) => ("scratchpad", &hit.body),
-        _ => ("trace", &hit.body),
+        ("brief", true) => (SearchPlace::Title, &hit.title),
+        ("brief", false) => (SearchPlace::Spec, &hit.body),
+        ("scratchpad", true) => (SearchPlace::Scratchpad, &hit.title),
+        ("scratchpad", false) => (SearchPlace::Scratchpad, &hit.body),
+        _ => (SearchPlace::Trace, &hit.body),
     };
     let (snippet, marks) = snippet(text, &hit.terms);
     let title = match hit.brief {
@@ -54,7 +54,7 @@ fn hit_view(conn: &mut Conn, hit: &Hit) -> Result<SearchHit, StoreError> {
     Ok(SearchHit {
         brief: hit.brief.map(u64::from),
         title,
-        place: place.to_owned(),
+        place,
         reference: (hit.place != "brief").then_some(hit.reference),
         snippet,
         marks,

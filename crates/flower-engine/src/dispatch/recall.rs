@@ -138,9 +138,9 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
     let newest = brief.spec_version;
     let versions = briefs::newest_versions(conn, brief.number, MAX_CHANGES as u64)?;
     let Some(markdown) = briefs::markdown(conn, brief.number, newest)? else { return Ok((None, Vec::new())) };
-    let origin = |version: &briefs::SpecVersion| -> Result<Origin, StoreError> {
-        let sort = version.actor_type.parse()?;
-        Ok(Origin { by: Actor { sort, name: version.actor_name.clone() }, at: version.at.clone() })
+    let origin = |version: &briefs::SpecVersion| Origin {
+        by: Actor { sort: version.actor_type, name: version.actor_name.clone() },
+        at: version.at.clone(),
     };
     let mut changes = Vec::new();
     let mut newer = markdown.clone();
@@ -152,11 +152,11 @@ fn spec(conn: &mut Conn, brief: &Brief) -> Result<(Option<Spec>, Vec<Change>), S
             String::new()
         };
         let (from, to, why) = (version.version - 1, version.version, version.why.clone());
-        changes.push(Change { from, to, why, origin: origin(version)?, diff });
+        changes.push(Change { from, to, why, origin: origin(version), diff });
         newer = older;
     }
     let Some(of) = versions.first() else { return Ok((None, Vec::new())) };
-    let spec = Spec { version: newest, accepted: brief.accepted_version, markdown, origin: origin(of)? };
+    let spec = Spec { version: newest, accepted: brief.accepted_version, markdown, origin: origin(of) };
     Ok((Some(spec), changes))
 }
 
@@ -200,9 +200,9 @@ fn leases(conn: &mut Conn, run: Option<&Dispatch>, moment: &BootTime) -> Result<
 fn links(around: &briefs::Around, brief: BriefId) -> Vec<Linked> {
     let newest = around.links.get(&brief).into_iter().flatten().rev().take(MAX_ITEMS);
     newest
-        .filter_map(|link| {
+        .map(|link| {
             let label = (!link.label.is_empty() && link.label != link.target).then(|| link.label.clone());
-            Some(Linked { kind: link.kind.parse().ok()?, target: link.target.clone(), label })
+            Linked { kind: link.kind, target: link.target.clone(), label }
         })
         .collect()
 }

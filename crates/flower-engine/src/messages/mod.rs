@@ -33,7 +33,7 @@ impl Messages {
         let to = if to == self.operator { "operator" } else { to };
         let events = self.store.execute(caller, Command::SendMessage { to: to.to_owned(), text }).await?;
         let sent = events.iter().find_map(|recorded| match recorded.event() {
-            Ok(Event::MessageSent(sent)) => Some(view(recorded, sent)),
+            Ok(Event::MessageSent(sent)) => Some(view(caller, recorded, sent)),
             _ => None,
         });
         sent.ok_or_else(|| Problem::bug("a message was sent and no event says so"))
@@ -109,12 +109,12 @@ impl Messages {
     }
 }
 
-fn view(recorded: &Recorded, sent: MessageSent) -> MessageView {
+fn view(caller: &Caller, recorded: &Recorded, sent: MessageSent) -> MessageView {
     MessageView {
         id: sent.number.0,
         to: sent.to,
-        by: recorded.actor_name.clone(),
-        by_type: recorded.actor_type.clone(),
+        by: caller.actor.name.clone(),
+        by_type: caller.actor.sort,
         at: recorded.at.clone(),
         text: sent.text,
     }

@@ -2,7 +2,7 @@
 
 use crate::Overview;
 use flower_contract::error::Problem;
-use flower_contract::view::Finding;
+use flower_contract::view::{Finding, FindingState};
 use flower_git::repository::Repository;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,11 +57,11 @@ impl Overview {
 }
 
 pub(crate) fn ok(check: &str, evidence: impl Into<String>) -> Finding {
-    Finding { check: check.into(), state: "ok".into(), evidence: evidence.into(), fix: None }
+    Finding { check: check.into(), state: FindingState::Ok, evidence: evidence.into(), fix: None }
 }
 
 pub(crate) fn bad(check: &str, evidence: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { check: check.into(), state: "bad".into(), evidence: evidence.into(), fix: Some(fix.into()) }
+    Finding { check: check.into(), state: FindingState::Bad, evidence: evidence.into(), fix: Some(fix.into()) }
 }
 
 /// A finding after a repair: `ok` with what was done, or `bad` if the repair failed.
@@ -89,7 +89,7 @@ fn check_disk(check: &str, dir: &Path) -> Finding {
     match rustix::fs::statvfs(dir) {
         Err(error) => Finding {
             check: check.into(),
-            state: "unknown".into(),
+            state: FindingState::Unknown,
             evidence: format!("{}: {error}", dir.display()),
             fix: None,
         },

@@ -21,7 +21,7 @@ impl Overview {
         }
         let mut items = Vec::new();
         for message in self.messages.unread(caller, false).await?.messages {
-            let by = Actor { sort: message.by_type.parse()?, name: message.by };
+            let by = Actor { sort: message.by_type, name: message.by };
             let unseen = Unseen { number: MessageId(message.id), by, text: message.text, at: message.at, seq: 0 };
             items.push(view(message_to_agent(&unseen)));
         }
@@ -56,8 +56,8 @@ impl Overview {
             Ok(Unaccepted { brief: w.brief, title: w.title, status, by, at: w.at, version })
         });
         let messages = messages.into_iter().map(|m| {
-            let by = Actor { sort: m.by_type.parse()?, name: m.by };
-            Ok(Unseen { number: m.number, by, text: m.text, at: m.at, seq: m.seq })
+            let by = Actor { sort: m.by_type, name: m.by };
+            Unseen { number: m.number, by, text: m.text, at: m.at, seq: m.seq }
         });
         Ok(Situation {
             questions: questions.collect::<Result<_, Problem>>()?,
@@ -66,7 +66,7 @@ impl Overview {
             mains,
             permissions,
             failed,
-            messages: messages.collect::<Result<_, Problem>>()?,
+            messages: messages.collect(),
         })
     }
 }

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::{NewBrief, NewNote, Plan, Refine};
-use flower_contract::view::{BriefView, ToolAnswer};
+use flower_contract::view::{BriefView, SearchPlace, ToolAnswer};
 use flower_core::policy::{self, Right};
 use flower_core::{BriefId, Caller};
 
@@ -60,9 +60,9 @@ pub(super) async fn search(tools: &Tools, caller: &Caller, arguments: Search) ->
     answer.line("Matches, best first, as their authors wrote them:");
     let rows = hits.iter().map(|hit| {
         let brief = hit.brief.map_or_else(String::new, |brief| format!("#{brief} "));
-        let place = match (hit.place.as_str(), hit.reference) {
-            ("scratchpad", Some(number)) => format!("scratchpad {number}"),
-            (place, _) => place.to_owned(),
+        let place = match (hit.place, hit.reference) {
+            (SearchPlace::Scratchpad, Some(number)) => format!("scratchpad {number}"),
+            (place, _) => place.to_string(),
         };
         format!("{brief}{} [{place}] {}", hit.title, hit.snippet)
     });

@@ -7,7 +7,7 @@ use super::special_files::{self, ASK_TIMEOUT, OBSERVE_TIMEOUT};
 use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::WorktreeView;
+use flower_contract::view::{ProtectionLevel, WorktreeState, WorktreeView};
 use flower_core::dispatch::DispatchState;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Dispatch, Main, Worktree};
@@ -157,7 +157,7 @@ impl Worktrees {
         match place.tree_state() {
             TreeState::Present => {}
             TreeState::Missing => {
-                view.state = "missing".into();
+                view.state = WorktreeState::Missing;
                 view.notes.push(format!(
                     "its directory is gone: move it back, check it out again from its branch (`flower worktree restore {0}`), or let it go (`flower worktree remove {0}`)",
                     worktree.name
@@ -165,7 +165,7 @@ impl Worktrees {
                 return Ok(view);
             }
             TreeState::Unknown(evidence) => {
-                view.state = "unknown".into();
+                view.state = WorktreeState::Unknown;
                 view.notes.push(format!(
                     "{evidence}: put it back as it was, or let flower do so (`flower worktree restore {}`)",
                     worktree.name
@@ -212,14 +212,14 @@ impl Worktrees {
     async fn view(&self, worktree: &Worktree, place: &WorktreePaths) -> WorktreeView {
         let (protection, reason) = match worktree.seal {
             Seal::Linked => (
-                "watched",
+                ProtectionLevel::Watched,
                 Some(
                     "linked: what runs inside can write MAIN; make it `--sealed` for the kernel to refuse that".into(),
                 ),
             ),
             Seal::Sealed => match self.protection().await.missing.as_slice() {
-                [] => ("kernel", None),
-                missing => ("none", Some(missing.join("; "))),
+                [] => (ProtectionLevel::Kernel, None),
+                missing => (ProtectionLevel::None, Some(missing.join("; "))),
             },
         };
         let mut view = WorktreeView::of(worktree, place.tree.to_string_lossy().into_owned());
@@ -233,7 +233,7 @@ impl Worktrees {
         view.agents.extend(self.agents_in(worktree).await);
         view.agents.sort_unstable();
         view.agents.dedup();
-        view.protection = protection.into();
+        view.protection = protection;
         view.protection_reason = reason;
         view.setup = setup::load_setup_state(place);
         view.notes.extend(view.setup.as_ref().and_then(|last| setup::interrupted_note(place, last)));

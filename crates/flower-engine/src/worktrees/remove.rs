@@ -11,7 +11,7 @@ use crate::home::Home;
 use crate::lock;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::WorktreeView;
+use flower_contract::view::{WorktreeState, WorktreeView};
 use flower_core::event::WorktreeRemoved;
 use flower_core::policy::{self, Action};
 use flower_core::worktree::{Seal, Stage};
@@ -97,7 +97,7 @@ impl Worktrees {
         }
         drop(holding);
         let mut view = WorktreeView::of(&worktree, place.tree.to_string_lossy().into_owned());
-        view.state = "removing".into();
+        view.state = WorktreeState::Removing;
         let (worktrees, number) = (self.clone(), worktree.number);
         tokio::spawn(async move {
             if let Err(problem) = worktrees.finish_removal(worktree).await {

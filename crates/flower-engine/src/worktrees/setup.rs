@@ -8,7 +8,7 @@ use crate::home::Home;
 use crate::projects::ProjectChoice;
 use crate::settings::{Settings, WorktreeSettings};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{CommandsView, SetupView};
+use flower_contract::view::{CommandsView, SetupState, SetupView};
 use flower_core::policy::{self, Right};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command};
@@ -84,16 +84,19 @@ impl Worktrees {
         let launcher = if place.seal == Seal::Sealed { self.launcher(place, settings).await? } else { Vec::new() };
         let log = fs::File::create(place.setup_log()).map_err(io)?;
         for command in &settings.worktree.setup {
-            save_setup_state(place, &SetupView { state: "running".into(), command: Some(command.clone()), code: None });
+            save_setup_state(
+                place,
+                &SetupView { state: SetupState::Running, command: Some(command.clone()), code: None },
+            );
             let ended = flower_jail::run_logged(&launcher, command, &place.tree, &log, COMMAND_TIMEOUT).await;
             let code = *ended.as_ref().unwrap_or(&i32::from(flower_jail::EXIT_JAIL_FAILED));
             if code != 0 {
-                let failed = SetupView { state: "failed".into(), command: Some(command.clone()), code: Some(code) };
+                let failed = SetupView { state: SetupState::Failed, command: Some(command.clone()), code: Some(code) };
                 save_setup_state(place, &failed);
                 return ended.map(|_| ()).map_err(io);
             }
         }
-        save_setup_state(place, &SetupView { state: "done".into(), command: None, code: Some(0) });
+        save_setup_state(place, &SetupView { state: SetupState::Done, command: None, code: Some(0) });
         Ok(())
     }
 
@@ -127,14 +130,14 @@ pub(super) fn load_setup_state(place: &WorktreePaths) -> Option<SetupView> {
 /// Marks a setup that ended with an earlier daemon as failed. It does not run again: its commands have run in part, and may not be
 /// repeatable.
 pub(super) fn record_interrupted_setup(place: &WorktreePaths) {
-    if let Some(setup) = load_setup_state(place).filter(|setup| setup.state == "running") {
-        save_setup_state(place, &SetupView { state: "failed".into(), ..setup });
+    if let Some(setup) = load_setup_state(place).filter(|setup| setup.state == SetupState::Running) {
+        save_setup_state(place, &SetupView { state: SetupState::Failed, ..setup });
     }
 }
 
 /// A note about an interrupted setup. A command that ended by itself has an exit code.
 pub(super) fn interrupted_note(place: &WorktreePaths, setup: &SetupView) -> Option<String> {
-    let command = setup.command.as_deref().filter(|_| setup.state == "failed" && setup.code.is_none())?;
+    let command = setup.command.as_deref().filter(|_| setup.state == SetupState::Failed && setup.code.is_none())?;
     Some(format!(
         "the daemon ended during setup: run `{command}`, and what follows it in flower.toml, inside: `flower worktree shell {}`",
         place.name

@@ -1,10 +1,11 @@
 import { expect, it } from "vitest";
+import type { LinkKind } from "../../api";
 import { linksByKind, hrefOf, scratchpadOf } from "./brief-links";
 
 it("orders kinds, the newest link first, and keeps kinds it does not know", () => {
-  const link = (kind: string, target: string, at: string) => ({ kind, target, label: "", by: "", at });
+  const link = (kind: LinkKind, target: string, at: string) => ({ kind, target, label: "", by: "", at });
   const groups = linksByKind([
-    link("moon", "1", "1"),
+    link("moon" as LinkKind, "1", "1"),
     link("commit", "a", "1"),
     link("worktree", "w", "1"),
     link("commit", "b", "2"),
@@ -21,7 +22,7 @@ it("knows a scratchpad by its own kind and as an execution", () => {
 });
 
 it("a commit leads to the landing that took it, or to where it is being worked on", () => {
-  const link = (kind: string, target: string, minute: number) => {
+  const link = (kind: LinkKind, target: string, minute: number) => {
     return { kind, target, label: "", by: "", at: new Date(minute * 60_000).toISOString() };
   };
   const sha = "a".repeat(40);

@@ -3,18 +3,28 @@ import type { BriefView, LinkKind, LinkView } from "../../api";
 import { linkHref } from "../../trace/event-text";
 import { commitHref, homeProject } from "../../worktree/worktree-href";
 
-const ORDER = ["worktree", "branch", "landing", "commit", "scratchpad", "execution", "brief", "file", "address"];
+const RANK: Record<LinkKind, number> = {
+  worktree: 0,
+  branch: 1,
+  landing: 2,
+  commit: 3,
+  scratchpad: 4,
+  execution: 5,
+  brief: 6,
+  file: 7,
+  address: 8,
+};
 
 export interface Group {
-  kind: string;
+  kind: LinkKind;
   links: LinkView[];
 }
 
 /** By kind, newest first; kinds that are not known here come last. */
 export function linksByKind(links: LinkView[]): Group[] {
-  const groups = new Map<string, LinkView[]>();
+  const groups = new Map<LinkKind, LinkView[]>();
   for (const link of links) groups.set(link.kind, [...(groups.get(link.kind) ?? []), link]);
-  const rank = (kind: string) => (ORDER.indexOf(kind) + ORDER.length + 1) % (ORDER.length + 1);
+  const rank = (kind: LinkKind) => RANK[kind] ?? 9;
   return [...groups]
     .map(([kind, all]) => ({ kind, links: all.sort((a, b) => b.at.localeCompare(a.at)) }))
     .sort((a, b) => rank(a.kind) - rank(b.kind));

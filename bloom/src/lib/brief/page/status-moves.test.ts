@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { BriefView, Status } from "../../api";
+import type { BriefView, LinkView, Status } from "../../api";
 import { acceptable, statusMoves } from "./status-moves";
 
 function brief(status: Status, more: Partial<BriefView> = {}): BriefView {
@@ -19,7 +19,7 @@ describe("moves", () => {
   });
 
   it("offers `done` for what changed no code, and asks for a reason before a change that needs one", () => {
-    const link = { kind: "commit", target: "abc", label: "", by: "", at: "" };
+    const link: LinkView = { kind: "commit", target: "abc", label: "", by: "", at: "" };
     const to = (more: Partial<BriefView>) => statusMoves(brief("in_review", more)).map((move) => move.to);
     expect(to({})).toEqual(["done", "in_progress", "parked", "cancelled"]);
     expect(to({ links: [link] })).toEqual(["in_progress", "parked", "cancelled"]);
@@ -58,7 +58,7 @@ describe("acceptable", () => {
   });
 
   it("is not the result when there are commits: they land", () => {
-    const link = { kind: "commit", target: "abc", label: "", by: "", at: "" };
+    const link: LinkView = { kind: "commit", target: "abc", label: "", by: "", at: "" };
     expect(acceptable(brief("in_review", { spec: spec(1, 1), links: [link] }))).toBeUndefined();
   });
 });

@@ -5,6 +5,7 @@
 use crate::MergeQueue;
 use crate::worktrees::gitlinks::WORKTREE_CONFIG_MARKER;
 use flower_contract::error::Problem;
+use flower_contract::view::MainHook;
 use flower_git::repository::Repository;
 use std::fs;
 use std::io::{self, Write};
@@ -44,11 +45,11 @@ pub(super) enum HookState {
 }
 
 impl HookState {
-    pub(super) fn as_str(&self) -> &'static str {
+    pub(super) fn view(&self) -> MainHook {
         match self {
-            HookState::Installed => "installed",
-            HookState::Elsewhere(_) => "elsewhere",
-            HookState::Absent => "absent",
+            HookState::Installed => MainHook::Installed,
+            HookState::Elsewhere(_) => MainHook::Elsewhere,
+            HookState::Absent => MainHook::Absent,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::settings::Objects;
 use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
-use flower_contract::view::{AlarmView, MainSummary, MainView, PushView};
+use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, ProtectionLevel, PushView};
 use flower_core::main_branch::{Alarm, MAX_FILES, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
@@ -162,10 +162,10 @@ impl MergeQueue {
             branch: main.branch,
             tip: status.tip.map(String::from),
             recorded_tip: main.tip,
-            state: state.to_owned(),
+            state,
             reason: main.alarm.as_ref().map(|alarm| alarm.text.clone()).or_else(|| main.frozen.clone()),
-            protection: if protection.missing.is_empty() { "kernel" } else { "watched" }.to_owned(),
-            hook: hook.as_str().to_owned(),
+            protection: if protection.missing.is_empty() { ProtectionLevel::Kernel } else { ProtectionLevel::Watched },
+            hook: hook.view(),
             served: "in_place".to_owned(),
             since: main.since,
             alarm: main.alarm.map(|alarm| AlarmView {
@@ -186,13 +186,13 @@ impl MergeQueue {
         })
     }
 
-    fn state_of(&self, project: &str, main: &Main) -> &'static str {
-        match (&main.alarm, &main.frozen) {
-            (Some(alarm), _) if alarm.what == Alarm::Dirty => "dirty",
-            (Some(_), _) => "moved",
-            (None, Some(_)) => "frozen",
-            (None, None) if self.has_journal(project) => "unknown",
-            (None, None) => "stable",
+    fn state_of(&self, project: &str, main: &Main) -> MainState {
+        match (main.alarm.as_ref().map(|alarm| alarm.what), &main.frozen) {
+            (Some(Alarm::Dirty), _) => MainState::Dirty,
+            (Some(Alarm::Moved | Alarm::Detached | Alarm::Gone), _) => MainState::Moved,
+            (None, Some(_)) => MainState::Frozen,
+            (None, None) if self.has_journal(project) => MainState::Unknown,
+            (None, None) => MainState::Stable,
         }
     }
 
@@ -200,7 +200,7 @@ impl MergeQueue {
     pub(crate) fn summary_of(&self, project: &str, main: Main) -> MainSummary {
         let frozen = main.frozen.as_ref().map(|_| "let landings go on: `flower thaw`".to_owned());
         MainSummary {
-            state: self.state_of(project, &main).to_owned(),
+            state: self.state_of(project, &main),
             next: main.alarm.as_ref().map(|alarm| alarm.what.way_out().to_owned()).or(frozen),
             reason: main.alarm.map(|alarm| alarm.text).or(main.frozen),
             branch: main.branch,

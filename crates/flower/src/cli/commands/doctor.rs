@@ -3,7 +3,7 @@
 use crate::cli::Context;
 use crate::cli::output::plain;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::Finding;
+use flower_contract::view::{Finding, FindingState};
 
 /// Find problems of the installation and the projects, and repair them with --fix
 ///
@@ -21,13 +21,13 @@ pub(crate) async fn run(context: &Context, args: &DoctorArgs) -> Result<(), Prob
         // A daemon that cannot be reached is a finding, too.
         Err(problem) => vec![Finding {
             check: "daemon".into(),
-            state: "bad".into(),
+            state: FindingState::Bad,
             evidence: problem.message,
             fix: Some(problem.hints.join("; ")),
         }],
     };
     context.answer(&findings, |findings| findings.iter().map(|finding| line(context, finding)).collect())?;
-    let wrong = findings.iter().filter(|finding| finding.state == "bad").count();
+    let wrong = findings.iter().filter(|finding| finding.state == FindingState::Bad).count();
     if wrong == 0 {
         return Ok(());
     }
@@ -43,10 +43,10 @@ async fn examine(context: &Context, fix: bool) -> Result<Vec<Finding>, Problem> 
 
 fn line(context: &Context, finding: &Finding) -> String {
     let style = context.style;
-    let mark = match finding.state.as_str() {
-        "ok" => style.good("✓"),
-        "bad" => style.bad("✗"),
-        _ => style.mark("?"),
+    let mark = match finding.state {
+        FindingState::Ok => style.good("✓"),
+        FindingState::Bad => style.bad("✗"),
+        FindingState::Unknown => style.mark("?"),
     };
     let fix = finding.fix.as_deref().map_or_else(String::new, |fix| format!("\n    {}", plain(fix)));
     format!("{mark} {}  {}{fix}\n", style.bold(&finding.check), plain(&finding.evidence))

@@ -4,7 +4,7 @@ use crate::cli::Context;
 use crate::cli::output::{Style, plain};
 use crate::client::escape;
 use flower_contract::error::Problem;
-use flower_contract::view::SearchHit;
+use flower_contract::view::{SearchHit, SearchPlace};
 
 /// Search titles, specs, traces and scratchpads; allows one typing mistake per word
 #[derive(clap::Args)]
@@ -34,14 +34,14 @@ fn entry(hit: &SearchHit, style: Style) -> String {
         Some(number) => format!("#{number} "),
         None => String::new(),
     };
-    let place = match (hit.place.as_str(), hit.reference) {
-        ("trace", Some(seq)) => format!("trace, event {seq}"),
-        ("scratchpad", Some(pad)) => format!("scratchpad {pad}"),
-        (place, _) => place.to_owned(),
+    let place = match (hit.place, hit.reference) {
+        (SearchPlace::Trace, Some(seq)) => format!("trace, event {seq}"),
+        (SearchPlace::Scratchpad, Some(pad)) => format!("scratchpad {pad}"),
+        (place, _) => place.to_string(),
     };
     let heading = style.bold(&format!("{number}{}", plain(&hit.title)));
     let line = format!("{heading}  {}\n", style.dim(&place));
-    if hit.place == "title" { line } else { format!("{line}    {}\n", marked(hit, style)) }
+    if hit.place == SearchPlace::Title { line } else { format!("{line}    {}\n", marked(hit, style)) }
 }
 
 fn marked(hit: &SearchHit, style: Style) -> String {

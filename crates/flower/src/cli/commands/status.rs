@@ -50,7 +50,7 @@ fn page(context: &Context, status: &StatusView) -> String {
     if let Some(main) = &status.main {
         let reason = main.reason.as_ref().map_or_else(String::new, |reason| format!(": {}", plain(reason)));
         let next_step = main.next.as_ref().map_or_else(String::new, |next| style.dim(&format!("; {next}")));
-        let state = super::main::state(&main.state, style);
+        let state = super::main::state(main.state, style);
         line("MAIN", format!("{state}, {} at {}{reason}{next_step}", main.branch, short(&main.recorded_tip)));
         if let Some(problem) = &main.settings {
             line("", style.mark(&plain(problem)));

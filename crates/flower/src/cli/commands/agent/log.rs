@@ -4,7 +4,7 @@ use crate::cli::Context;
 use crate::cli::context::{RECONNECT_INTERVAL, RECONNECT_TIMEOUT};
 use crate::cli::output::{Style, plain};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{Entry, EntryKind, TranscriptView};
+use flower_contract::view::{Entry, EntryKind, ToolStatus, TranscriptView};
 use std::time::Instant;
 
 /// Show the transcript of an agent: its output, its tool calls, and its prompts
@@ -80,10 +80,10 @@ fn lines(entry: &Entry, style: Style) -> String {
         EntryKind::Prompt => style.mark("told  "),
         EntryKind::Said => style.bold("said  "),
         EntryKind::Thought => style.dim("thinks"),
-        EntryKind::Tool => match entry.status.as_deref() {
-            Some("completed") => style.good("done  "),
-            Some("failed") => style.bad("failed"),
-            _ => "tool  ".to_owned(),
+        EntryKind::Tool => match entry.status {
+            Some(ToolStatus::Completed) => style.good("done  "),
+            Some(ToolStatus::Failed) => style.bad("failed"),
+            Some(ToolStatus::Pending | ToolStatus::InProgress) | None => "tool  ".to_owned(),
         },
         EntryKind::Plan => style.bold("plan  "),
         EntryKind::Permission => style.mark("asks  "),

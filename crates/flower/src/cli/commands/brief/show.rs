@@ -99,7 +99,7 @@ fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
         heading(&mut page, "Links");
         for link in &brief.links {
             let label = if link.label.is_empty() { &link.target } else { &link.label };
-            let _ = writeln!(page, "  {} {}", plain(label), style.dim(&link.kind));
+            let _ = writeln!(page, "  {} {}", plain(label), style.dim(link.kind.as_str()));
         }
     }
     heading(&mut page, "Trace");

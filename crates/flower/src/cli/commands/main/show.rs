@@ -4,7 +4,7 @@ use crate::cli::Context;
 use crate::cli::landing::short;
 use crate::cli::output::{Style, ago, plain};
 use flower_contract::error::Problem;
-use flower_contract::view::MainView;
+use flower_contract::view::{MainState, MainView, ProtectionLevel};
 
 pub(super) async fn run(context: &Context) -> Result<(), Problem> {
     let client = context.client().await?;
@@ -15,7 +15,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Problem> {
 /// A page about MAIN, also shown by the commands that change MAIN.
 pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
     let now = jiff::Timestamp::now();
-    let mut text = format!("{}  {}\n", style.bold(&format!("MAIN of {}", m.project)), state(&m.state, style));
+    let mut text = format!("{}  {}\n", style.bold(&format!("MAIN of {}", m.project)), state(m.state, style));
     let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:10}"))));
     if let Some(reason) = &m.reason {
         line("why", &plain(reason));
@@ -32,7 +32,7 @@ pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
         line("file", &plain(file));
     }
     line("protection", &protection(m, style));
-    line("hook", &m.hook);
+    line("hook", m.hook.as_str());
     line("since", &ago(&m.since, now));
     if let Some(push) = &m.push {
         let (remote, at) = (plain(&push.remote), ago(&push.at, now));
@@ -50,26 +50,32 @@ pub(in crate::cli::commands) fn page(m: &MainView, style: Style) -> String {
     text
 }
 
-pub(in crate::cli::commands) fn state(word: &str, style: Style) -> String {
-    match word {
-        "stable" => style.good(word),
-        "frozen" | "unknown" => style.mark(word),
-        _ => style.bad(word),
+pub(in crate::cli::commands) fn state(state: MainState, style: Style) -> String {
+    let word = state.as_str();
+    match state {
+        MainState::Stable => style.good(word),
+        MainState::Frozen | MainState::Unknown => style.mark(word),
+        MainState::Dirty | MainState::Moved | MainState::Unhealthy => style.bad(word),
     }
 }
 
 fn next_step(m: &MainView) -> Option<String> {
-    match (&m.alarm, m.state.as_str()) {
-        (Some(alarm), _) => Some(alarm.next.clone()),
-        (None, "frozen") => Some("resume landings: `flower thaw`".to_owned()),
-        (None, "unknown") => Some("MAIN is being updated; try again".to_owned()),
-        _ => None,
+    if let Some(alarm) = &m.alarm {
+        return Some(alarm.next.clone());
+    }
+    match m.state {
+        MainState::Frozen => Some("resume landings: `flower thaw`".to_owned()),
+        MainState::Unknown => Some("MAIN is being updated; try again".to_owned()),
+        MainState::Stable | MainState::Dirty | MainState::Moved | MainState::Unhealthy => None,
     }
 }
 
 fn protection(m: &MainView, style: Style) -> String {
-    match m.protection.as_str() {
-        "kernel" => format!("{}: agents cannot reach MAIN", style.good("kernel")),
-        other => format!("{}: changes are noticed, not prevented; see `flower doctor`", style.mark(other)),
+    let word = m.protection.as_str();
+    match m.protection {
+        ProtectionLevel::Kernel => format!("{}: agents cannot reach MAIN", style.good(word)),
+        ProtectionLevel::Watched | ProtectionLevel::None => {
+            format!("{}: changes are noticed, not prevented; see `flower doctor`", style.mark(word))
+        }
     }
 }

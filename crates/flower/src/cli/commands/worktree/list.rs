@@ -3,7 +3,7 @@
 use crate::cli::Context;
 use crate::cli::output::{Cell, Style, Table, plain, terminal_width};
 use flower_contract::error::Problem;
-use flower_contract::view::WorktreeView;
+use flower_contract::view::{ProtectionLevel, WorktreeState, WorktreeView};
 
 pub(super) async fn run(context: &Context) -> Result<(), Problem> {
     let client = context.client().await?;
@@ -20,7 +20,7 @@ fn render(worktrees: &[WorktreeView], style: Style) -> String {
         let files = if w.dirty { "changed" } else { "clean" };
         table.row(vec![
             Cell::painted(w.name.clone(), style.bold(&w.name)),
-            Cell::painted(w.state.clone(), state(w, style)),
+            Cell::painted(w.state.as_str(), state(w, style)),
             w.briefs.iter().map(|brief| format!("#{brief}")).collect::<Vec<_>>().join(" ").into(),
             commits(w).into(),
             Cell::painted(files, if w.dirty { style.mark(files) } else { style.dim(files) }),
@@ -43,25 +43,30 @@ pub(super) fn commits(w: &WorktreeView) -> String {
 }
 
 pub(super) fn state(w: &WorktreeView, style: Style) -> String {
-    match w.state.as_str() {
-        "ready" => style.good(&w.state),
-        "missing" | "unknown" => style.bad(&w.state),
-        _ => style.dim(&w.state),
+    let word = w.state.as_str();
+    match w.state {
+        WorktreeState::Ready => style.good(word),
+        WorktreeState::Missing | WorktreeState::Unknown => style.bad(word),
+        WorktreeState::Creating
+        | WorktreeState::Removing
+        | WorktreeState::Removed
+        | WorktreeState::Restoring
+        | WorktreeState::Failed => style.dim(word),
     }
 }
 
 fn seal(w: &WorktreeView) -> String {
-    match w.protection.as_str() {
-        "kernel" => w.seal.to_string(),
-        "none" => "unprotected".to_owned(),
-        _ => format!("{}, {}", w.seal, w.protection),
+    match w.protection {
+        ProtectionLevel::Kernel => w.seal.to_string(),
+        ProtectionLevel::None => "unprotected".to_owned(),
+        ProtectionLevel::Watched => format!("{}, {}", w.seal, w.protection),
     }
 }
 
 pub(super) fn protection(w: &WorktreeView, style: Style) -> String {
-    match w.protection.as_str() {
-        "kernel" => style.good(&seal(w)),
-        "watched" => style.mark(&seal(w)),
-        _ => style.bad(&seal(w)),
+    match w.protection {
+        ProtectionLevel::Kernel => style.good(&seal(w)),
+        ProtectionLevel::Watched => style.mark(&seal(w)),
+        ProtectionLevel::None => style.bad(&seal(w)),
     }
 }

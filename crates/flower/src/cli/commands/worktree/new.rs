@@ -5,7 +5,7 @@ use crate::cli::Context;
 use crate::client::Client;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::NewWorktree;
-use flower_contract::view::{ProjectView, WorktreeView};
+use flower_contract::view::{ProjectView, SetupState, WorktreeView};
 use flower_core::worktree::{Seal, WorktreeKind};
 use std::io::Write;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     if worktree.setup.is_some() {
         show_setup(context, &client, &args.name, &mut seen).await;
     }
-    let failed = worktree.setup.clone().filter(|setup| setup.state == "failed");
+    let failed = worktree.setup.clone().filter(|setup| setup.state == SetupState::Failed);
     context.answer(&worktree, |w| {
         let hint = format!("work in it: `flower worktree shell {}`\n", w.name);
         page(w, context.style) + &context.style.dim(&hint)
