@@ -13,6 +13,7 @@ pub mod clock;
 mod dir_watcher;
 pub mod dispatch;
 pub mod failpoint;
+mod findings;
 pub mod home;
 mod keyed_locks;
 pub mod leases;
@@ -31,6 +32,7 @@ pub mod registration;
 pub mod review;
 pub mod settings;
 pub mod terminal;
+mod tool_names;
 pub mod tools;
 pub mod worktrees;
 
@@ -80,8 +82,8 @@ pub struct Setup {
 /// The services of one daemon. A service depends only on services above it in this list.
 pub struct App {
     pub hints: ChangeHints,
-    pub access: Arc<Access>,
     pub projects: Arc<Projects>,
+    pub access: Arc<Access>,
     pub briefs: Arc<Briefs>,
     pub log: Arc<EventLog>,
     pub messages: Arc<Messages>,
@@ -99,8 +101,8 @@ pub struct App {
 
 impl App {
     pub fn new(setup: &Setup) -> App {
-        let access = Arc::new(Access::new(setup));
         let projects = Arc::new(Projects::new(setup));
+        let access = Arc::new(Access::new(setup));
         let briefs = Arc::new(Briefs::new(setup, &access));
         let log = Arc::new(EventLog::new(setup, &access, &projects, &briefs));
         let messages = Arc::new(Messages::new(setup));

@@ -18,22 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// All tools, in the order in which agents see them.
-pub const TOOLS: [&str; 13] = [
-    "start_work",
-    "recall_brief",
-    "list_briefs",
-    "search",
-    "create_brief",
-    "propose_plan",
-    "refine_spec",
-    "add_note",
-    "write_scratchpad",
-    "reserve_paths",
-    "check_inbox",
-    "send_message",
-    "hand_back",
-];
+pub use crate::tool_names::TOOLS;
 
 /// The tools of agents over MCP.
 pub struct Tools {

@@ -7,7 +7,7 @@ use crate::acp::schema::{
     SelectedPermissionOutcome, ToolCallContent, ToolKind,
 };
 use crate::profiles::config::Permissions;
-use crate::tools::TOOLS;
+use crate::tool_names::TOOLS;
 use flower_contract::error::Problem;
 use flower_contract::view::PermissionView;
 use flower_core::{AgentId, Caller, Command, Permission, PermissionId, Refusal};

@@ -4,7 +4,7 @@ use super::paths::{TreeState, keep};
 use super::remove::archive;
 use super::{disk, reclaim};
 use crate::Worktrees;
-use crate::overview::doctor::{bad, mended, ok};
+use crate::findings::{bad, mended, ok};
 use crate::own_refs::pins;
 use crate::own_refs::{SAVED, UPSTREAM};
 use flower_contract::error::Problem;
