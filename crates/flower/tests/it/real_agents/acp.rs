@@ -281,7 +281,7 @@ fn is_refreshed(agent: &'static Acp) {
         prompts.iter().any(|entry| says(entry, "prompt", NOTE) && says(entry, "prompt", "## Hand-over")),
         "{prompts:#?}"
     );
-    assert!(entries.iter().any(|entry| says(entry, "flower", "the note is by agent")), "{entries:#?}");
+    assert!(entries.iter().any(|entry| says(entry, "flower", "the hand-over note is by agent")), "{entries:#?}");
     assert_eq!(field.name(), name, "it keeps its name");
 }
 
