@@ -114,10 +114,11 @@ impl Reader {
             return Some(b": flower\n\n".to_vec());
         }
         loop {
-            self.has_caught_up |= self.cursor.is_live();
-            if self.has_caught_up && !self.cursor.is_live() {
+            let is_live = self.cursor.is_live();
+            if self.has_caught_up && !is_live {
                 return None;
             }
+            self.has_caught_up = is_live;
             let batch = self.cursor.read().await.ok()?;
             let frames = self.frames(&batch).await?;
             if std::mem::take(&mut self.token_in_doubt) {

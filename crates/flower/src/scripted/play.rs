@@ -285,7 +285,7 @@ impl Player {
                 return Some(End::Answered);
             }
             Step::EarlyResponse => {
-                let unknown = RequestId::Str("nobody-asked".to_owned());
+                let unknown = RequestId::Str("unknown-request".to_owned());
                 wire.answer(unknown, Ok(PromptResponse::new(StopReason::EndTurn))).await;
             }
             Step::Fork => {

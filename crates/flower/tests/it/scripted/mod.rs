@@ -220,7 +220,7 @@ fn the_scripted_agent_floods_and_breaks_the_protocol() {
     assert_eq!(agent.calls().len(), 20);
     assert_eq!((agent.noise.len(), agent.noise[3].len()), (4, 300_000));
     assert_eq!(agent.updates("from_the_future").len(), 1);
-    assert!(agent.told.iter().any(|message| message["id"] == "nobody-asked"));
+    assert!(agent.told.iter().any(|message| message["id"] == "unknown-request"));
     let id = agent.begin("```play\nbad-response\nsay after it\n```");
     let both = agent.answer(id);
     assert!(both.get("result").is_some() && both.get("error").is_some(), "{both}");
