@@ -3,11 +3,13 @@
 mod agents;
 mod dispatches;
 mod landings;
+mod network;
 mod worktrees;
 
 pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
+pub use network::*;
 pub use worktrees::*;
 
 use crate::schema;

@@ -1,8 +1,9 @@
 //! `flower.toml` of MAIN's branch. A file that is not committed has no effect.
 
+use crate::network::{HostPattern, MAX_FORWARDED, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::NetworkMode;
 use flower_core::chain::sha256;
-use flower_jail::Network;
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -163,8 +164,12 @@ pub struct WorktreeSettings {
     /// Ignored folders of MAIN that a new worktree gets a copy of.
     pub carry: Vec<String>,
     /// The network of programs inside; the web by default.
-    pub network: Option<Network>,
-    /// Further ports that programs inside may connect to.
+    pub network: Option<NetworkMode>,
+    /// With the web: the only hosts that programs inside may reach, if any are listed, such as `*.example.com` or `example.com:8443`.
+    pub allow: Vec<HostPattern>,
+    /// Hosts that programs inside may not reach.
+    pub deny: Vec<HostPattern>,
+    /// Ports of this machine's loopback that programs inside find at the same port, with every network.
     pub connect: Vec<u16>,
     /// Further paths that programs inside may read.
     pub read: Vec<std::path::PathBuf>,
@@ -182,9 +187,32 @@ pub enum Objects {
     All,
 }
 
+impl WorktreeSettings {
+    /// What cannot be meant.
+    fn contradiction(&self) -> Option<String> {
+        if !self.allow.is_empty() && matches!(self.network, Some(NetworkMode::Closed | NetworkMode::Open)) {
+            return Some("`allow` has an effect only with `network = \"web\"` in `[worktree]`".to_owned());
+        }
+        if self.connect.contains(&0) {
+            return Some("0 in `connect` of `[worktree]` is no port".to_owned());
+        }
+        (self.connect.len() > MAX_FORWARDED)
+            .then(|| format!("`connect` of `[worktree]` lists more than {MAX_FORWARDED} ports"))
+    }
+
+    pub(crate) fn network_policy(&self) -> NetworkPolicy {
+        NetworkPolicy {
+            mode: self.network.unwrap_or_default(),
+            allow: vec![self.allow.clone()],
+            deny: self.deny.clone(),
+            connect: self.connect.clone(),
+        }
+    }
+}
+
 impl Settings {
     pub fn parse(text: &str) -> Result<Settings, Problem> {
-        toml::from_str(text).map_err(|error| {
+        let settings: Settings = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
             Problem::new(
@@ -192,7 +220,15 @@ impl Settings {
                 format!("flower.toml cannot be read: {}{at}", parse_error(error.message())),
                 "correct it in a worktree and land that; docs/guide.md lists every key",
             )
-        })
+        })?;
+        match settings.worktree.contradiction() {
+            Some(why) => Err(Problem::new(
+                ProblemKind::Refused,
+                format!("flower.toml cannot be used: {why}"),
+                "correct it in a worktree and land that; docs/guide.md explains networks",
+            )),
+            None => Ok(settings),
+        }
     }
 
     /// Checks of `before` that these settings remove or change, as they were.
@@ -237,12 +273,13 @@ impl Settings {
 
     /// Describes what a jail shows and reaches beyond the default.
     pub fn openings(&self) -> Vec<String> {
-        let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
+        let network = (self.worktree.network == Some(NetworkMode::Open)).then(|| "(reach any network)".to_owned());
         let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
+        let hosts = self.worktree.allow.iter().map(|host| format!("(reach {host})"));
         let places = self.worktree.read.iter().map(|path| format!("(read {})", path.display()));
         let objects =
             (self.worktree.objects == Objects::All).then(|| "(read all objects of MAIN's repository)".to_owned());
-        network.into_iter().chain(ports).chain(places).chain(objects).collect()
+        network.into_iter().chain(ports).chain(hosts).chain(places).chain(objects).collect()
     }
 
     /// The digest that an approval refers to: it ends when a command changes.
@@ -326,6 +363,9 @@ mod tests {
             "[checks]\ntest = { command = \"x\" }",
             "[checks]\n\"../x\" = { run = \"x\" }",
             "[land]\nhistory = \"tangled\"",
+            "[worktree]\nnetwork = \"closed\"\nallow = [\"example.com\"]",
+            "[worktree]\nallow = [\"http://example.com\"]",
+            "[worktree]\nconnect = [0]",
         ] {
             assert!(Settings::parse(bad).unwrap_err().message.contains("flower.toml"), "{bad}");
         }

@@ -13,6 +13,7 @@ mod permissions;
 mod process;
 mod prompt;
 mod pty_driver;
+mod refused_hosts;
 mod runner;
 mod session;
 mod spend;

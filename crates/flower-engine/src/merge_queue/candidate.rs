@@ -3,12 +3,14 @@
 
 use super::runner::Attempt;
 use crate::MergeQueue;
+use crate::network::NetworkPolicy;
 use crate::settings::Objects;
 use crate::worktrees::facts::Facts;
 use crate::worktrees::paths::{WorktreePaths, gitfile_text};
 use crate::worktrees::private;
 use crate::worktrees::{disk, setup};
 use flower_contract::error::Problem;
+use flower_contract::view::NetworkMode;
 use flower_core::worktree::{Seal, branch};
 use flower_git::{CommitId, Identity, Repo};
 use std::ffi::OsString;
@@ -76,6 +78,8 @@ impl MergeQueue {
         setup::require_inside(&settings.worktree)?;
         setup::carry(&paths, &settings.worktree).await.map_err(io)?;
         let mut spec = private::spec(&self.home, &paths, &settings.worktree, None).map_err(io)?;
+        let policy = NetworkPolicy { mode: NetworkMode::Closed, ..settings.worktree.network_policy() };
+        self.networks.connect(&mut spec, &format!("check/{number}"), &policy, false, paths.network_record());
         spec.env.insert("CI".into(), "true".into());
         spec.env.insert("FLOWER_LANDING".into(), number.to_string());
         let launcher = private::launcher(&paths, &spec, "checks").map_err(io)?;

@@ -3,6 +3,7 @@
 use super::runner::Attempt;
 use crate::MergeQueue;
 use crate::failpoint;
+use crate::network::record;
 use crate::notify::ChangeHints;
 use crate::settings::{CheckSettings, Settings};
 use crate::worktrees::disk;
@@ -148,6 +149,7 @@ impl MergeQueue {
             self.hints.publish(ChangeHints::LANDINGS);
             let code = run_bounded(&candidate.launcher, check, &candidate.paths.tree, &folder.join(&log)).await;
             let code = code.map_err(io)?;
+            append_hosts(&folder.join(&log), &candidate.paths.network_record());
             let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
             let ok = code == 0;
             ran.push(Check { name: name.clone(), ok, code: code.into(), milliseconds, log });
@@ -180,6 +182,15 @@ async fn run_bounded(
     drop(write);
     logging.await.map_err(io::Error::other)??;
     code
+}
+
+/// Adds the hosts that a check asked for to its log.
+fn append_hosts(log: &Path, record: &Path) {
+    let summary = record::summary(&record::load(record));
+    if !summary.is_empty() {
+        // The log informs; only the exit code decides.
+        let _ = File::options().append(true).open(log).and_then(|mut log| log.write_all(summary.as_bytes()));
+    }
 }
 
 /// Writes the beginning of the output as it arrives, and its end once it is complete.

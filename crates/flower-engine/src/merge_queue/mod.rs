@@ -23,7 +23,7 @@ use crate::keyed_locks::KeyedLocks;
 use crate::merge_queue::main_branch::MainWatch;
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
-use crate::{Access, Profiles, Projects, Worktrees};
+use crate::{Access, Networks, Profiles, Projects, Worktrees};
 use aho_corasick::AhoCorasick;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, HoldView, LandingView};
@@ -54,6 +54,7 @@ pub struct MergeQueue {
     hints: ChangeHints,
     access: Arc<Access>,
     projects: Arc<Projects>,
+    networks: Arc<Networks>,
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
     /// By project: held while MAIN is examined or moved.
@@ -79,6 +80,7 @@ impl MergeQueue {
         setup: &Setup,
         access: &Arc<Access>,
         projects: &Arc<Projects>,
+        networks: &Arc<Networks>,
         worktrees: &Arc<Worktrees>,
         profiles: &Arc<Profiles>,
     ) -> MergeQueue {
@@ -88,6 +90,7 @@ impl MergeQueue {
             hints: setup.hints.clone(),
             access: access.clone(),
             projects: projects.clone(),
+            networks: networks.clone(),
             worktrees: worktrees.clone(),
             profiles: profiles.clone(),
             main_locks: KeyedLocks::default(),

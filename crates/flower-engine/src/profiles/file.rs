@@ -1,8 +1,9 @@
 //! Profiles as written in a configuration file, and their validation.
 
 use super::config::{Permissions, Profile, Protocol, Spend};
+use crate::network::HostPattern;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_jail::Network;
+use flower_contract::view::NetworkMode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -24,7 +25,9 @@ pub(super) struct ProfileConfig {
     env: Option<Vec<String>>,
     set: BTreeMap<String, String>,
     credentials: Option<Vec<String>>,
-    network: Option<Network>,
+    network: Option<NetworkMode>,
+    allow: Option<Vec<HostPattern>>,
+    deny: Option<Vec<HostPattern>>,
     connect: Option<Vec<u16>>,
     read: Option<Vec<PathBuf>>,
     mode: Option<String>,
@@ -126,6 +129,8 @@ impl ProfileConfig {
             set,
             credentials,
             network: high.network.or(low.network),
+            allow: high.allow.or(low.allow).unwrap_or_default(),
+            deny: high.deny.or(low.deny).unwrap_or_default(),
             connect: high.connect.or(low.connect).unwrap_or_default(),
             read: high.read.or(low.read).unwrap_or_default(),
             mode: high.mode.or(low.mode),

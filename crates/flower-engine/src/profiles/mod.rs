@@ -13,12 +13,12 @@ mod spend;
 use crate::Setup;
 use crate::Worktrees;
 use crate::home::Home;
+use crate::network::NetworkPolicy;
 use crate::settings::AgentSettings;
 use config::{Config, Profile};
 pub(crate) use eligibility::{ProjectCapacity, idle_in, missing_members};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::ProfileView;
-use flower_jail::Network;
+use flower_contract::view::{NetworkMode, ProfileView};
 use flower_store::Store;
 use keys::Keys;
 use program::{Missing, Program};
@@ -123,18 +123,18 @@ impl Profiles {
         self.worktrees.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
     }
 
-    /// The narrower of the networks of project and profile. Fails if the profile needs a network and the project allows none, so
+    /// The network of an agent: the narrower of those of project and profile. Fails if the profile needs a network and the project allows none, so
     /// that this is known before the agent starts.
-    pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<Option<Network>, Problem> {
-        let allowed = self.worktrees.facts_of(project).await?.settings.worktree.network;
-        match (allowed, profile.network) {
-            (Some(Network::Closed), Some(needed @ (Network::Web | Network::Open))) => Err(Problem::new(
+    pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<NetworkPolicy, Problem> {
+        let settings = self.worktrees.facts_of(project).await?.settings.worktree;
+        match (settings.network, profile.network) {
+            (Some(NetworkMode::Closed), Some(needed @ (NetworkMode::Web | NetworkMode::Open))) => Err(Problem::new(
                 ProblemKind::Refused,
                 format!(
                     "profile `{}` needs a network (`network = \"{}\"`), and `network = \"closed\"` in {project}'s \
                      flower.toml allows none",
                     profile.name,
-                    if needed == Network::Web { "web" } else { "open" },
+                    needed.as_str(),
                 ),
                 format!(
                     "for a model that needs none, set `network = \"closed\"` in `[agents.{}]` of config.toml; or set \
@@ -142,8 +142,13 @@ impl Profiles {
                     profile.name
                 ),
             )),
-            (Some(allowed), Some(needed)) => Ok(Some(allowed.min(needed))),
-            (allowed, needed) => Ok(allowed.or(needed)),
+            (allowed, needed) => {
+                // A side that names no network leaves the choice to the other.
+                let mode = allowed.or(needed).unwrap_or_default();
+                let project = NetworkPolicy { mode: allowed.unwrap_or(mode), ..settings.network_policy() };
+                let profile = NetworkPolicy { mode: needed.unwrap_or(mode), ..profile.network_policy() };
+                Ok(project.narrowed_by(&profile))
+            }
         }
     }
 }

@@ -232,7 +232,6 @@ impl Worktrees {
                 let settings = crate::settings::WorktreeSettings::default();
                 let mut spec = private::spec(&self.home, place, &settings, None).map_err(io)?;
                 self.seal_gitlinks(place, &mut spec).await?;
-                spec.network = flower_jail::Network::Closed;
                 let launcher = private::launcher(place, &spec, "merge").map_err(io)?;
                 Repo::jailed(launcher)
             }

@@ -38,7 +38,7 @@ use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
 use crate::notify::ChangeHints;
-use crate::{Access, Projects};
+use crate::{Access, Networks, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ArchiveView, WorktreeView};
 use flower_core::policy::Read;
@@ -59,6 +59,7 @@ pub struct Worktrees {
     url: String,
     access: Arc<Access>,
     projects: Arc<Projects>,
+    networks: Arc<Networks>,
     /// By directory of a repository or worktree: held while it changes. `git worktree add` takes no lock of its own.
     locks: KeyedLocks<PathBuf>,
     /// By project and worktree: held while flower makes the worktree or changes it.
@@ -70,7 +71,12 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
-    pub(crate) fn new(setup: &Setup, access: &Arc<Access>, projects: &Arc<Projects>) -> Worktrees {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        networks: &Arc<Networks>,
+    ) -> Worktrees {
         Worktrees {
             store: setup.store.clone(),
             home: setup.home.clone(),
@@ -79,6 +85,7 @@ impl Worktrees {
             url: setup.url.clone(),
             access: access.clone(),
             projects: projects.clone(),
+            networks: networks.clone(),
             locks: KeyedLocks::default(),
             work_locks: KeyedLocks::default(),
             protection: OnceCell::default(),

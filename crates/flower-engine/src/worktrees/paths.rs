@@ -89,6 +89,11 @@ impl WorktreePaths {
         self.folder.join("lock")
     }
 
+    /// The hosts that programs inside have asked for.
+    pub(crate) fn network_record(&self) -> PathBuf {
+        self.folder.join("network.jsonl")
+    }
+
     pub(super) fn setup_log(&self) -> PathBuf {
         self.folder.join("setup.log")
     }

@@ -8,7 +8,7 @@ use crate::home::Home;
 use crate::settings::WorktreeSettings;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Identity, ObjectId, RefName};
-use flower_jail::{self, Bind, Network, Overlay, Spec};
+use flower_jail::{self, Bind, Overlay, Spec};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,7 +97,7 @@ pub(super) fn exclude(place: &WorktreePaths, lines: &[String]) -> io::Result<()>
     fs::write(place.private().join("info/exclude"), format!("{common}\n{}\n", lines.join("\n")))
 }
 
-/// The jail around a worktree, for a command that works in it.
+/// The jail around a worktree, for a command that works in it. Its network is closed; `Networks::connect` gives it another.
 pub(crate) fn spec(
     home: &Home,
     place: &WorktreePaths,
@@ -112,10 +112,6 @@ pub(crate) fn spec(
     spec.read.push(home.playbooks().join(&place.project));
     spec.read.extend(settings.read.iter().cloned());
     spec.overlays = caches(place, &outer_home)?;
-    spec.network = settings.network.unwrap_or(Network::Web);
-    spec.connect.clone_from(&settings.connect);
-    spec.connect.extend(flower_port);
-    spec.forward.extend(flower_port);
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
     add_flower_access(&mut spec, flower_port);

@@ -48,6 +48,8 @@ pub(super) enum Command {
     #[command(hide = true)]
     Jail(jail::JailArgs),
     #[command(hide = true)]
+    NetworkNamespace,
+    #[command(hide = true)]
     ScriptedAgent(scripted_agent::ScriptedAgentArgs),
 }
 
@@ -97,6 +99,7 @@ pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem>
         Command::Mcp(args) => mcp::run(&args)?,
         // Needs no home either, must fork before threads start, and ends with the exit code of another program.
         Command::Jail(args) => return Ok(jail::run(&args)),
+        Command::NetworkNamespace => return Ok(flower_jail::run_network_helper().into()),
         Command::ScriptedAgent(args) => return Ok(scripted_agent::run(&args)),
     }
     Ok(ExitCode::SUCCESS)

@@ -11,6 +11,7 @@ mod lent;
 mod life;
 mod listed_places;
 mod nested_repositories;
+mod network;
 mod observed;
 mod ordinary_git;
 mod removal;

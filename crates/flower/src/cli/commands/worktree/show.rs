@@ -4,7 +4,7 @@ use super::list::{commits, protection, state};
 use crate::cli::Context;
 use crate::cli::output::{Style, ago, plain};
 use flower_contract::error::Problem;
-use flower_contract::view::WorktreeView;
+use flower_contract::view::{HostView, NetworkMode, WorktreeView};
 
 /// Show a worktree
 #[derive(clap::Args)]
@@ -31,6 +31,12 @@ pub(super) fn page(w: &WorktreeView, style: Style) -> String {
     if let Some(reason) = &w.protection_reason {
         line("", &plain(reason));
     }
+    if let Some(network) = &w.network {
+        line("network", &mode(network.mode, style));
+        for host in &network.hosts {
+            line("", &host_line(host, style));
+        }
+    }
     line("path", &w.path);
     line("created", &format!("{} from {}", ago(&w.created_at, now), w.base.get(..12).unwrap_or(&w.base)));
     for brief in &w.briefs {
@@ -44,4 +50,23 @@ pub(super) fn page(w: &WorktreeView, style: Style) -> String {
         line("note", &plain(note));
     }
     text
+}
+
+fn mode(mode: NetworkMode, style: Style) -> String {
+    match mode {
+        NetworkMode::Closed => style.good("closed: flower and the ports of `connect`"),
+        NetworkMode::Web => style.good("web: its own loopback, and hosts through flower's proxy"),
+        NetworkMode::Open => style.bad("open: the network of this machine, unprotected"),
+    }
+}
+
+/// A host that was asked for, and what would allow it.
+fn host_line(host: &HostView, style: Style) -> String {
+    if host.reached {
+        return format!("reached {}", plain(&host.host));
+    }
+    let reason = host.reason.as_deref().map_or_else(String::new, |reason| format!(": {}", plain(reason)));
+    let remedy = host.remedy.as_deref();
+    let remedy = remedy.map_or_else(String::new, |line| format!("; `{}` in `[worktree]` allows it", plain(line)));
+    style.mark(&format!("refused {}{reason}{remedy}", plain(&host.host)))
 }
