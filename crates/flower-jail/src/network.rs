@@ -84,6 +84,11 @@ impl NetworkNamespace {
         Ok(NetworkNamespace { network: self.network.try_clone()?, owner })
     }
 
+    /// A number that no other living network namespace has.
+    pub fn id(&self) -> io::Result<u64> {
+        Ok(rustix::fs::fstat(&self.network)?.st_ino)
+    }
+
     pub(super) fn has_owner(&self) -> bool {
         self.owner.is_some()
     }

@@ -16,6 +16,7 @@ pub use policy::{HostPattern, NetworkPolicy};
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
+use flower_contract::error::Problem;
 use flower_contract::view::NetworkMode;
 use flower_jail::{JOINED, Network, NetworkNamespace, Spec};
 use proxy::Proxy;
@@ -110,15 +111,14 @@ impl Networks {
         spec.network = Network::Joined { socket: self.home.network_socket(), request };
     }
 
+    /// The socket on which jails join. It must exist before the first jail starts.
+    pub fn listen(&self) -> Result<UnixListener, Problem> {
+        let path = self.home.network_socket();
+        listen(&path).map_err(|error| self.home.problem(&path, &error))
+    }
+
     /// Serves jails that join, until the daemon ends.
-    pub async fn run(self: Arc<Self>) {
-        let listener = match listen(&self.home.network_socket()) {
-            Ok(listener) => listener,
-            Err(error) => {
-                tracing::error!("jails cannot have a network: {}: {error}", self.home.network_socket().display());
-                return;
-            }
-        };
+    pub async fn run(self: Arc<Self>, listener: UnixListener) {
         let joining = Arc::new(Semaphore::new(MAX_JOINING));
         let mut jails = JoinSet::new();
         loop {
@@ -167,17 +167,23 @@ impl Networks {
         request: JoinRequest,
         brought: Option<NetworkNamespace>,
     ) -> io::Result<Arc<LiveNetwork>> {
-        let lock = self.creating.of(request.name.as_str());
+        // One that outlived the last daemon may differ from the one that a jail of this daemon has made under the same name.
+        let name = match &brought {
+            Some(brought) => format!("{} {}", request.name, brought.id()?),
+            None => request.name.clone(),
+        };
+        let lock = self.creating.of(name.as_str());
         let _creating = lock.lock().await;
-        let find = || self.living.lock().expect("no panic while held").get(&request.name).and_then(Weak::upgrade);
-        // If several jails of one network outlived the daemon, the first has brought it and the others are in the same.
-        if let Some(living) = find() {
+        let find = |name: &str| self.living.lock().expect("no panic while held").get(name).and_then(Weak::upgrade);
+        if let Some(living) = find(&name) {
             return Ok(living);
         }
         let network = Arc::new(self.open(&request, brought).await?);
         let mut living = self.living.lock().expect("no panic while held");
         living.retain(|_, network| network.strong_count() > 0);
-        living.insert(request.name, Arc::downgrade(&network));
+        living.insert(name, Arc::downgrade(&network));
+        // The next jail joins it.
+        living.entry(request.name).or_insert_with(|| Arc::downgrade(&network));
         Ok(network)
     }
 

@@ -108,6 +108,10 @@ fn start(
         hints: ChangeHints::default(),
     }));
     runtime.block_on(app.registration.take_repositories());
+    let jails = {
+        let _inside = runtime.enter();
+        app.networks.listen()?
+    };
     // Signals are handled before `Ready` is reported: from then on the daemon shuts down cleanly.
     let signalled = {
         let _inside = runtime.enter();
@@ -115,12 +119,13 @@ fn start(
     };
     report(Report::Ready { url });
     let background = vec![
-        runtime.spawn(app.networks.clone().run()),
+        runtime.spawn(app.networks.clone().run(jails)),
         runtime.spawn(reconcile(app.clone(), children)),
         runtime.spawn(app.worktrees.clone().run_watch()),
     ];
     let result = runtime.block_on(serve_until_stopped(app, store, tcp, unix, address.port(), signalled, background));
     let _ = fs::remove_file(home.socket());
+    let _ = fs::remove_file(home.network_socket());
     result
 }
 

@@ -89,10 +89,9 @@ fn listed_ports_and_flower_are_reached_in_every_mode_and_no_other_port() {
             new(flower, mode, &[]);
             let hello = format!("{}; printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3; tail -n 1 <&3", connect(port));
             assert!(bash(flower, mode, &hello).stdout.ends_with("hello"), "{mode}");
-            let health = format!(
-                "exec 3<>/dev/tcp/127.0.0.1/${{FLOWER_URL##*:}}; printf 'GET /healthz HTTP/1.0\\r\\nHost: 127.0.0.1:%s\\r\\n\\r\\n' ${{FLOWER_URL##*:}} >&3; tail -n 1 <&3"
-            );
-            assert_eq!(bash(flower, mode, &health).stdout.trim(), "ok", "{mode}");
+            let health = "port=${FLOWER_URL##*:}; exec 3<>/dev/tcp/127.0.0.1/$port; \
+                 printf 'GET /healthz HTTP/1.0\\r\\nHost: 127.0.0.1:%s\\r\\n\\r\\n' $port >&3; tail -n 1 <&3";
+            assert_eq!(bash(flower, mode, health).stdout.trim(), "ok", "{mode}");
             assert_ne!(bash(flower, mode, &connect(closed)).code, 0, "{mode}");
             // The proxy is there with the web only.
             assert_eq!(bash(flower, mode, &connect(PROXY)).code == 0, mode == "web");
