@@ -12,6 +12,7 @@ mod life;
 mod listed_places;
 mod nested_repositories;
 mod observed;
+mod operators_commits;
 mod ordinary_git;
 mod removal;
 mod secrets;
