@@ -102,6 +102,12 @@ impl Repo {
         self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
     }
 
+    /// Like [`Repo::move_index_only`]. The inner error is git's message, if the index has other changes.
+    pub async fn try_move_index(&self, from: &CommitId, to: &CommitId) -> Result<Result<(), String>, GitError> {
+        let output = self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).output().await?;
+        Ok(if output.code == 0 { Ok(()) } else { Err(output.stderr) })
+    }
+
     /// Writes files of the index into another folder. Fails if the index does not have a path.
     pub async fn export_files(&self, paths: &[&OsStr], folder: &Path) -> Result<(), GitError> {
         let mut prefix = OsString::from("--prefix=");

@@ -175,6 +175,9 @@ pub struct EnterView {
     /// The words to put before the command; empty for a linked worktree.
     pub launcher: Vec<String>,
     pub sealed: bool,
+    /// What the operator should know before the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// The archive of a removed worktree.

@@ -45,6 +45,7 @@ impl Agents {
         }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let network = self.profiles.network_for(profile, &place.project).await?;
+        self.worktrees.bring_in_at_entry(place).await;
         let mut spec = self.worktrees.approved_spec(place, Some(&network)).await?;
         spec.read.extend(profile.readable(&user_home()));
         spec.read.extend(program.read.iter().cloned());

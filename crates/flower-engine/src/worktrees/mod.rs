@@ -18,6 +18,7 @@ mod locks;
 mod mirror;
 mod object_store;
 pub(crate) mod observe;
+mod operators_commits;
 pub(crate) mod paths;
 pub(crate) mod private;
 mod reconcile;

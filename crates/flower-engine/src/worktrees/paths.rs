@@ -159,6 +159,11 @@ impl WorktreePaths {
         OwnRef::branch(&self.branch).expect("branches of worktrees lie below `flower/`")
     }
 
+    /// The branch that has a commit of the operator which was displaced by commits from inside. No worktree's name has a full stop.
+    pub(super) fn operators_branch(&self, commit: &CommitId) -> OwnRef {
+        OwnRef::branch(&format!("{}.operator-{}", self.branch, commit.short())).expect("a worktree's name is plain")
+    }
+
     /// The ref that protects one commit from `git gc`.
     pub(super) fn keeper(&self, commit: &CommitId) -> OwnRef {
         OwnRef::parse(&format!("{}{commit}", self.keep())).expect("a worktree's name is plain")

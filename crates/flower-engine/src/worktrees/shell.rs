@@ -20,13 +20,14 @@ impl Worktrees {
         let place = self.require_ready(&worktree).await?;
         let path = place.tree.to_string_lossy().into_owned();
         if place.seal == Seal::Linked {
-            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false });
+            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false, notes: Vec::new() });
         }
+        let notes = self.bring_in_at_entry(&place).await.into_iter().collect();
         let spec = self.approved_spec(&place, None).await?;
         let launcher =
             private::launcher(&place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))?;
         let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
+        Ok(EnterView { name: worktree.name, path, launcher, sealed: true, notes })
     }
 
     /// The live worktree, or one that a dispatch names: an agent with a packet may enter it before the claim has made it.

@@ -13,6 +13,7 @@ mod listed_places;
 mod nested_repositories;
 mod network;
 mod observed;
+mod operators_commits;
 mod ordinary_git;
 mod removal;
 mod secrets;

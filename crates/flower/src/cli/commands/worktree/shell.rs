@@ -35,6 +35,9 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     if !inside.sealed {
         eprintln!("{}: linked, so programs that run here can write to MAIN", inside.name);
     }
+    for note in &inside.notes {
+        eprintln!("{}: {}", inside.name, crate::cli::output::plain(note));
+    }
     let words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
     // The programs inside are killed when this process ends, even if it is killed.
     let lifeline = Lifeline::new()
