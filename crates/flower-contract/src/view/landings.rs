@@ -212,6 +212,12 @@ pub struct ProposalView {
     pub found: Vec<String>,
 }
 
+/// The projects that were frozen and are not any more.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ThawView {
+    pub thawed: Vec<String>,
+}
+
 /// The projects that are halted.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HaltView {

@@ -110,12 +110,20 @@ impl Profiles {
         secrets.into_iter().map(String::into_bytes).collect()
     }
 
-    /// Fails if the profile requires a model and has none.
-    pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        // An unknown profile or an invalid file is no error here: the dispatch waits and shows the reason.
-        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
-        let missing = config.profile(name).ok().and_then(Profile::missing_model);
-        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
+    /// Fails if the profile does not exist, or if its agents cannot run here because a program or a model is missing. An agent
+    /// without a key starts and waits for it.
+    pub(crate) async fn require_runnable(&self, name: &str) -> Result<(), Problem> {
+        // While the file is not valid the dispatch waits, and shows the reason.
+        let Ok(config) = Config::load(&self.home) else { return Ok(()) };
+        let profile = config.profile(name)?;
+        let missing = match (profile.missing_model(), self.find_program(profile).await) {
+            (Some((what, how)), _) => Some((what, how)),
+            (None, Err(missing)) => Some((format!("`{name}` cannot run here: {}", missing.what), missing.how)),
+            (None, Ok(_)) => None,
+        };
+        let Some((what, how)) = missing else { return Ok(()) };
+        let by_hand = "or start an agent by hand, with a packet: `flower dispatch BRIEF`".to_owned();
+        Err(Problem { kind: ProblemKind::Refused, message: what, hints: vec![how, by_hand] })
     }
 
     /// `[agents]` of a project; the defaults if it cannot be read.

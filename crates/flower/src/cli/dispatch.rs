@@ -52,7 +52,9 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         if let Some(not_done) = &result.not_done {
             line("not done", &plain(not_done.trim()).replace('\n', "\n             "));
         }
-        if !result.commits.is_empty() {
+        if result.commits.is_empty() {
+            line("commits", "none");
+        } else {
             let shown: Vec<&str> = result.commits.iter().map(|c| super::landing::short(c)).take(8).collect();
             line("commits", &shown.join(" "));
         }

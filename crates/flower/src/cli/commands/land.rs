@@ -15,14 +15,14 @@ use flower_core::landing::Priority;
 /// if it was rejected or cancelled, or waits for your approval.
 #[derive(clap::Args)]
 pub(crate) struct LandArgs {
-    /// The worktree
+    /// The worktree; by default the one of the working directory
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    worktree: String,
+    worktree: Option<String>,
     /// Wait until the landing has ended or needs approval
     #[arg(long)]
     wait: bool,
     /// A further brief of the landing, beside the worktree's own; can be repeated
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Vec<u64>,
     /// The title of the landing; by default that of its brief, or of its only commit
     #[arg(long, value_name = "TEXT")]
@@ -33,9 +33,10 @@ pub(crate) struct LandArgs {
 }
 
 pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem> {
+    let worktree = context.worktree(args.worktree.as_deref())?;
     let client = context.client().await?;
     let body = Land { briefs: args.brief, title: args.title, priority: args.priority };
-    let address = format!("/api/worktrees/{}/land?{}", escape(&args.worktree), context.project_query());
+    let address = format!("/api/worktrees/{}/land?{}", escape(&worktree), context.project_query());
     let landing: LandingView = client.post(&address, &body).await?;
     if args.wait {
         return conclude(context, &wait::until_settled(context, &client, landing.id).await?);

@@ -9,6 +9,7 @@ use flower_contract::view::BriefView;
 #[derive(clap::Args)]
 pub(super) struct AcceptArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// Accept only if this is the newest version of the spec
     #[arg(long, value_name = "VERSION")]

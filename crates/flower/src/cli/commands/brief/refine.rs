@@ -9,6 +9,7 @@ use flower_contract::view::BriefView;
 #[derive(clap::Args)]
 pub(super) struct RefineArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The whole new spec: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]

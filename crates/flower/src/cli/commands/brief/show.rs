@@ -11,6 +11,7 @@ use std::fmt::Write;
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// Show the text that an agent reads, as the tool `recall_brief` returns it
     #[arg(long)]

@@ -32,7 +32,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "REF")]
     from: Option<String>,
     /// The brief of the worktree
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Option<u64>,
     /// Do not run the setup commands of flower.toml
     #[arg(long)]
