@@ -359,6 +359,34 @@ pub struct ProjectView {
     /// The progress of copying the objects that worktrees may read, or why they are not copied. Absent when finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lending: Option<String>,
+    /// What is special about the repository, reported at registration: what works differently there, and what to do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<RepositoryNotice>,
+}
+
+words! {
+    /// A property of a repository that the operator should know.
+    NoticeKind {
+        OtherHooks = "other_hooks",
+        OtherBranch = "other_branch",
+        Detached = "detached",
+        Partial = "partial",
+        Shallow = "shallow",
+        Sparse = "sparse",
+        Lfs = "lfs",
+        Submodules = "submodules",
+        Unsigned = "unsigned",
+    }
+}
+
+/// What is special about a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RepositoryNotice {
+    pub kind: NoticeKind,
+    pub text: String,
+    /// The next step, with a command. Absent if nothing needs to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

@@ -30,7 +30,14 @@ impl Projects {
         let projects = self.store.read(flower_store::projects::all).await?;
         Ok(projects
             .into_iter()
-            .map(|p| ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new(), lending: None })
+            .map(|p| ProjectView {
+                name: p.name,
+                root: p.root,
+                at: p.at,
+                programs: Vec::new(),
+                lending: None,
+                notices: Vec::new(),
+            })
             .collect())
     }
 

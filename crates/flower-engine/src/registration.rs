@@ -1,5 +1,7 @@
 //! Registers repositories as projects of this flower, and removes them. Each repository has one daemon at a time.
 
+mod notices;
+
 use crate::Setup;
 use crate::home::Home;
 use crate::lock::{Holder, Lock, LockError};
@@ -171,6 +173,7 @@ impl Registration {
         project.lending = self.worktrees.lending_note(&name);
         // flower's git runs none of these programs; the operator should know that others do.
         project.programs = flower_git::programs(&repository).await.unwrap_or_default();
+        project.notices = self.notices(&name).await.unwrap_or_default();
         Ok(project)
     }
 

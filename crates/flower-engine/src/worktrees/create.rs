@@ -237,7 +237,7 @@ impl Worktrees {
 }
 
 /// How attributes name its filter.
-const LFS: &str = "filter=lfs";
+pub(crate) const LFS: &str = "filter=lfs";
 
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(
