@@ -376,6 +376,7 @@ words! {
         Lfs = "lfs",
         Submodules = "submodules",
         Unsigned = "unsigned",
+        NoChecks = "no_checks",
     }
 }
 

@@ -199,6 +199,7 @@ impl Dispatcher {
             claim,
             held_by: dispatch.runs.last().map(|run| run.holder.clone()),
             result: dispatch.result,
+            cancelled: dispatch.cancelled,
             waits: waits.into_iter().map(|r| ReasonView { code: r.code, message: r.message }).collect(),
             of: dispatch.of.map(u64::from),
             evidence: dispatch.evidence,

@@ -34,6 +34,13 @@ const PROGRAM_CACHE_TIME: Duration = Duration::from_secs(20);
 /// When a program was looked for, for which profile, and the result.
 type CachedProgram = (Instant, Profile, Result<Program, Missing>);
 
+/// A value that must not land, and what it is called.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct NamedSecret {
+    pub(crate) name: String,
+    pub(crate) value: Vec<u8>,
+}
+
 pub struct Profiles {
     store: Store,
     home: Home,
@@ -96,18 +103,23 @@ impl Profiles {
     }
 
     /// All secrets that agents may be lent. The gate rejects landings with one of them.
-    pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn lent_secrets(&self) -> Vec<NamedSecret> {
         let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
         let home = user_home();
-        let mut secrets = Vec::new();
+        let mut secrets: Vec<NamedSecret> = Vec::new();
         for profile in profiles.values() {
-            secrets.extend(self.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
-            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
-            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
-            secrets.extend(texts.flat_map(|text| secret_patterns::in_credentials(&text)));
+            let of = format!("a key that profile `{}` lends", profile.name);
+            let named = |name: &str, value: String| NamedSecret { name: name.to_owned(), value: value.into_bytes() };
+            secrets.extend(self.keys.secrets(profile).iter().map(|secret| named(&of, secret.expose().to_owned())));
+            for file in &profile.credentials {
+                let Some(below) = file.strip_prefix("~/") else { continue };
+                let Ok(text) = std::fs::read_to_string(home.join(below)) else { continue };
+                let name = format!("a value of `{file}`");
+                secrets.extend(secret_patterns::in_credentials(&text).into_iter().map(|value| named(&name, value)));
+            }
         }
-        secrets.retain(|secret| secret.len() >= mask::MIN_SECRET);
-        secrets.into_iter().map(String::into_bytes).collect()
+        secrets.retain(|secret| secret.value.len() >= mask::MIN_SECRET);
+        secrets
     }
 
     /// Fails if the profile does not exist, or if its agents cannot run here because a program or a model is missing. An agent

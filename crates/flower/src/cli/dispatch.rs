@@ -33,6 +33,12 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         }
         None => line("for", &plain(d.agent.as_deref().unwrap_or("any agent"))),
     }
+    if let Some(why) = &d.cancelled {
+        line("because", &plain(why));
+    }
+    if let Some(project) = &d.project {
+        line("project", project);
+    }
     if let Some(worktree) = &d.worktree {
         let agents = if d.agents > 1 { format!(", {} agents", d.agents) } else { String::new() };
         line("worktree", &format!("{worktree}{agents}"));

@@ -72,7 +72,7 @@ pub fn duration(given: &str) -> Result<std::time::Duration, String> {
 /// Parses the number of a brief, landing or dispatch, written as `9` or as `#9`.
 pub fn number(given: &str) -> Result<u64, String> {
     let digits = given.strip_prefix('#').unwrap_or(given);
-    digits.parse().ok().filter(|&number| number > 0).ok_or_else(|| "give a number, such as `9` or `#9`".to_owned())
+    digits.parse().map_err(|_| "give a number, such as `9` or `#9`".to_owned())
 }
 
 /// Parses a count.

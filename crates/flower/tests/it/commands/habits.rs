@@ -124,3 +124,147 @@ fn a_dispatch_to_an_agent_that_cannot_run_is_refused_and_a_stuck_one_is_shown() 
     assert_eq!((&item["in_project"], &item["brief"]), (&json!("repo"), &json!(1)));
     assert!(flower.ok(&["inbox"]).contains("project repo"));
 }
+
+#[test]
+fn uncommitted_changes_are_shown_as_they_are_now() {
+    let flower = served();
+    new(&flower, "w", &[]);
+    assert_eq!(flower.run(&["diff", "w", "--uncommitted"]).stderr, "worktree `w` has no uncommitted changes\n");
+    inside_ok(&flower, "w", "echo changed > README.md; mkdir new; echo 1 > new/one; ln -s /etc/passwd link");
+    // A program that the worktree's attributes name does not run, and a pipe does not block.
+    inside_ok(&flower, "w", "echo '*.md diff=x filter=x' > .gitattributes; mkfifo pipe; git init --quiet nested");
+    let here = tree(&flower, "w");
+    let patch = flower.run_in(&here, &["diff", "--uncommitted"]);
+    assert_eq!(patch.code, 0, "{patch:?}");
+    for words in [
+        "-hello\n+changed\n",
+        "+++ b/new/one\n@@ -0,0 +1 @@\n+1\n",
+        "new file mode 120000",
+        "+/etc/passwd",
+        ".gitattributes",
+    ] {
+        assert!(patch.stdout.contains(words), "{words}: {}", patch.stdout);
+    }
+    assert!(!patch.stdout.contains("root:") && !patch.stdout.contains("b/pipe"), "{}", patch.stdout);
+    assert!(flower.ok(&["diff", "w", "--uncommitted", "--stat"]).contains("new/one | 1 + (untracked)"));
+    let page = flower.api("GET", "/api/worktrees/w/diff?project=repo&uncommitted=true").send();
+    assert_eq!(page.text(), patch.stdout);
+    assert_eq!(flower.ok(&["diff", "w"]), "", "nothing is committed");
+}
+
+#[test]
+fn a_worktree_that_exists_is_named_and_opens_in_the_editor() {
+    let mut flower = served();
+    new(&flower, "w", &[]);
+    let again = flower.fails(&["worktree", "new", "w"], 4);
+    says(&again["message"], "worktree `w` exists already");
+    says(&again["hints"][0], "flower worktree shell w");
+    let seen = flower.dir().join("seen");
+    flower.env("VISUAL", "false");
+    put(&flower, &flower.home.join("config.toml"), format!("editor = \"pwd > {} && true\"\n", seen.display()));
+    let opened = flower.json(&["worktree", "open", "w"]);
+    assert_eq!(opened["path"], flower.json(&["worktree", "path", "w"])["path"]);
+    assert_eq!(std::fs::read_to_string(&seen).unwrap().trim(), opened["path"].as_str().unwrap());
+    flower.env("FLOWER_EDITOR", "no-such-editor");
+    let missing = flower.run(&["worktree", "open", "w"]);
+    assert_eq!(missing.code, 1, "{missing:?}");
+    assert!(missing.stderr.contains("the editor `no-such-editor` failed: it was not found\n  hint: name another"));
+}
+
+#[test]
+fn up_says_what_matters_and_opens_this_project() {
+    let flower = Flower::new();
+    flower.git(&flower.repo, &["switch", "--quiet", "--create", "feature"]);
+    flower.git(&flower.repo, &["config", "commit.gpgSign", "true"]);
+    flower.git(&flower.repo, &["config", "core.hooksPath", ".husky"]);
+    let text = flower.ok(&["up"]);
+    for words in [
+        "repo is MAIN now: only landings change it. Work in a worktree: `flower worktree new NAME`",
+        "! no checks are configured",
+        "propose some: `flower init`",
+        "git switch main",
+        ".husky",
+        "not signed",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let other = flower.make_repository("other");
+    let up = flower.json_in(&other, &["up"]);
+    assert!(up["open_url"].as_str().unwrap().contains("/?project=other#open="), "{up}");
+    assert_eq!(up["notices"][0]["kind"], "no_checks");
+    let bare = flower.dir().join("bare.git");
+    flower.git(flower.dir(), &["init", "--quiet", "--bare", "bare.git"]);
+    assert!(flower.run_in(&bare, &["up"]).stdout.contains("this repository is bare"));
+    says(&flower.run_in(&bare, &["brief", "new", "x", "--json"]).error(1)["message"], "is a bare repository");
+}
+
+#[test]
+fn doctor_shows_what_is_wrong_and_counts_the_rest() {
+    let flower = served();
+    let quiet = flower.ok(&["doctor"]);
+    assert!(quiet.starts_with("✓ all ") && quiet.contains("`flower doctor --all` shows them"), "{quiet}");
+    let all = flower.json(&["doctor"]).as_array().unwrap().len();
+    assert_eq!(flower.ok(&["doctor", "--all"]).lines().count(), all);
+    std::fs::remove_dir_all(&flower.repo).unwrap();
+    let output = flower.run_in(flower.dir(), &["doctor"]);
+    assert_eq!(output.code, 1, "{output:?}");
+    assert!(output.stdout.starts_with("✗ repository"), "{output:?}");
+    assert!(output.stdout.contains("other checks found nothing wrong"), "{output:?}");
+    std::fs::create_dir(&flower.repo).unwrap();
+}
+
+#[test]
+fn small_answers_say_what_happened() {
+    let flower = served();
+    let spec = flower.file("spec.md", "# Spec\r\n\r\nOne.\r\n");
+    flower.ok(&["brief", "new", "Dark mode", "--kind", "epic", "--spec", &spec]);
+    assert!(flower.ok(&["brief", "accept", "1"]).contains("version 1 of the plan is accepted"));
+    let same = flower.ok(&["brief", "refine", "1", "--spec", &spec]);
+    assert!(same.contains("the text is the same: the spec stays at version 1"), "{same}");
+    assert_eq!(flower.json(&["brief", "refine", "1", "--spec", &spec])["spec"]["version"], 1);
+    flower.fails(&["brief", "refine", "1", "--spec", &spec, "--base", "7"], 4);
+    let other = flower.file("other.md", "# Spec\n\nTwo.\n");
+    assert_eq!(flower.json(&["brief", "refine", "1", "--spec", &other])["spec"]["version"], 2);
+    for title in ["Editor", "Printing"] {
+        flower.ok(&["brief", "new", title, "--epic", "1"]);
+    }
+    let page = flower.ok(&["brief", "show", "1"]);
+    assert!(page.contains("Briefs of this epic: 0 of 2 are landed or done\n    #2 Editor draft\n"), "{page}");
+    says(&flower.fails(&["search", " "], 2)["message"], "nothing to search for");
+
+    let spec = flower.file("spec.md", "# Editor\n");
+    flower.ok(&["brief", "plan", "2", "--spec", &spec]);
+    flower.ok(&["brief", "accept", "2"]);
+    flower.ok(&["dispatch", "2"]);
+    flower.ok(&["dispatch", "cancel", "1", "no agent here"]);
+    assert!(flower.ok(&["dispatch", "show", "1"]).contains("because    no agent here"));
+}
+
+#[test]
+fn a_landing_is_named_after_its_newest_commit_and_its_worker() {
+    let flower = served();
+    put(&flower, &flower.repo.join(".git/info/exclude"), ".env\n");
+    put(&flower, &flower.repo.join(".env"), "API_KEY=sk-canary-1234567\nURL=http://localhost\n");
+    new(&flower, "w", &[]);
+    let commit = |text: &str, message: &str| {
+        let script = format!("echo {text} > one; git add one; git commit --quiet --message '{message}'");
+        inside_ok(&flower, "w", &script);
+    };
+    commit("1", "Add one");
+    commit("2", "Change one");
+    inside_ok(&flower, "w", "echo left > left; echo more >> README.md");
+    let landed = flower.run(&["land", "w", "--wait"]);
+    assert_eq!(landed.code, 0, "{landed:?}");
+    says(&json!(landed.stderr), "left in `w`: README.md, left");
+    assert_eq!(flower.json(&["queue", "show", "1"])["title"], "Change one");
+
+    new(&flower, "leak", &[]);
+    inside_ok(&flower, "leak", "echo sk-canary-1234567 > key; git add key; git commit --quiet --message 'Add key'");
+    flower.run(&["land", "leak", "--wait"]);
+    let rejected = flower.json(&["queue", "show", "2"]);
+    says(&rejected["reason"], "`API_KEY` of MAIN's `.env`, in `key`");
+    inside_ok(&flower, "leak", "git rm --quiet key; echo 1 > x; git add x; git commit --quiet --message 'Remove key'");
+    flower.run(&["land", "leak", "--wait"]);
+    says(&flower.json(&["queue", "show", "3"])["reason"], "in `key` of the older commit");
+    assert!(!flower.json(&["trace"]).to_string().contains("sk-canary"));
+}

@@ -101,6 +101,8 @@ fn landed(flower: &Flower) -> (Work, u64) {
 fn a_revert_parks_the_brief_and_starts_nothing() {
     let flower = serving(&[]);
     let (work, landing) = landed(&flower);
+    let trailers = git(&flower, &flower.repo, &["log", "-1", "--format=%(trailers)", "main"]);
+    assert!(trailers.ends_with(&format!("Flower-Agent: {}", work.agent)), "{trailers}");
     flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--wait"]);
     let brief = show_brief(&flower, work.brief);
     assert_eq!(brief["status"], "parked", "{brief}");
