@@ -268,3 +268,19 @@ fn a_landing_is_named_after_its_newest_commit_and_its_worker() {
     says(&flower.json(&["queue", "show", "3"])["reason"], "in `key` of the older commit");
     assert!(!flower.json(&["trace"]).to_string().contains("sk-canary"));
 }
+
+#[test]
+fn the_demo_plays_its_story_without_a_home_a_key_or_a_leftover() {
+    let mut flower = Flower::of_ordinary_user().unwrap_or_else(Flower::new);
+    let temporary = flower.dir().join("tmp");
+    std::fs::create_dir(&temporary).unwrap();
+    flower.give(&temporary);
+    flower.env("TMPDIR", temporary.to_str().unwrap());
+    let played = flower.run_in(flower.dir(), &["demo", "--no-wait"]);
+    assert_eq!(played.code, 0, "{}", played.stderr);
+    for words in ["whole: 8 landings", "MAIN's page was requested", "ten attacks that came to nothing"] {
+        assert!(played.stderr.contains(words), "{words}: {}", played.stderr);
+    }
+    assert!(!flower.home.exists(), "the operator's home is not used");
+    assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "nothing is left");
+}
