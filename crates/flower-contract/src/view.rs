@@ -271,6 +271,9 @@ pub struct InboxItem {
     /// The project whose MAIN the item is about.
     #[serde(default)]
     pub project: Option<String>,
+    /// The project of the brief, landing or agent that the item is about.
+    #[serde(default)]
+    pub in_project: Option<String>,
     /// The agent that the item is about.
     #[serde(default)]
     pub agent: Option<String>,
@@ -301,6 +304,7 @@ impl InboxItem {
             title: item.title,
             question: item.question,
             version: item.version,
+            in_project: item.project.clone(),
             project: item.project,
             agent: item.agent,
             until,
@@ -374,6 +378,7 @@ words! {
         Lfs = "lfs",
         Submodules = "submodules",
         Unsigned = "unsigned",
+        NoChecks = "no_checks",
     }
 }
 

@@ -286,7 +286,13 @@ events! {
     Main(MainEvent by project: String) {
         /// The position of MAIN's branch when flower starts to manage it.
         MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
-        QueueFrozen = "queue_frozen" { project: String, why: String }
+        QueueFrozen = "queue_frozen" {
+            project: String,
+            why: String,
+            /// By `flower halt`, which stops all projects.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            halt: bool,
+        }
         QueueThawed = "queue_thawed" { project: String }
         MainAlarm = "main_alarm" {
             project: String,

@@ -45,6 +45,9 @@ pub struct Main {
     /// The commit of the branch when flower started to manage it.
     pub began: String,
     pub frozen: Option<String>,
+    /// Frozen by `flower halt`, so that one thaw lifts the halt of all projects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
     pub alarm: Option<Raised>,
     pub push: Option<Push>,
     /// The time of the last landing, freeze, alarm or settlement.
@@ -79,6 +82,10 @@ pub enum Step {
     },
     Freeze {
         why: Option<String>,
+    },
+    /// Freezes the queue, unless it is frozen already.
+    Halt {
+        why: String,
     },
     Thaw,
     Alarm {
@@ -124,7 +131,14 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
             if require(world, project)?.frozen.as_ref() == Some(&why) {
                 return Ok(Vec::new());
             }
-            QueueFrozen { project: name(), why }.into()
+            QueueFrozen { project: name(), why, halt: false }.into()
+        }
+        Step::Halt { why } => {
+            let why = text::line("reason", why, WHY_CHARS)?;
+            if require(world, project)?.frozen.is_some() {
+                return Ok(Vec::new());
+            }
+            QueueFrozen { project: name(), why, halt: true }.into()
         }
         Step::Thaw => {
             if require(world, project)?.frozen.is_none() {
@@ -167,7 +181,7 @@ fn require<'a>(world: &'a World, project: &str) -> Result<&'a Main, Refusal> {
 impl Main {
     /// MAIN before its first record in the log.
     pub fn unrecorded(branch: String, tip: String, since: String) -> Main {
-        Main { branch, began: tip.clone(), tip, frozen: None, alarm: None, push: None, since }
+        Main { branch, began: tip.clone(), tip, frozen: None, halted: false, alarm: None, push: None, since }
     }
 
     /// A landing has moved the branch.
@@ -196,8 +210,14 @@ impl Aggregate for Main {
                 self.branch.clone_from(&e.branch);
                 self.tip.clone_from(&e.tip);
             }
-            MainEvent::QueueFrozen(e) => self.frozen = Some(e.why.clone()),
-            MainEvent::QueueThawed(_) => self.frozen = None,
+            MainEvent::QueueFrozen(e) => {
+                self.frozen = Some(e.why.clone());
+                self.halted = e.halt;
+            }
+            MainEvent::QueueThawed(_) => {
+                self.frozen = None;
+                self.halted = false;
+            }
             MainEvent::MainAlarm(e) => {
                 let (found, text, files) = (e.found.clone(), e.text.clone(), e.files.clone());
                 self.alarm = Some(Raised { what: e.what, found, text, files, at: at.to_owned() });

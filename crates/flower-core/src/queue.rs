@@ -202,6 +202,7 @@ mod tests {
             tip: "a".into(),
             began: "a".into(),
             frozen: None,
+            halted: false,
             alarm: None,
             push: None,
             since: "now".into(),

@@ -127,7 +127,8 @@ impl App {
             &dispatcher,
         ));
         let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
-        let overview = Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents));
+        let overview =
+            Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents, &profiles));
         let tools = Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &dispatcher, &overview));
         App {
             hints: setup.hints.clone(),

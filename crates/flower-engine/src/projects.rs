@@ -57,6 +57,9 @@ impl Projects {
         if let Some(name) = self.find(choice).await? {
             return Ok(name);
         }
+        if let Some(dir) = choice.dir.as_deref().filter(|dir| Repository::is_bare(dir)) {
+            return Err(bare(dir));
+        }
         let projects = self.list().await?;
         match projects.as_slice() {
             [only] => Ok(only.name.clone()),
@@ -83,6 +86,15 @@ impl Projects {
         let root = utf8(root)?;
         Ok(self.store.read(move |conn| flower_store::projects::at_root(conn, &root)).await?)
     }
+}
+
+/// The error for a repository without a checkout.
+pub(crate) fn bare(dir: &Path) -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        format!("{} is a bare repository, and MAIN is a checkout", dir.display()),
+        "clone it, and run `flower up` in the clone",
+    )
 }
 
 fn names(projects: &[ProjectView]) -> String {

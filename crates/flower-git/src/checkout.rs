@@ -6,6 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// Names of untracked files; more than any checkout that a person works in.
+const MAX_UNTRACKED_BYTES: usize = 64 << 20;
+/// A patch of uncommitted changes; more than a person reads.
+const MAX_PATCH_BYTES: usize = 64 << 20;
+
 /// A path that differs from the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -28,6 +33,22 @@ impl Repo {
         let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=normal"];
         let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
         Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// Untracked files that are not ignored, each by its own path. Nested repositories are left out.
+    pub async fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let output = self.git().args(args).answer_at_most(MAX_UNTRACKED_BYTES).run().await?;
+        Ok(output.items().filter(|item| item.last() != Some(&b'/')).map(path_of).collect())
+    }
+
+    /// What differs between the newest commit and the tracked files of the checkout, as a patch, or with `only_figures` the number of
+    /// changed lines of each file. Does not write the index. A file of more than 8 MB counts as binary.
+    pub async fn diff_checkout(&self, only_figures: bool) -> Result<Vec<u8>, GitError> {
+        let style = if only_figures { "--stat" } else { "--patch" };
+        let quiet = ["--no-optional-locks", "-c", "core.bigFileThreshold=8m", "diff", "--no-color", "--no-ext-diff"];
+        let args = ["--no-textconv", "--no-renames", "--ignore-submodules=all", style, "HEAD", "--"];
+        Ok(self.git().args(quiet).args(args).answer_at_most(MAX_PATCH_BYTES).run().await?.stdout)
     }
 
     /// Like [`Repo::uncommitted`], with ignored paths.

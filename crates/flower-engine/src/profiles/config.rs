@@ -117,6 +117,8 @@ pub struct Spend {
 pub struct Config {
     pub profiles: BTreeMap<String, Profile>,
     pub spend: Spend,
+    /// The command that opens a worktree in the operator's editor.
+    pub editor: Option<String>,
 }
 
 impl Config {
@@ -151,7 +153,7 @@ impl Config {
         for (name, (built_in, own)) in layers {
             profiles.insert(name.clone(), ProfileConfig::resolve(&name, built_in, own, file)?);
         }
-        Ok(Config { profiles, spend: own.spend })
+        Ok(Config { profiles, spend: own.spend, editor: own.editor })
     }
 
     pub fn profile(&self, name: &str) -> Result<&Profile, Problem> {

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub(super) struct ConfigFile {
     pub(super) profiles: BTreeMap<String, ProfileConfig>,
     pub(super) spend: Spend,
+    pub(super) editor: Option<String>,
 }
 
 /// A profile in one file. Missing fields come from the built-in profile, or get their default.
@@ -74,10 +75,11 @@ impl ConfigFile {
                     }
                     config.spend = spend;
                 }
+                "editor" => config.editor = Some(typed(value, &format!("{file}: editor"))?),
                 other => {
                     let other = flower_core::text::visible(other, 64);
                     return Err(wrong(format!(
-                        "{file}: there is no section `{other}`, only [agents.NAME] and [spend]"
+                        "{file}: there is no section `{other}`, only [agents.NAME], [spend] and `editor`"
                     )));
                 }
             }

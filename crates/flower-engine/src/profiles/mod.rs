@@ -34,6 +34,13 @@ const PROGRAM_CACHE_TIME: Duration = Duration::from_secs(20);
 /// When a program was looked for, for which profile, and the result.
 type CachedProgram = (Instant, Profile, Result<Program, Missing>);
 
+/// A value that must not land, and what it is called.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct NamedSecret {
+    pub(crate) name: String,
+    pub(crate) value: Vec<u8>,
+}
+
 pub struct Profiles {
     store: Store,
     home: Home,
@@ -96,26 +103,39 @@ impl Profiles {
     }
 
     /// All secrets that agents may be lent. The gate rejects landings with one of them.
-    pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn lent_secrets(&self) -> Vec<NamedSecret> {
         let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
         let home = user_home();
-        let mut secrets = Vec::new();
+        let mut secrets: Vec<NamedSecret> = Vec::new();
         for profile in profiles.values() {
-            secrets.extend(self.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
-            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
-            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
-            secrets.extend(texts.flat_map(|text| secret_patterns::in_credentials(&text)));
+            let of = format!("a key that profile `{}` lends", profile.name);
+            let named = |name: &str, value: String| NamedSecret { name: name.to_owned(), value: value.into_bytes() };
+            secrets.extend(self.keys.secrets(profile).iter().map(|secret| named(&of, secret.expose().to_owned())));
+            for file in &profile.credentials {
+                let Some(below) = file.strip_prefix("~/") else { continue };
+                let Ok(text) = std::fs::read_to_string(home.join(below)) else { continue };
+                let name = format!("a value of `{file}`");
+                secrets.extend(secret_patterns::in_credentials(&text).into_iter().map(|value| named(&name, value)));
+            }
         }
-        secrets.retain(|secret| secret.len() >= mask::MIN_SECRET);
-        secrets.into_iter().map(String::into_bytes).collect()
+        secrets.retain(|secret| secret.value.len() >= mask::MIN_SECRET);
+        secrets
     }
 
-    /// Fails if the profile requires a model and has none.
-    pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        // An unknown profile or an invalid file is no error here: the dispatch waits and shows the reason.
-        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
-        let missing = config.profile(name).ok().and_then(Profile::missing_model);
-        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
+    /// Fails if the profile does not exist, or if its agents cannot run here because a program or a model is missing. An agent
+    /// without a key starts and waits for it.
+    pub(crate) async fn require_runnable(&self, name: &str) -> Result<(), Problem> {
+        // While the file is not valid the dispatch waits, and shows the reason.
+        let Ok(config) = Config::load(&self.home) else { return Ok(()) };
+        let profile = config.profile(name)?;
+        let missing = match (profile.missing_model(), self.find_program(profile).await) {
+            (Some((what, how)), _) => Some((what, how)),
+            (None, Err(missing)) => Some((format!("`{name}` cannot run here: {}", missing.what), missing.how)),
+            (None, Ok(_)) => None,
+        };
+        let Some((what, how)) = missing else { return Ok(()) };
+        let by_hand = "or start an agent by hand, with a packet: `flower dispatch BRIEF`".to_owned();
+        Err(Problem { kind: ProblemKind::Refused, message: what, hints: vec![how, by_hand] })
     }
 
     /// `[agents]` of a project; the defaults if it cannot be read.

@@ -20,6 +20,13 @@ impl Registration {
         let mut add = |kind: NoticeKind, text: String, next: Option<String>| {
             notices.push(RepositoryNotice { kind, text, next });
         };
+        if facts.settings.checks.0.is_empty() && facts.settings_problem.is_none() {
+            add(
+                NoticeKind::NoChecks,
+                "no checks are configured, so everything that merges lands".to_owned(),
+                Some("propose some: `flower init`".to_owned()),
+            );
+        }
         let branch = &main.branch;
         match head_branch(&repository) {
             Some(head) if head != *branch => add(

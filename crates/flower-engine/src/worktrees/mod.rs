@@ -27,6 +27,7 @@ mod restore;
 pub(crate) mod setup;
 mod shell;
 mod special_files;
+pub(crate) mod uncommitted;
 mod uninstall;
 mod watch;
 

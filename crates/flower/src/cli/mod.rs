@@ -4,6 +4,7 @@ mod agent;
 mod commands;
 mod context;
 mod dispatch;
+mod editor;
 mod event;
 mod follow;
 mod input;

@@ -222,12 +222,37 @@ impl MergeQueue {
         self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
     }
 
+    /// Resumes the landings of a project. If `flower halt` has stopped it, the halt is lifted in all projects.
     pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_role(caller, Right::Own)?;
-        let project = self.projects.require(choice).await?;
+        let project = self.projects.require(choice).await.map_err(|mut problem| {
+            problem.hints.push("to resume all projects: `flower thaw --all`".to_owned());
+            problem
+        })?;
         self.record_main(&project).await?;
         self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        let others = self.thaw_where(caller, |main| main.halted).await?;
+        let mut view = self.main_view(&ProjectChoice { name: Some(project), dir: None }).await?;
+        if !others.is_empty() {
+            view.notes.push(format!("the halt is lifted in {}, too", others.join(", ")));
+        }
+        Ok(view)
+    }
+
+    /// Resumes the landings of all projects, and returns the projects that were frozen.
+    pub async fn thaw_all(&self, caller: &Caller) -> Result<Vec<String>, Problem> {
+        policy::require_role(caller, Right::Own)?;
+        self.thaw_where(caller, |main| main.frozen.is_some()).await
+    }
+
+    async fn thaw_where(&self, caller: &Caller, is_meant: impl Fn(&Main) -> bool) -> Result<Vec<String>, Problem> {
+        let mains = self.store.read(flower_store::landings::mains).await?;
+        let projects: Vec<String> =
+            mains.into_iter().filter(|(_, main)| is_meant(main)).map(|(name, _)| name).collect();
+        for project in &projects {
+            self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        }
         self.wake();
-        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+        Ok(projects)
     }
 }

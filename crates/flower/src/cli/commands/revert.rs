@@ -15,7 +15,7 @@ use std::io::Write;
 #[derive(clap::Args)]
 pub(crate) struct RevertArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// The reason; asked for on a terminal
     #[arg(long, value_name = "TEXT")]

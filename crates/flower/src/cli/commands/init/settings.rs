@@ -2,15 +2,12 @@
 
 use crate::cli::landing::{short, verdict};
 use crate::cli::output::plain;
-use crate::cli::{Context, wait};
+use crate::cli::{Context, editor, wait};
 use crate::client::{Client, escape};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::LandSettings;
 use flower_contract::view::{CommandsView, LandingView, ProposalView};
-use flower_engine::home::random_hex;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::process::Command;
 
 /// Offers to land a `flower.toml` if there is none. Writes to standard error: standard output has the project.
 pub(super) async fn offer(context: &Context, client: &Client, project: &str) -> Result<(), Problem> {
@@ -83,7 +80,7 @@ async fn ask(context: &Context, client: &Client, address: &str, mut text: String
                 ended => return ended,
             },
             "e" | "E" | "edit" if read.is_ok() => {
-                text = edit(&text)?;
+                text = editor::edit(&context.home, &text, "toml")?;
                 show(&text, &["your changes".to_owned()]);
             }
             _ => {
@@ -92,33 +89,6 @@ async fn ask(context: &Context, client: &Client, address: &str, mut text: String
             }
         }
     }
-}
-
-/// Opens the text in the operator's editor, and returns the result.
-fn edit(text: &str) -> Result<String, Problem> {
-    let path = std::env::temp_dir().join(format!("flower-{}.toml", &random_hex()[..16]));
-    let cannot = |error: std::io::Error| {
-        Problem::new(
-            ProblemKind::Refused,
-            format!("{} cannot be edited: {error}", path.display()),
-            "set VISUAL or EDITOR",
-        )
-    };
-    let edited = (|| {
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(text.as_bytes())?;
-        let own =
-            ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-        let editor = own.unwrap_or_else(|| "vi".to_owned());
-        // Through a shell: the variable may contain options, as in `code --wait`.
-        let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status()?;
-        if !status.success() {
-            return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
-        }
-        std::fs::read_to_string(&path)
-    })();
-    let _ = std::fs::remove_file(&path);
-    edited.map_err(cannot)
 }
 
 /// Lands the text, and approves it: the operator has just read it.

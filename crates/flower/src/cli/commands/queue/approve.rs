@@ -12,7 +12,7 @@ use flower_contract::view::LandingView;
 #[derive(clap::Args)]
 pub(super) struct ApproveArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// Do not run checks that the landing removes from flower.toml or changes
     #[arg(long)]

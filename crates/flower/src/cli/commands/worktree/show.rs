@@ -9,13 +9,14 @@ use flower_contract::view::{HostView, NetworkMode, WorktreeView};
 /// Show a worktree
 #[derive(clap::Args)]
 pub(crate) struct ShowArgs {
-    /// The name of the worktree
+    /// The name of the worktree; by default the one of the working directory
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    name: String,
+    name: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
-    let worktree: WorktreeView = context.client().await?.get(&super::address(context, &args.name, "")).await?;
+    let name = context.worktree(args.name.as_deref())?;
+    let worktree: WorktreeView = context.client().await?.get(&super::address(context, &name, "")).await?;
     context.answer(&worktree, |w| page(w, context.style))
 }
 
