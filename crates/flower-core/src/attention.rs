@@ -322,7 +322,9 @@ impl Alarm {
     /// The commands that end an alarm.
     pub fn way_out(self) -> &'static str {
         match self {
-            Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
+            Alarm::Dirty => {
+                "make the changes a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
+            }
             Alarm::Moved => {
                 "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }

@@ -120,8 +120,10 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
         }
         Step::Freeze { why } => {
             let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
-            let why = why.unwrap_or_else(|| "frozen by hand".to_owned());
-            if require(world, project)?.frozen.as_ref() == Some(&why) {
+            let frozen = require(world, project)?.frozen.as_ref();
+            // Without a reason, the reason of an earlier freeze stays.
+            let why = why.or_else(|| frozen.cloned()).unwrap_or_else(|| "frozen by hand".to_owned());
+            if frozen == Some(&why) {
                 return Ok(Vec::new());
             }
             QueueFrozen { project: name(), why }.into()

@@ -1,7 +1,8 @@
 //! `flower land`
 
 use crate::cli::landing::{conclude, follow_hint, page};
-use crate::cli::{Context, input, wait};
+use crate::cli::wait::WaitArgs;
+use crate::cli::{Context, input};
 use crate::client::escape;
 use flower_contract::error::Problem;
 use flower_contract::request::Land;
@@ -12,15 +13,15 @@ use flower_core::landing::Priority;
 ///
 /// Lands what is committed now; later commits are not included. The commits are merged and checked beside MAIN, and MAIN
 /// moves only if every check passes. With --wait the exit code is 0 if the landing has landed, 4 if it has conflicts, and 1
-/// if it was rejected or cancelled, or waits for your approval.
+/// if it was rejected or cancelled, or waits for your approval. If these commits are in the queue already, --wait waits for that
+/// landing.
 #[derive(clap::Args)]
 pub(crate) struct LandArgs {
     /// The worktree
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     worktree: String,
-    /// Wait until the landing has ended or needs approval
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// A further brief of the landing, beside the worktree's own; can be repeated
     #[arg(long, value_name = "N")]
     brief: Vec<u64>,
@@ -34,11 +35,11 @@ pub(crate) struct LandArgs {
 
 pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem> {
     let client = context.client().await?;
-    let body = Land { briefs: args.brief, title: args.title, priority: args.priority };
+    let body = Land { briefs: args.brief, title: args.title, priority: args.priority, join: args.wait.is_wanted() };
     let address = format!("/api/worktrees/{}/land?{}", escape(&args.worktree), context.project_query());
     let landing: LandingView = client.post(&address, &body).await?;
-    if args.wait {
-        return conclude(context, &wait::until_settled(context, &client, landing.id).await?);
+    if args.wait.is_wanted() {
+        return conclude(context, &args.wait.until_settled(context, &client, landing.id).await?);
     }
     context.answer(&landing, |l| page(l, context.style) + &context.style.dim(&follow_hint(l)))
 }
