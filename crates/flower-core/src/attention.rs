@@ -4,7 +4,7 @@ use crate::agent::{Agent, Ending};
 use crate::brief::Status;
 use crate::ids::{BriefId, LandingId, MessageId, PermissionId};
 use crate::landing::{Landing, State};
-use crate::main_branch::{Alarm, Main};
+use crate::main_branch::{Alarm, Main, PutBack};
 use crate::permission::Permission;
 use crate::word::words;
 use crate::{Actor, ActorType};
@@ -315,6 +315,24 @@ fn message(message: &Unseen) -> Item {
         by: message.by.clone(),
         seq: Some(message.seq),
         ..Item::new(Cause::MessageReceived, &message.at)
+    }
+}
+
+impl PutBack {
+    /// What has happened, and the command for what the person wanted.
+    pub fn note(&self) -> String {
+        let commit = &self.commit;
+        let next = match self.upstream {
+            true => "to take the commits of the remote in: `flower main pull`".to_owned(),
+            false => {
+                format!("to work with it: `flower worktree new NAME --from {}`", commit.get(..12).unwrap_or(commit))
+            }
+        };
+        format!(
+            "git was refused to move MAIN to {}, and its files were put back; the commit is kept as \
+             refs/flower/saved/{commit}; {next}",
+            commit.get(..12).unwrap_or(commit)
+        )
     }
 }
 

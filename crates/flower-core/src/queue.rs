@@ -205,6 +205,7 @@ mod tests {
             frozen: None,
             alarm: None,
             push: None,
+            put_back: None,
             since: "now".into(),
         }
     }

@@ -20,6 +20,8 @@ use std::time::Duration;
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Another git, such as an editor's `git status`, holds the lock of the index only for a moment.
 const MAX_LOCK_TRIES: u32 = 20;
+/// The same for what is tried again soon.
+const MAX_SHORT_TRIES: u32 = 4;
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The paths in which two trees differ, without detection of renames.
@@ -263,6 +265,18 @@ pub(crate) async fn require_index_unlocked(repository: &Repository) -> Result<()
         format!("another git holds {}", lock.display()),
         "let it end; if none runs, `flower doctor --fix` removes an abandoned lock",
     ))
+}
+
+/// Waits a moment until no git holds the lock of MAIN's index. Returns false if one still does.
+pub(super) async fn is_index_free(repository: &Repository) -> bool {
+    let lock = repository.git_dir.join("index.lock");
+    for _ in 0..MAX_SHORT_TRIES {
+        if fs::symlink_metadata(&lock).is_err() {
+            return true;
+        }
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+    }
+    false
 }
 
 async fn wait_for_index_lock(repository: &Repository) {

@@ -4,6 +4,7 @@ pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
 mod open_merge;
+mod put_back;
 mod recovery;
 mod update;
 mod upstream;
@@ -20,7 +21,7 @@ use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
 use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, ProtectionLevel, PushView};
-use flower_core::main_branch::{Alarm, MAX_FILES, Settlement, Step};
+use flower_core::main_branch::{Alarm, MAX_FILES, PutBack, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
@@ -117,6 +118,11 @@ impl MergeQueue {
         if self.has_journal(&lock.project) {
             return Ok((main, status));
         }
+        let status = match main.alarm {
+            None => put_back::after_git(&lock.repository, &main.branch, status).await?,
+            Some(_) => status,
+        };
+        let (main, status) = self.put_back_tried(lock, main, status).await?;
         let step = match (status.alarm(&main), &main.alarm) {
             (Some((what, text)), _) => {
                 let found = if what == Alarm::Dirty { None } else { status.tip.clone().map(String::from) };
@@ -171,6 +177,7 @@ impl MergeQueue {
                 notes.push(format!("{READS_EVERYTHING}: flower.toml says `objects = \"all\"`"));
             }
         }
+        notes.extend(main.put_back.as_ref().map(PutBack::note));
         notes.extend(self.worktrees.lending_note(&lock.project));
         let hook = hook::state(&lock.repository);
         notes.extend(hook.note());

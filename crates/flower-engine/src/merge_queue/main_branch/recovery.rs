@@ -2,8 +2,8 @@
 //! Nothing is lost in any of them.
 
 use super::checkout::{self, RemoveOnDrop, scratch_index};
-use super::open_merge;
 use super::{MainLock, MainStatus, MainUpdate, UpdateTarget};
+use super::{hook, open_merge};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
@@ -102,7 +102,7 @@ impl MergeQueue {
             let (main, status) = self.check_main(&lock).await?;
             let named = paths.iter().map(|path| path_in_main(&lock.repository, path)).collect::<Result<Vec<_>, _>>()?;
             let Some(saved) = self.save_changes(&lock, &main, &status, &named).await? else {
-                return Err(nothing_to_rescue(&lock.repository).await?);
+                return Err(nothing_to_rescue(&lock.repository, &main).await?);
             };
             let files = checkout::changes(&lock.repository, &CommitId::parse(&main.tip)?, &saved).await?;
             (saved, files.iter().map(Change::name).collect::<Vec<_>>())
@@ -210,7 +210,9 @@ impl MergeQueue {
         if let Some(saved) = saved {
             left = checkout::restore_files(&self.home, repository, saved, &recorded).await?;
         }
-        open_merge::forget(repository).map_err(|error| crate::home::problem(&repository.git_dir, &error))?;
+        open_merge::forget(repository)
+            .and_then(|()| hook::forget_tried(repository))
+            .map_err(|error| crate::home::problem(&repository.git_dir, &error))?;
         Ok(left)
     }
 }
@@ -273,7 +275,10 @@ fn path_in_main(repository: &Repository, path: &str) -> Result<PathBuf, Problem>
     }
 }
 
-async fn nothing_to_rescue(repository: &Repository) -> Result<Problem, Problem> {
+async fn nothing_to_rescue(repository: &Repository, main: &Main) -> Result<Problem, Problem> {
+    if let Some(put_back) = &main.put_back {
+        return Ok(Problem::new(ProblemKind::Refused, "there is nothing in MAIN to be rescued", put_back.note()));
+    }
     let untracked = Repo::main(repository).with_deadline(ADD_TIMEOUT).untracked().await?;
     let (message, hint) = match untracked.first() {
         None => ("there is nothing in MAIN to be rescued", "`flower main` shows how it stands".to_owned()),

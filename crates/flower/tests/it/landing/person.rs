@@ -130,3 +130,189 @@ fn status_and_main_agree_about_main() {
     flower.git(&flower.repo, &["checkout", "--quiet", "main"]);
     agree("stable");
 }
+
+/// git in MAIN as a person uses it, with the hook. Returns whether git succeeded, and what it printed.
+fn by_habit(flower: &Flower, args: &[&str]) -> (bool, String) {
+    let mut git = Command::new("git");
+    let output = flower.in_own_environment(git.args(args).current_dir(&flower.repo)).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// A branch beside MAIN with one commit, which adds, changes and deletes files.
+fn side(flower: &Flower, name: &str, base: &str) -> String {
+    let dir = flower.dir().join(name);
+    flower.git(&flower.repo, &["worktree", "add", "--quiet", "-b", name, dir.to_str().unwrap(), base]);
+    put(flower, &dir.join(format!("new folder/{name}")), name);
+    put(flower, &dir.join("README.md"), format!("{name}\n"));
+    fs::remove_file(dir.join("old")).unwrap();
+    flower.git(&dir, &["add", "--all"]);
+    flower.git(&dir, &["commit", "--quiet", "--message", name]);
+    git(flower, &dir, &["rev-parse", "HEAD"])
+}
+
+const OLD: (&str, &str) = ("old", "old\n");
+
+fn saved(flower: &Flower) -> String {
+    git(flower, &flower.repo, &["for-each-ref", "--format=%(objectname)", "refs/flower/saved"])
+}
+
+#[test]
+fn what_git_wrote_before_it_was_refused_is_put_back() {
+    as_each_user_unserved(|flower| {
+        serve(flower, &[GREEN, OLD]);
+        let first = git(flower, &flower.repo, &["rev-parse", "main~1"]);
+        change(flower, "one", "mine", "mine\n");
+        lands(flower, "one");
+        let ahead = side(flower, "ahead", "main");
+        let beside = side(flower, "beside", "main~1");
+        put(flower, &flower.repo.join("notes.txt"), "untracked\n");
+        let before = main_now(flower);
+        let habits: [(&[&str], Option<&str>); 6] = [
+            (&["merge", "--quiet", "ahead"], Some(&ahead)),
+            (&["merge", "--quiet", "--no-edit", "beside"], None),
+            (&["reset", "--quiet", "--hard", &first], Some(&first)),
+            (&["reset", "--quiet", &first], Some(&first)),
+            (&["checkout", "--quiet", "-B", "main", "beside"], Some(&beside)),
+            (&["pull", "--quiet", "--no-rebase", "--no-edit", ".", "ahead"], Some(&ahead)),
+        ];
+        for (count, (args, commit)) in habits.into_iter().enumerate() {
+            let (moved, said) = by_habit(flower, args);
+            assert!(!moved && said.contains("flower puts them back"), "{args:?}: {said}");
+            let event = eventually("it is put back", || events(flower, "main_put_back").get(count).cloned());
+            let main = flower.json(&["main"]);
+            assert_eq!(main["state"], "stable", "{args:?}: {main:#}");
+            assert_main_is(flower, &before, &format!("{args:?}"));
+            assert!(!flower.repo.join(".git/MERGE_HEAD").exists(), "{args:?}");
+            let kept = event["body"]["commit"].as_str().unwrap();
+            assert!(saved(flower).contains(kept), "{args:?}");
+            assert!(commit.is_none_or(|commit| commit == kept), "{args:?}: {event}");
+            says(&main["notes"], &format!("refs/flower/saved/{kept}"));
+            assert_eq!(git(flower, &flower.repo, &["status", "--porcelain"]), "?? notes.txt", "{args:?}");
+        }
+        // Nothing waits.
+        change(flower, "two", "two", "two\n");
+        lands(flower, "two");
+        assert_eq!(events(flower, "main_alarm"), [Value::Null; 0]);
+    });
+}
+
+#[test]
+fn one_byte_more_is_a_change_by_hand() {
+    let flower = serving(&[GREEN, OLD, ("a", "a\n")]);
+    side(&flower, "ahead", "main");
+    let before = main_now(&flower);
+    type Edit = fn(&Flower);
+    let by_hand: [(&str, Edit); 4] = [
+        ("a byte", |flower| put(flower, &flower.repo.join("README.md"), "ahead\n ")),
+        ("a mode", |flower| {
+            use std::os::unix::fs::PermissionsExt;
+            fs::set_permissions(flower.repo.join("README.md"), fs::Permissions::from_mode(0o755)).unwrap();
+        }),
+        ("another file", |flower| put(flower, &flower.repo.join("a"), "b\n")),
+        ("something staged", |flower| {
+            put(flower, &flower.repo.join("staged"), "staged\n");
+            flower.git(&flower.repo, &["add", "staged"]);
+        }),
+    ];
+    for (what, edit) in by_hand {
+        // Without a daemon, so that the edit is there when flower looks.
+        flower.ok(&["down"]);
+        assert!(!by_habit(&flower, &["merge", "--quiet", "ahead"]).0);
+        edit(&flower);
+        let edited = files(&flower.repo);
+        flower.start();
+        let main = flower.json(&["main"]);
+        assert_eq!(main["state"], "dirty", "{what}: {main:#}");
+        assert_eq!(differences(&edited, &files(&flower.repo)), [""; 0], "{what}");
+        let restored = flower.json(&["main", "restore"]);
+        assert_eq!(restored["state"], "stable", "{what}: {restored:#}");
+        assert_main_is(&flower, &before, what);
+    }
+    // Undone, only git's own files are left.
+    flower.ok(&["down"]);
+    assert!(!by_habit(&flower, &["merge", "--quiet", "ahead"]).0);
+    put(&flower, &flower.repo.join("a"), "b\n");
+    flower.start();
+    assert_eq!(flower.json(&["main"])["state"], "dirty");
+    put(&flower, &flower.repo.join("a"), "a\n");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+    assert_main_is(&flower, &before, "undone");
+}
+
+/// git has written no file of a commit by hand: all of them are the person's own.
+#[test]
+fn the_files_of_a_refused_commit_stay() {
+    let flower = serving(&[GREEN, OLD]);
+    put(&flower, &flower.repo.join("README.md"), "mine\n");
+    assert!(!by_habit(&flower, &["commit", "--quiet", "--all", "--message", "mine"]).0);
+    let main = flower.json(&["main"]);
+    assert_eq!((&main["state"], &main["alarm"]["files"]), (&json!("dirty"), &json!(["README.md"])), "{main:#}");
+    assert_eq!(fs::read_to_string(flower.repo.join("README.md")).unwrap(), "mine\n");
+    // Neither does a merge in which a person has decided something.
+    flower.ok(&["main", "restore"]);
+    side(&flower, "beside", "main");
+    change(&flower, "one", "README.md", "ours\n");
+    lands(&flower, "one");
+    assert!(!by_habit(&flower, &["merge", "--quiet", "beside"]).0);
+    put(&flower, &flower.repo.join("README.md"), "decided\n");
+    flower.git(&flower.repo, &["add", "README.md"]);
+    assert!(!by_habit(&flower, &["commit", "--quiet", "--no-edit"]).0);
+    assert_eq!(flower.json(&["main"])["state"], "dirty");
+    assert_eq!(fs::read_to_string(flower.repo.join("README.md")).unwrap(), "decided\n");
+    assert_eq!(events(&flower, "main_put_back"), [Value::Null; 0]);
+}
+
+#[test]
+fn hostile_notes_of_refused_moves_do_no_harm() {
+    let flower = serving(&[GREEN, OLD]);
+    let note = flower.repo.join(".git/flower-tried");
+    put(&flower, &flower.repo.join("README.md"), "mine\n");
+    let edited = files(&flower.repo);
+    let tree = git(&flower, &flower.repo, &["rev-parse", "main^{tree}"]);
+    let lines =
+        ["--help", "HEAD", "../../x", &"0".repeat(40), &"a".repeat(40), &tree, "ref:refs/heads/main", "\u{1b}[2J"];
+    let hostile = [lines.join("\n"), "a".repeat(1 << 20), "\0\n".repeat(100)];
+    for text in hostile {
+        put(&flower, &note, text);
+        assert_eq!(flower.json(&["main"])["state"], "dirty");
+        assert_eq!(differences(&edited, &files(&flower.repo)), [""; 0]);
+    }
+    // Neither the hook nor the daemon waits for a FIFO.
+    fs::remove_file(&note).unwrap();
+    assert!(Command::new("mkfifo").arg(&note).status().unwrap().success());
+    assert!(!by_habit(&flower, &["update-ref", "refs/heads/main", "HEAD~1"]).0);
+    assert_eq!(flower.json(&["main"])["state"], "dirty");
+    flower.ok(&["main", "restore"]);
+    assert!(!note.exists());
+    assert_eq!(events(&flower, "main_put_back"), [Value::Null; 0]);
+}
+
+/// A git that still holds the index has not finished: what it leaves is judged afterwards.
+#[test]
+fn the_checkout_is_not_put_back_while_git_holds_the_index() {
+    let flower = serving(&[GREEN, OLD]);
+    side(&flower, "ahead", "main");
+    flower.ok(&["down"]);
+    assert!(!by_habit(&flower, &["merge", "--quiet", "ahead"]).0);
+    let (written, lock) = (files(&flower.repo), flower.repo.join(".git/index.lock"));
+    put(&flower, &lock, "");
+    flower.start();
+    assert_eq!(flower.json(&["main"])["state"], "dirty");
+    assert_eq!(differences(&written, &files(&flower.repo)), [""; 0]);
+    fs::remove_file(lock).unwrap();
+    eventually("it is put back", || (flower.json(&["main"])["state"] == "stable").then_some(()));
+    assert_eq!(fs::read_to_string(flower.repo.join("old")).unwrap(), "old\n");
+}
+
+#[test]
+fn a_project_that_is_removed_leaves_no_note() {
+    let flower = serving(&[GREEN, OLD]);
+    flower.ok(&["down"]);
+    assert!(!by_habit(&flower, &["update-ref", "refs/heads/main", "HEAD~1"]).0);
+    assert!(flower.repo.join(".git/flower-tried").exists());
+    flower.start();
+    flower.ok(&["project", "remove", "--yes", "repo"]);
+    let names = fs::read_dir(flower.repo.join(".git")).unwrap().flatten().map(|entry| entry.file_name());
+    let ours: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("flower")).collect();
+    assert!(ours.is_empty(), "{ours:?}");
+}
