@@ -4,7 +4,7 @@ use crate::agent::{Agent, Ending};
 use crate::brief::Status;
 use crate::ids::{BriefId, DispatchId, LandingId, MessageId, PermissionId};
 use crate::landing::{Landing, State};
-use crate::main_branch::{Alarm, Main};
+use crate::main_branch::{Alarm, Main, PutBack};
 use crate::permission::Permission;
 use crate::word::words;
 use crate::{Actor, ActorType};
@@ -349,11 +349,31 @@ fn message(message: &Unseen) -> Item {
     }
 }
 
+impl PutBack {
+    /// What has happened, and the command for what the person wanted.
+    pub fn note(&self) -> String {
+        let commit = &self.commit;
+        let next = match self.upstream {
+            true => "to take the commits of the remote in: `flower main pull`".to_owned(),
+            false => {
+                format!("to work with it: `flower worktree new NAME --from {}`", commit.get(..12).unwrap_or(commit))
+            }
+        };
+        format!(
+            "git was refused to move MAIN to {}, and its files were put back; the commit is kept as \
+             refs/flower/saved/{commit}; {next}",
+            commit.get(..12).unwrap_or(commit)
+        )
+    }
+}
+
 impl Alarm {
     /// The commands that end an alarm.
     pub fn way_out(self) -> &'static str {
         match self {
-            Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
+            Alarm::Dirty => {
+                "make the changes a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
+            }
             Alarm::Moved => {
                 "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }

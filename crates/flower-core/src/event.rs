@@ -302,6 +302,9 @@ events! {
             files: Vec<String>,
         }
         MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
+        /// git was refused to move MAIN's branch to `commit` and had written files already. They are as before again, and the
+        /// commit is kept. `upstream`: a remote has it.
+        MainPutBack = "main_put_back" { project: String, commit: String, upstream: bool, files: Vec<String> }
         Pushed = "pushed" { project: String, remote: String, commit: String }
         PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     }

@@ -36,7 +36,7 @@ impl Repo {
     }
 
     /// Untracked files that are not ignored, each by its own path. Nested repositories are left out.
-    pub async fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+    pub async fn untracked_files(&self) -> Result<Vec<OsString>, GitError> {
         let args = ["ls-files", "--others", "--exclude-standard", "-z"];
         let output = self.git().args(args).answer_at_most(MAX_UNTRACKED_BYTES).run().await?;
         Ok(output.items().filter(|item| item.last() != Some(&b'/')).map(path_of).collect())
@@ -49,6 +49,19 @@ impl Repo {
         let quiet = ["--no-optional-locks", "-c", "core.bigFileThreshold=8m", "diff", "--no-color", "--no-ext-diff"];
         let args = ["--no-textconv", "--no-renames", "--ignore-submodules=all", style, "HEAD", "--"];
         Ok(self.git().args(quiet).args(args).answer_at_most(MAX_PATCH_BYTES).run().await?.stdout)
+    }
+
+    /// Paths of the index or of the commit that are changed or staged; untracked files are left out. Does not write the index.
+    pub async fn changed(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=no"];
+        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
+        Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// Files that are neither tracked nor ignored. A folder of them is one path that ends with `/`.
+    pub async fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"];
+        Ok(self.git().args(args).run().await?.items().map(path_of).collect())
     }
 
     /// Like [`Repo::uncommitted`], with ignored paths.
@@ -152,6 +165,27 @@ impl Repo {
     /// Adds everything that is not ignored to the index.
     pub async fn add_all(&self) -> Result<(), GitError> {
         self.git().args(["add", "--all", "--", "."]).run().await.map(drop)
+    }
+
+    /// Adds the files of the index as they are in the checkout; deleted ones are removed. Untracked files are not added.
+    pub async fn add_tracked(&self) -> Result<(), GitError> {
+        self.git().args(["add", "--update", "--", "."]).run().await.map(drop)
+    }
+
+    /// Adds files and folders, which are named as they are, without patterns. Fails if a path does not exist or is ignored.
+    pub async fn add(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        self.add_named(&[], paths).await
+    }
+
+    /// Like [`Repo::add`], for ignored files too.
+    pub async fn add_ignored(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        self.add_named(&["--force"], paths).await
+    }
+
+    async fn add_named(&self, options: &[&str], paths: &[PathBuf]) -> Result<(), GitError> {
+        let args = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let git = self.git().args(["--literal-pathspecs", "add"]).args(options).args(args);
+        git.input(nul_terminated(paths.iter().map(|path| path.as_os_str()))).run().await.map(drop)
     }
 
     /// Adds a worktree that is locked, and checks a branch out there.

@@ -215,7 +215,10 @@ impl MergeQueue {
             priority: options.priority,
             reverts: None,
         };
-        let landing = self.enqueue(caller, request).await?;
+        let landing = match options.join {
+            true => self.enqueue_or_join(caller, request).await?,
+            false => self.enqueue(caller, request).await?,
+        };
         let changed = tokio::time::timeout(UNCOMMITTED_WAIT, super::worktrees::observe::uncommitted(&place)).await;
         let mut uncommitted = changed.ok().and_then(Result::ok).unwrap_or_default();
         uncommitted.truncate(MAX_UNCOMMITTED);
@@ -283,6 +286,20 @@ impl MergeQueue {
         }
         self.wake();
         self.show(number).await
+    }
+
+    /// Like [`MergeQueue::enqueue`]; if a landing of the same commit is open, returns that one.
+    async fn enqueue_or_join(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+        let (project, commit) = (request.project.clone(), request.commit.clone());
+        let problem = match self.enqueue(caller, request).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict => problem,
+            queued => return queued,
+        };
+        let open = self.store.read(move |conn| landings::open(conn, Some(&project))).await?;
+        match open.iter().find(|landing| landing.commit == commit) {
+            Some(same) => self.show(same.number).await,
+            None => Err(problem),
+        }
     }
 
     /// Stops the checks of landings that were cancelled or replaced.
@@ -500,6 +517,8 @@ pub struct LandOptions {
     pub briefs: Vec<BriefId>,
     pub title: Option<String>,
     pub priority: Priority,
+    /// If a landing of the same commit is open, returns that one.
+    pub join: bool,
 }
 
 /// The commits of a branch that MAIN does not have.

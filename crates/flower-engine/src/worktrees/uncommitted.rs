@@ -33,7 +33,7 @@ pub(crate) async fn uncommitted_diff(place: &WorktreePaths, stat: bool) -> Resul
         error => Problem::from(error),
     };
     let mut patch = linked.diff_checkout(stat).await.map_err(slow)?;
-    let untracked = linked.untracked().await.map_err(slow)?;
+    let untracked = linked.untracked_files().await.map_err(slow)?;
     let tree = place.tree.clone();
     let added = tokio::task::spawn_blocking(move || untracked_patch(&tree, &untracked, stat));
     patch.extend(added.await.map_err(|error| Problem::bug(error.to_string()))?);

@@ -62,7 +62,7 @@ pub(super) async fn rescue_main(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<Rescue>,
 ) -> Answer<RescueView> {
-    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name).await }).await
+    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name, &b.paths).await }).await
 }
 
 /// Queues commits that were made in MAIN by hand as a landing with checks.

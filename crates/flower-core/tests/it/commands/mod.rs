@@ -387,6 +387,8 @@ fn main_step() -> impl Strategy<Value = main_branch::Step> {
             .prop_map(|(what, found, text)| Step::Alarm { what, found, text, files: vec!["a.txt".into()] }),
         2 => (select(Settlement::ALL), 0..3u64)
             .prop_map(|(how, n)| Step::Settle { how, tip: commit(n), worktree: None }),
+        1 => any::<bool>()
+            .prop_map(|upstream| Step::PutBack { commit: commit(8), upstream, files: vec!["a.txt".into()] }),
         1 => Just(Step::Pushed { remote: remote(), commit: commit(1) }),
         1 => line().prop_map(move |why| Step::PushFailed { remote: remote(), commit: commit(1), why }),
     ]

@@ -2,7 +2,8 @@
 
 use crate::cli::landing::{conclude, follow_hint, page};
 use crate::cli::output::plain;
-use crate::cli::{Context, input, wait};
+use crate::cli::wait::WaitArgs;
+use crate::cli::{Context, input};
 use crate::client::escape;
 use flower_contract::error::Problem;
 use flower_contract::request::Land;
@@ -13,15 +14,15 @@ use flower_core::landing::Priority;
 ///
 /// Lands what is committed now; later commits are not included. The commits are merged and checked beside MAIN, and MAIN
 /// moves only if every check passes. With --wait the exit code is 0 if the landing has landed, 4 if it has conflicts, and 1
-/// if it was rejected or cancelled, or waits for your approval.
+/// if it was rejected or cancelled, or waits for your approval. If these commits are in the queue already, --wait waits for that
+/// landing.
 #[derive(clap::Args)]
 pub(crate) struct LandArgs {
     /// The worktree; by default the one of the working directory
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     worktree: Option<String>,
-    /// Wait until the landing has ended or needs approval
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
     /// A further brief of the landing, beside the worktree's own; can be repeated
     #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Vec<u64>,
@@ -46,14 +47,14 @@ fn left_behind(worktree: &str, paths: &[String]) -> String {
 pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem> {
     let worktree = context.worktree(args.worktree.as_deref())?;
     let client = context.client().await?;
-    let body = Land { briefs: args.brief, title: args.title, priority: args.priority };
+    let body = Land { briefs: args.brief, title: args.title, priority: args.priority, join: args.wait.is_wanted() };
     let address = format!("/api/worktrees/{}/land?{}", escape(&worktree), context.project_query());
     let landing: LandingView = client.post(&address, &body).await?;
     if !context.json && !landing.uncommitted.is_empty() {
         eprintln!("{}", left_behind(&worktree, &landing.uncommitted));
     }
-    if args.wait {
-        return conclude(context, &wait::until_settled(context, &client, landing.id).await?);
+    if args.wait.is_wanted() {
+        return conclude(context, &args.wait.until_settled(context, &client, landing.id).await?);
     }
     context.answer(&landing, |l| page(l, context.style) + &context.style.dim(&follow_hint(l)))
 }

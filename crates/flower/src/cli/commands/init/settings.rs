@@ -99,7 +99,7 @@ async fn land(context: &Context, client: &Client, address: &str, text: String) -
         Err(problem) if problem.kind != ProblemKind::Refused => return Err(problem),
         _ => {}
     }
-    let landing = wait::until_settled(context, client, queued.id).await?;
+    let landing = wait::until_settled(context, client, queued.id, None).await?;
     verdict(&landing)?;
     if context.json {
         return Ok(());
