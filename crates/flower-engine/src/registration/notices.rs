@@ -20,7 +20,7 @@ impl Registration {
         let mut add = |kind: NoticeKind, text: String, next: Option<String>| {
             notices.push(RepositoryNotice { kind, text, next });
         };
-        if facts.settings.checks.0.is_empty() && facts.settings_problem.is_none() {
+        if facts.settings.checks.list.is_empty() && facts.settings_problem.is_none() {
             add(
                 NoticeKind::NoChecks,
                 "no checks are configured, so everything that merges lands".to_owned(),

@@ -307,13 +307,28 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
     (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
 }
 
+/// Ignored folders of MAIN that exist and that `carry` names, relative to it.
+fn carried(root: &Path, settings: &WorktreeSettings) -> Vec<PathBuf> {
+    let mut all = outermost(&settings.carry);
+    all.retain(|path| disk::existing_beneath(root, path).is_some());
+    all
+}
+
+/// A digest of the names, sizes and times of all carried files. `None` if they cannot be read.
+pub(crate) async fn carried_digest(root: &Path, settings: &WorktreeSettings) -> Option<String> {
+    let (root, paths) = (root.to_owned(), carried(root, settings));
+    if paths.is_empty() {
+        return Some(String::new());
+    }
+    let reading = tokio::task::spawn_blocking(move || disk::digest(&root, &paths));
+    reading.await.ok()?.ok()
+}
+
 /// Copies ignored folders of MAIN, such as build output, so that the first build is incremental.
 pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<()> {
-    let pairs: Vec<(PathBuf, PathBuf)> = outermost(&settings.carry)
+    let pairs: Vec<(PathBuf, PathBuf)> = carried(&place.repository.root, settings)
         .into_iter()
-        .filter_map(|path| {
-            Some((disk::existing_beneath(&place.repository.root, &path)?, disk::path_beneath(&place.tree, &path)?))
-        })
+        .filter_map(|path| Some((place.repository.root.join(&path), disk::path_beneath(&place.tree, &path)?)))
         .filter(|(_, to)| fs::symlink_metadata(to).is_err())
         .collect();
     if pairs.is_empty() {
