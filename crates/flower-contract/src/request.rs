@@ -46,6 +46,14 @@ pub struct EditBrief {
     pub drop_projects: Vec<String>,
 }
 
+#[derive(Default, Serialize, Deserialize, ToSchema)]
+pub struct CheckRequest {
+    /// Runs this check alone.
+    pub check: Option<String>,
+    /// Approves the commands with this digest, which the worktree's `flower.toml` brings.
+    pub approve: Option<String>,
+}
+
 #[derive(Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     pub markdown: String,

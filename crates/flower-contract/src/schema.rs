@@ -141,6 +141,10 @@ pub struct Check {
     pub milliseconds: u64,
     /// Path relative to the landing's folder.
     pub log: String,
+    /// It did not run, because the landing changes none of its paths.
+    pub skipped: Option<bool>,
+    /// It did not run, because it passed before on the same tree. Says where, such as `in landing 12`.
+    pub reused: Option<String>,
 }
 
 /// A comment on one line of the changes in a worktree.

@@ -112,6 +112,12 @@ pub struct Check {
     pub milliseconds: u64,
     /// Path below the landing's own folder.
     pub log: String,
+    /// It did not run, because the landing changes none of its paths.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skipped: bool,
+    /// It did not run, because it passed before on the same tree. Says where, such as `in landing 12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reused: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

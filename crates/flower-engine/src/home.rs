@@ -113,6 +113,21 @@ impl Home {
         self.dir.join("candidates")
     }
 
+    /// Logs of `flower check`. Deleted when the daemon starts.
+    pub fn check_runs(&self) -> PathBuf {
+        self.dir.join("checks")
+    }
+
+    /// What `[checks] prepare` has made in commits that have landed.
+    pub fn prepared(&self) -> PathBuf {
+        self.dir.join("prepared")
+    }
+
+    /// Which checks have passed on which trees.
+    pub fn green_checks(&self) -> PathBuf {
+        self.dir.join("green-checks.json")
+    }
+
     /// Files of one agent: its transcript, its terminal's scrollback, the token of its run.
     pub fn agent(&self, number: AgentId) -> PathBuf {
         self.dir.join("agents").join(number.to_string())

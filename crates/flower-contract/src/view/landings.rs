@@ -80,6 +80,12 @@ pub struct CheckView {
     /// The end of its output.
     pub log: String,
     pub log_file: String,
+    /// It did not run, because the merge changes none of its paths.
+    #[serde(default)]
+    pub skipped: bool,
+    /// It did not run, because it passed before on the same tree. Says where, such as `in landing 12`.
+    #[serde(default)]
+    pub reused: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -87,6 +93,78 @@ pub struct RunningCheck {
     pub name: String,
     /// 2 if the first attempt failed.
     pub attempt: u64,
+    /// With `history = "rebase"`: which of the commits is checked, from 1, and how many there are.
+    #[serde(default = "one")]
+    pub commit: u64,
+    #[serde(default = "one")]
+    pub commits: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+words! {
+    CheckRunState {
+        /// Landings go first, and so do checks that were requested earlier.
+        Waiting = "waiting",
+        Running = "running",
+        Passed = "passed",
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+}
+
+/// The checks of a landing, run without landing.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CheckRunView {
+    /// Whether it merges and every check passed. False until the run has ended.
+    pub ok: bool,
+    pub state: CheckRunState,
+    /// Why it waits, or how it ended.
+    pub reason: Option<String>,
+    pub project: String,
+    /// Absent if a proposed `flower.toml` is tried.
+    pub worktree: Option<String>,
+    /// The commit that is checked.
+    pub commit: String,
+    pub merge: CheckMergeView,
+    pub checks: Vec<CheckView>,
+    /// The check that is running.
+    pub running: Option<RunningCheck>,
+    /// Why its landing would wait for the operator.
+    #[serde(default)]
+    pub held: Vec<HoldView>,
+    /// What its reader should know.
+    #[serde(default)]
+    pub notes: Vec<String>,
+    /// Commands of its changed `flower.toml` that are not approved, so that MAIN's checks run instead.
+    #[serde(default)]
+    pub not_approved: Option<NotApproved>,
+    pub began_at: String,
+    pub ended_at: Option<String>,
+}
+
+/// The merge with MAIN.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct CheckMergeView {
+    pub ok: bool,
+    /// Paths that conflict.
+    pub paths: Vec<String>,
+    /// The commit of MAIN.
+    pub onto: String,
+    /// Paths that the merge changes in MAIN.
+    #[serde(default)]
+    pub changed: Vec<String>,
+    /// Number of all paths that the merge changes.
+    pub changes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct NotApproved {
+    pub commands: Vec<String>,
+    /// Approves exactly these commands.
+    pub sha256: String,
 }
 
 words! {

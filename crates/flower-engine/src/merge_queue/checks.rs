@@ -1,28 +1,17 @@
 //! Runs the project's checks, in a jail, on what MAIN would be after a landing. Only this file makes a [`VerifiedCommit`].
 
+use super::check_runner::{CheckJob, Origin, Progress};
 use super::runner::Attempt;
 use crate::MergeQueue;
 use crate::failpoint;
-use crate::notify::ChangeHints;
 use crate::settings::{CheckSettings, Settings};
-use crate::worktrees::disk;
-
 use flower_contract::error::Problem;
-use flower_contract::view::RunningCheck;
 use flower_core::landing::{Check, Step};
 use flower_core::{Caller, Command, LandingId};
-use flower_git::CommitId;
-use std::collections::VecDeque;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek, Write};
-use std::path::Path;
-use std::time::{Instant, SystemTime};
+use flower_git::{CommitId, Repo};
 use tokio::sync::watch;
 
-/// Bytes of a check's output that are kept: its beginning and its end.
-const LOG_HEAD_BYTES: u64 = 4 << 20;
-const LOG_TAIL_BYTES: usize = 256 << 10;
-const NO_CHECKS_NOTE: &str = "no checks are configured; `flower init` proposes some";
+pub(super) const NO_CHECKS_NOTE: &str = "no checks are configured; `flower init` proposes some";
 
 /// Proof that a commit has passed the checks of its landing.
 #[derive(Debug)]
@@ -70,12 +59,12 @@ pub(super) fn planned_checks(
     dropped: Vec<(String, CheckSettings)>,
 ) -> Vec<(String, CheckSettings)> {
     let dropped = dropped.into_iter().map(|(name, check)| (format!("{DROPPED_PREFIX}{name}"), check));
-    settings.checks.0.iter().cloned().chain(dropped).collect()
+    settings.checks.list.iter().cloned().chain(dropped).collect()
 }
 
 /// Whether MAIN has the check of this name and the landing removes or changes it.
 pub(super) fn is_dropped(name: &str, settings: &Settings) -> bool {
-    name.starts_with(DROPPED_PREFIX) && settings.checks.0.iter().all(|(known, _)| known != name)
+    name.starts_with(DROPPED_PREFIX) && settings.checks.list.iter().all(|(known, _)| known != name)
 }
 
 impl MergeQueue {
@@ -95,16 +84,41 @@ impl MergeQueue {
             return Ok(ChecksResult::Passed(VerifiedCommit { commit, landing: number, note, commands }));
         }
         self.worktrees.require_jail().await?;
+        let progress = Progress::default();
+        let _shown = ShownProgress::new(self, number, &progress);
+        let _slot = tokio::select! {
+            slot = self.check_slots.take_for_landing(&attempt.landing.project) => slot,
+            _ = stop.wait_for(|stop| *stop) => return Ok(ChecksResult::Stopped),
+        };
+        let (origin, folder) = (Origin::Landing(number), self.landing_folder(number));
         // Numbers the runs of all commits, so that each has its own log.
         let mut run = 0;
-        for commit in commits {
+        for (at, commit) in commits.iter().enumerate() {
+            let tree = Repo::main(&attempt.repository).tree_of(commit).await?;
             let mut failed_before: Option<Check> = None;
-            let mut tries = 0;
+            let mut tries: u32 = 0;
             loop {
                 run += 1;
                 tries += 1;
+                progress.begin(tries.into(), at + 1, commits.len());
+                let job = CheckJob {
+                    project: &attempt.landing.project,
+                    repository: &attempt.repository,
+                    facts: &attempt.facts,
+                    settings,
+                    checks,
+                    commit,
+                    tree: &tree,
+                    changes: Some(&attempt.merged.changes),
+                    origin: &origin,
+                    id: number.0,
+                    folder: &folder,
+                    run,
+                    is_first_try: tries == 1,
+                    progress: &progress,
+                };
                 let ran = tokio::select! {
-                    ran = self.run_checks(attempt, commit, checks, run) => ran?,
+                    ran = self.run_checks(&job) => ran?,
                     _ = stop.wait_for(|stop| *stop) => return Ok(ChecksResult::Stopped),
                 };
                 let failed = ran.iter().find(|check| !check.ok).cloned();
@@ -126,143 +140,23 @@ impl MergeQueue {
         failpoint::here("landing.checked");
         Ok(ChecksResult::Passed(VerifiedCommit { commit, landing: number, note: None, commands }))
     }
+}
 
-    /// Runs the checks one after the other until one fails.
-    async fn run_checks(
-        &self,
-        attempt: &Attempt,
-        commit: &CommitId,
-        checks: &[(String, CheckSettings)],
-        run: u64,
-    ) -> Result<Vec<Check>, Problem> {
-        let folder = self.landing_folder(attempt.landing.number);
-        let io = |error: io::Error| self.home.problem(&folder, &error);
-        disk::make_private(&folder).map_err(io)?;
-        let mut ran = Vec::new();
-        for (name, check) in checks {
-            // A fresh candidate for each check: files that one check changes or leaves must not affect the next.
-            let candidate = self.make_candidate(attempt, commit).await?;
-            failpoint::here("landing.candidate");
-            let log = log_name(run, name);
-            let began = Instant::now();
-            self.hints.publish(ChangeHints::LANDINGS);
-            let code = run_bounded(&candidate.launcher, check, &candidate.paths.tree, &folder.join(&log)).await;
-            let code = code.map_err(io)?;
-            let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let ok = code == 0;
-            ran.push(Check { name: name.clone(), ok, code: code.into(), milliseconds, log });
-            if !ok {
-                break;
-            }
-        }
-        Ok(ran)
+/// Shows the progress of a landing's checks, until it is dropped.
+struct ShownProgress<'a> {
+    queue: &'a MergeQueue,
+    number: LandingId,
+}
+
+impl ShownProgress<'_> {
+    fn new<'a>(queue: &'a MergeQueue, number: LandingId, progress: &Progress) -> ShownProgress<'a> {
+        queue.progress.lock().expect("no panic while held").insert(number, progress.clone());
+        ShownProgress { queue, number }
     }
 }
 
-pub(super) fn log_name(run: u64, check: &str) -> String {
-    format!("{run}-{check}.log")
-}
-
-/// Runs one check with its output in a file of bounded size, which can be read meanwhile.
-async fn run_bounded(
-    launcher: &[std::ffi::OsString],
-    check: &CheckSettings,
-    dir: &Path,
-    log: &Path,
-) -> io::Result<i32> {
-    let file = File::create(log)?;
-    let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    let logging = tokio::task::spawn_blocking(move || write_bounded_log(File::from(read), file));
-    // The check may have deleted its folder; the jail has its own working directory, so any folder will do outside.
-    let dir = if dir.is_dir() { dir } else { Path::new("/") };
-    let write = File::from(write);
-    let code = flower_jail::run_logged(launcher, &check.run, dir, &write, check.timeout).await;
-    drop(write);
-    logging.await.map_err(io::Error::other)??;
-    code
-}
-
-/// Writes the beginning of the output as it arrives, and its end once it is complete.
-fn write_bounded_log(mut from: File, mut log: File) -> io::Result<()> {
-    let (mut written, mut left_out) = (0, 0);
-    let mut end: VecDeque<u8> = VecDeque::new();
-    let mut buffer = vec![0; 64 << 10];
-    loop {
-        let count = from.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        let room = usize::try_from(LOG_HEAD_BYTES - written).unwrap_or(0).min(count);
-        // A full disk must not end the check: only its exit code decides.
-        let _ = log.write_all(&buffer[..room]);
-        written += room as u64;
-        end.extend(&buffer[room..count]);
-        while end.len() > LOG_TAIL_BYTES {
-            let over = end.len() - LOG_TAIL_BYTES;
-            left_out += over as u64;
-            end.drain(..over);
-        }
-    }
-    if left_out > 0 {
-        let _ = writeln!(log, "\n… {left_out} bytes are left out here …");
-    }
-    let (one, other) = end.as_slices();
-    let _ = log.write_all(one).and_then(|()| log.write_all(other));
-    Ok(())
-}
-
-/// The last `max_bytes` of a log.
-pub(super) fn tail(path: &Path, max_bytes: u64) -> Vec<u8> {
-    let mut text = Vec::new();
-    if let Ok(mut file) = File::open(path) {
-        let size = file.metadata().map_or(0, |found| found.len());
-        let _ = file.seek(io::SeekFrom::Start(size.saturating_sub(max_bytes)));
-        let _ = file.take(max_bytes).read_to_end(&mut text);
-    }
-    text
-}
-
-/// The log of a check's newest run.
-pub(super) fn newest_log(folder: &Path, check: &str) -> Option<std::path::PathBuf> {
-    let (_, run, _) = logs(folder).into_iter().filter(|(_, _, name)| name == check).max()?;
-    Some(folder.join(log_name(run, check)))
-}
-
-/// The check that is running: the newest log that belongs to none of the `ended` checks.
-pub(super) fn running(folder: &Path, ended: &[Check]) -> Option<RunningCheck> {
-    let (_, attempt, name) = logs(folder).into_iter().max()?;
-    let log = log_name(attempt, &name);
-    ended.iter().all(|check| check.log != log).then_some(RunningCheck { name, attempt })
-}
-
-/// The logs of a landing: time of the last write, run and check. Runs are numbered from 1 again in each attempt to land, so only the
-/// time tells which log is the newest.
-fn logs(folder: &Path) -> Vec<(SystemTime, u64, String)> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let log = |entry: fs::DirEntry| {
-        let name = entry.file_name();
-        let (run, check) = name.to_str()?.strip_suffix(".log")?.split_once('-')?;
-        Some((entry.metadata().ok()?.modified().ok()?, run.parse().ok()?, check.to_owned()))
-    };
-    entries.flatten().filter_map(log).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_output_is_kept_in_part() {
-        let dir = tempfile::tempdir().unwrap();
-        let (from, to) = (dir.path().join("from"), dir.path().join("to"));
-        let mut output = vec![b'a'; usize::try_from(LOG_HEAD_BYTES).unwrap() + 3 * LOG_TAIL_BYTES];
-        output.extend(b"the end");
-        fs::write(&from, &output).unwrap();
-        write_bounded_log(File::open(&from).unwrap(), File::create(&to).unwrap()).unwrap();
-        let kept = fs::read(&to).unwrap();
-        assert!(kept.len() < output.len() && kept.len() > LOG_TAIL_BYTES);
-        assert!(kept.ends_with(b"the end"));
-        assert!(String::from_utf8_lossy(&kept).contains("are left out here"));
-        assert_eq!(tail(&to, 7), b"the end");
+impl Drop for ShownProgress<'_> {
+    fn drop(&mut self) {
+        self.queue.progress.lock().expect("no panic while held").remove(&self.number);
     }
 }

@@ -67,9 +67,9 @@ fn durable(repository: &Repository) -> Repo {
 pub(super) async fn merge_onto(
     repository: &Repository,
     onto: &CommitId,
-    landing: &Landing,
+    commit: &CommitId,
+    source: Source,
 ) -> Result<Result<Merged, NotMerged>, Problem> {
-    let commit = &CommitId::parse(&landing.commit)?;
     let (repo, merging) = (Repo::main(repository), durable(repository).with_deadline(MERGE_TIMEOUT));
     let (bases, merged) = tokio::join!(repo.merge_bases(onto, commit), merging.merge_trees(None, onto, commit));
     let bases = bases?;
@@ -83,7 +83,7 @@ pub(super) async fn merge_onto(
     let changes = checkout::changes(repository, onto, &merged.tree).await?;
     // Commits of the remote or of MAIN's own branch must become part of MAIN even if they change no file: without them a
     // push would not be a fast-forward.
-    let needs_history = matches!(landing.source, Source::Upstream | Source::Adopted);
+    let needs_history = matches!(source, Source::Upstream | Source::Adopted);
     if changes.is_empty() && !needs_history {
         return Ok(Err(NotMerged::NothingNew));
     }

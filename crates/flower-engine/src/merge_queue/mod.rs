@@ -2,16 +2,23 @@
 //! gate and the checks, and exactly the commit that was checked becomes MAIN.
 
 mod candidate;
+mod check_log;
+mod check_runner;
+mod check_runs;
+mod check_slots;
 mod checks;
 mod gate;
+mod green_checks;
 mod links;
 pub(crate) mod main_branch;
 mod merge;
 mod objects;
 mod post_land;
+mod prepared;
 mod propose_config;
 mod runner;
 
+pub use check_runs::{CheckOptions, Subject};
 pub(crate) use checks::VerifiedCommit;
 pub(crate) use merge::conflicts_with;
 
@@ -26,7 +33,7 @@ use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Profiles, Projects, Worktrees};
 use aho_corasick::AhoCorasick;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{CheckView, HoldView, LandingView};
+use flower_contract::view::{HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
 use flower_core::policy::{self, Action, Read};
 use flower_core::queue::{self, QueueStatus};
@@ -43,8 +50,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
-/// Bytes of a check's log that are shown with a landing: its end.
-const LOG_TAIL_BYTES: u64 = 4 * 1024;
 /// Bytes of a check's log in one answer.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
@@ -65,6 +70,12 @@ pub struct MergeQueue {
     busy: Mutex<HashSet<String>>,
     /// By landing: tells its checks to stop.
     stops: Mutex<HashMap<LandingId, watch::Sender<bool>>>,
+    /// By landing: the progress of its checks.
+    progress: Mutex<HashMap<LandingId, check_runner::Progress>>,
+    check_slots: check_slots::CheckSlots,
+    check_runs: check_runs::CheckRuns,
+    green_checks: green_checks::GreenChecks,
+    pending_preparations: prepared::PendingPreparations,
     /// Projects in which a landing failed for a reason that an immediate retry would meet again.
     backoffs: Mutex<HashMap<String, Backoff>>,
     /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
@@ -95,6 +106,11 @@ impl MergeQueue {
             wake: Notify::default(),
             busy: Mutex::default(),
             stops: Mutex::default(),
+            progress: Mutex::default(),
+            check_slots: check_slots::CheckSlots::default(),
+            check_runs: check_runs::CheckRuns::default(),
+            green_checks: green_checks::GreenChecks::new(setup.home.green_checks()),
+            pending_preparations: prepared::PendingPreparations::default(),
             backoffs: Mutex::default(),
             settings_problems: Mutex::default(),
             sync_notes: AsyncMutex::default(),
@@ -133,6 +149,7 @@ impl MergeQueue {
         for stop in self.stops.lock().expect("no panic while held").values() {
             stop.send_replace(true);
         }
+        self.stop_check_runs("everything was halted");
     }
 }
 
@@ -376,18 +393,13 @@ impl MergeQueue {
 
     fn view_landing(&self, landing: Landing, statuses: &BTreeMap<LandingId, QueueStatus>) -> LandingView {
         let folder = self.landing_folder(landing.number);
-        let checks = landing.checks.iter().map(|check| {
-            let file = folder.join(&check.log);
-            CheckView {
-                name: check.name.clone(),
-                ok: check.ok,
-                seconds: check.milliseconds as f64 / 1_000.0,
-                code: check.code,
-                log: String::from_utf8_lossy(&checks::tail(&file, LOG_TAIL_BYTES)).into_owned(),
-                log_file: file.to_string_lossy().into_owned(),
-            }
-        });
-        let running = if landing.state == State::Checking { checks::running(&folder, &landing.checks) } else { None };
+        // While checks run, the log has those of an earlier run.
+        let progress = self.progress.lock().expect("no panic while held").get(&landing.number).cloned();
+        let (checks, running) = match progress.filter(|_| landing.state == State::Checking) {
+            Some(progress) => progress.now(),
+            None => (landing.checks.clone(), None),
+        };
+        let checks = checks.iter().map(|check| self.check_view(&folder, check));
         let status = statuses.get(&landing.number).filter(|_| landing.is_open());
         // The reason of a requeue is shown until the next attempt begins.
         let reason = match (status, &landing.reason) {
@@ -431,21 +443,14 @@ impl MergeQueue {
         self.get(number).await?;
         let name = flower_core::text::name("check", check)?;
         let folder = self.landing_folder(number);
-        let Some(path) = checks::newest_log(&folder, &name) else {
+        let Some(path) = check_log::newest_log(&folder, &name) else {
             return Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("landing {number} has no output of a check `{name}`"),
                 format!("`flower queue show {number}` lists its checks"),
             ));
         };
-        use std::io::{Read, Seek};
-        let mut text = Vec::new();
-        if let Ok(mut file) = std::fs::File::open(path)
-            && file.seek(std::io::SeekFrom::Start(after)).is_ok()
-        {
-            let _ = file.take(MAX_LOG_BYTES).read_to_end(&mut text);
-        }
-        Ok(text)
+        Ok(check_log::read_from(&path, after, MAX_LOG_BYTES))
     }
 
     /// The folder with the logs of a landing's checks.
@@ -464,7 +469,7 @@ impl MergeQueue {
 
 /// The last `max_bytes` of a check's log.
 pub(crate) fn log_tail(file: &std::path::Path, max_bytes: u64) -> String {
-    String::from_utf8_lossy(&checks::tail(file, max_bytes)).into_owned()
+    String::from_utf8_lossy(&check_log::tail(file, max_bytes)).into_owned()
 }
 
 /// What a caller may choose for a landing.

@@ -43,8 +43,25 @@ impl MergeQueue {
         policy::require_action(caller, Action::ProposeSettings)?;
         Settings::parse(text)?;
         let project = self.projects.require(choice).await?;
-        let repository = self.worktrees.repository(&project).await?;
-        let main = self.worktrees.main_of(&project).await?;
+        let (_, commit) = self.settings_commit(&project, text).await?;
+        let request = landing::Request {
+            project,
+            source: Source::Settings,
+            worktree: None,
+            worktree_number: None,
+            commit: commit.into(),
+            title: "Add flower.toml".to_owned(),
+            briefs: Vec::new(),
+            priority: Priority::High,
+            reverts: None,
+        };
+        self.enqueue(caller, request).await
+    }
+
+    /// Makes a commit of MAIN with this `flower.toml`. Returns MAIN's tip and the commit.
+    pub(super) async fn settings_commit(&self, project: &str, text: &str) -> Result<(CommitId, CommitId), Problem> {
+        let repository = self.worktrees.repository(project).await?;
+        let main = self.worktrees.main_of(project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
         let tree = repo.tree_with_file(&tip, "flower.toml", text.as_bytes()).await?;
         if repo.tree_of(&tip).await? == tree {
@@ -52,19 +69,8 @@ impl MergeQueue {
         }
         let (committer, message) = (repo.identity().await?, "Add flower.toml\n");
         let new = NewCommit { tree: &tree, parents: &[&tip], message, committer: &committer, author: None };
-        let commit = repo.durable().commit_tree(new).await?.into();
-        let request = landing::Request {
-            project,
-            source: Source::Settings,
-            worktree: None,
-            worktree_number: None,
-            commit,
-            title: "Add flower.toml".to_owned(),
-            briefs: Vec::new(),
-            priority: Priority::High,
-            reverts: None,
-        };
-        self.enqueue(caller, request).await
+        let commit = repo.durable().commit_tree(new).await?;
+        Ok((tip, commit))
     }
 }
 
@@ -163,7 +169,7 @@ mod tests {
     }
 
     fn runs(settings: &Settings) -> Vec<&str> {
-        settings.checks.0.iter().map(|(_, check)| check.run.as_str()).collect()
+        settings.checks.list.iter().map(|(_, check)| check.run.as_str()).collect()
     }
 
     #[test]
@@ -184,7 +190,7 @@ mod tests {
     #[test]
     fn an_unknown_repository_gets_no_checks() {
         let (settings, proposal) = proposed(&["README.md"], &[]);
-        assert!(settings.checks.0.is_empty() && proposal.found.is_empty());
+        assert!(settings.checks.list.is_empty() && proposal.found.is_empty());
         assert!(proposal.text.contains("# test ="));
     }
 }

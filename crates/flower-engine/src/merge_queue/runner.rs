@@ -1,5 +1,6 @@
 //! Processes the merge queue: merges, checks and lands the next entry, or rejects it.
 
+use super::check_runner;
 use super::checks::{self, ChecksResult};
 use super::gate::GateDecision;
 use super::merge::{self, Merged, NotMerged};
@@ -211,7 +212,11 @@ impl MergeQueue {
             }
         };
         let lock = self.lock_main(&attempt.landing.project).await?;
-        self.finish(&lock, &attempt, &verified, checks.is_empty()).await
+        let end = self.finish(&lock, &attempt, &verified, checks.is_empty()).await?;
+        if matches!(end, AttemptEnd::Landed(_)) {
+            self.keep_prepared(&attempt.landing.project, &attempt.merged.tree);
+        }
+        Ok(end)
     }
 
     /// Examines MAIN, merges the landing with it and reads everything that the gate and the checks need. `Err` if the attempt
@@ -230,7 +235,7 @@ impl MergeQueue {
         };
         // These five do not depend on each other.
         let (merged, new, facts, committer, examined) = tokio::join!(
-            merge::merge_onto(&repository, &onto, &landing),
+            merge::merge_onto(&repository, &onto, &commit, landing.source),
             self.scan_new_objects(&repository, &onto, &commit),
             self.worktrees.facts_of(&landing.project),
             repo.identity(),
@@ -451,6 +456,7 @@ impl MergeQueue {
             self.follow_up(&project.name);
         }
         crate::worktrees::reclaim(&self.home, &self.home.candidates());
+        crate::worktrees::reclaim(&self.home, &self.home.check_runs());
     }
 }
 
@@ -470,12 +476,8 @@ impl Drop for BusyMark {
 
 /// Why a landing is rejected for a failed check. `is_dropped`: MAIN has the check, and the landing removes or changes it.
 fn failed_check(number: LandingId, check: &Check, is_dropped: bool) -> String {
-    let how = match check.code {
-        124 => "took too long".to_owned(),
-        127 => "was not found (127)".to_owned(),
-        code => format!("failed ({code})"),
-    };
-    let mut why = format!("the check `{}` {how}, on the merge with MAIN; `flower queue log {number} {0}`", check.name);
+    let mut why =
+        format!("{}, on the merge with MAIN; `flower queue log {number} {}`", check_runner::failure(check), check.name);
     if is_dropped {
         why.push_str(
             "; MAIN has it now, and the landing removes or changes it: if it must go although it fails, land again and \
@@ -486,7 +488,11 @@ fn failed_check(number: LandingId, check: &Check, is_dropped: bool) -> String {
 }
 
 /// `flower.toml` as MAIN would have it after the landing.
-async fn merged_settings(repository: &Repository, merged: &Merged, facts: &Facts) -> Result<Settings, Problem> {
+pub(super) async fn merged_settings(
+    repository: &Repository,
+    merged: &Merged,
+    facts: &Facts,
+) -> Result<Settings, Problem> {
     if !merged.changes.iter().any(|change| change.path == "flower.toml") {
         return Ok(facts.settings.clone());
     }

@@ -57,6 +57,38 @@ pub(super) fn size(path: &Path, max_bytes: u64) -> (u64, u64) {
     (bytes, files)
 }
 
+/// A digest of the names, kinds, sizes, times and permissions of all files below `paths`, which are relative to `root`. It does not
+/// read their content.
+pub(crate) fn digest(root: &Path, paths: &[PathBuf]) -> io::Result<String> {
+    let mut lines = Vec::new();
+    for path in paths {
+        describe(root, path, &mut lines)?;
+    }
+    Ok(flower_core::chain::sha256(&lines))
+}
+
+fn describe(root: &Path, path: &Path, lines: &mut Vec<u8>) -> io::Result<()> {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    let at = root.join(path);
+    let found = fs::symlink_metadata(&at)?;
+    lines.extend(path.as_os_str().as_bytes());
+    lines.extend(format!("\0{} {} {}.{}", found.mode(), found.len(), found.mtime(), found.mtime_nsec()).as_bytes());
+    if found.is_symlink() {
+        lines.extend(fs::read_link(&at)?.as_os_str().as_bytes());
+    }
+    lines.push(0);
+    if found.is_dir() {
+        let mut names =
+            fs::read_dir(&at)?.map(|entry| entry.map(|entry| entry.file_name())).collect::<Result<Vec<_>, _>>()?;
+        names.sort();
+        for name in names {
+            describe(root, &path.join(name), lines)?;
+        }
+    }
+    Ok(())
+}
+
 /// Moves a file or tree, makes the parents of its target, and replaces the target. Succeeds if the source does not exist: it was moved
 /// before a crash.
 pub(super) fn move_replacing(from: &Path, to: &Path) -> io::Result<()> {
@@ -93,7 +125,7 @@ pub(super) fn move_replacing(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Renames also if the old parent, the new parent, or the directory itself is read-only: a move writes its entry `..`. Restores their
 /// permissions afterwards.
-pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             let around = [from.parent(), to.parent()].into_iter().flatten();
@@ -261,6 +293,21 @@ mod tests {
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("sub/tool"));
         fs::write(to.join("sub/tool"), "changed").unwrap();
         assert_eq!(fs::read_to_string(from.join("sub/tool")).unwrap(), "#!/bin/sh\n");
+    }
+
+    #[test]
+    fn a_digest_changes_with_any_file_and_is_otherwise_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("target/debug")).unwrap();
+        fs::write(dir.path().join("target/debug/a"), "one").unwrap();
+        let digest = || digest(dir.path(), &["target".into()]).unwrap();
+        let before = digest();
+        assert_eq!(before, digest());
+        fs::write(dir.path().join("target/debug/a"), "other").unwrap();
+        let changed = digest();
+        std::os::unix::fs::symlink("a", dir.path().join("target/debug/b")).unwrap();
+        assert!(before != changed && changed != digest());
+        assert!(super::digest(dir.path(), &["absent".into()]).is_err());
     }
 
     #[test]

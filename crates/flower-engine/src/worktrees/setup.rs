@@ -317,6 +317,22 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
     (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
 }
 
+/// A digest of the names, sizes and times of all carried files. `None` if they cannot be read, or if patterns name them, whose matches
+/// depend on the checkout.
+pub(crate) async fn carried_digest(root: &Path, settings: &WorktreeSettings) -> Option<String> {
+    if settings.carry.iter().any(|raw| is_pattern(raw)) {
+        return None;
+    }
+    let mut paths = outermost(&settings.carry);
+    paths.retain(|path| disk::existing_beneath(root, path).is_some());
+    let root = root.to_owned();
+    if paths.is_empty() {
+        return Some(String::new());
+    }
+    let reading = tokio::task::spawn_blocking(move || disk::digest(&root, &paths));
+    reading.await.ok()?.ok()
+}
+
 /// Copies ignored folders of MAIN, such as build output, so that the first build is incremental.
 pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<()> {
     if settings.carry.is_empty() {

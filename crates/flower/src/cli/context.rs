@@ -118,6 +118,37 @@ impl Context {
         }
     }
 
+    /// The named worktree; without a name, the worktree whose directory contains the working directory.
+    pub fn worktree(&self, named: Option<&str>) -> Result<String, Problem> {
+        if let Some(name) = named {
+            return Ok(name.to_owned());
+        }
+        match self.worktree_here() {
+            Some((project, name)) if self.project.as_ref().is_none_or(|chosen| *chosen == project) => Ok(name),
+            Some((project, name)) => Err(Problem::usage(
+                format!("this directory belongs to worktree `{name}` of project `{project}`, not of the chosen one"),
+                "name the worktree, or leave out `--project`",
+            )),
+            // Inside a seal FLOWER_HOME does not exist.
+            None => std::env::var("FLOWER_WORKTREE").ok().filter(|name| !name.is_empty()).ok_or_else(|| Problem {
+                kind: ProblemKind::Usage,
+                message: "no worktree is named, and the working directory is not inside one".to_owned(),
+                hints: vec![
+                    "name one; all worktrees: `flower worktree`".to_owned(),
+                    "or go into one: `cd \"$(flower worktree path NAME)\"`".to_owned(),
+                ],
+            }),
+        }
+    }
+
+    /// Project and name of the worktree around the working directory.
+    fn worktree_here(&self) -> Option<(String, String)> {
+        let worktrees = self.home.worktrees().canonicalize().ok()?;
+        let dir = self.dir.canonicalize().ok()?;
+        let mut names = dir.strip_prefix(worktrees).ok()?.iter().map(|name| name.to_string_lossy().into_owned());
+        Some((names.next()?, names.next()?))
+    }
+
     /// Prints a result: as JSON, or as the text that `human` makes of it.
     pub fn answer<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Problem> {
         if self.json {

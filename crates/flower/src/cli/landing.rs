@@ -5,6 +5,7 @@ use super::output::{Style, ago, plain};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CheckView, LandingView};
 use flower_core::landing::{Source, State, Verdict};
+use std::io::IsTerminal;
 
 /// Paths on a page.
 const MAX_PATHS: usize = 10;
@@ -84,9 +85,16 @@ pub fn page(l: &LandingView, style: Style) -> String {
 
 /// `✓ test  1.2s`.
 pub fn check(check: &CheckView, style: Style) -> String {
+    if check.skipped {
+        return format!("{} {}  skipped, none of its paths changed", style.dim("-"), check.name);
+    }
+    if let Some(before) = &check.reused {
+        return format!("{} {}  passed before, {}, reused", style.good("✓"), check.name, plain(before));
+    }
     let (mark, how) = match (check.ok, check.code) {
         (true, _) => (style.good("✓"), String::new()),
         (false, 124) => (style.bad("✗"), ", timed out".to_owned()),
+        (false, 127) => (style.bad("✗"), ", its command was not found".to_owned()),
         (false, code) => (style.bad("✗"), format!(", exit code {code}")),
     };
     format!("{mark} {}  {:.1}s{how}", check.name, check.seconds)
@@ -149,8 +157,26 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
     Err(Problem::new(kind, message, hint))
 }
 
-/// Prints a landing after `--wait`; an error unless it has landed.
+/// Lines of a failed check's output that are printed after it.
+const MAX_LOG_LINES: usize = 12;
+
+/// The end of the output of the check that failed. Empty on a terminal, where the whole output was shown.
+pub fn failed_output(checks: &[CheckView], style: Style) -> String {
+    let Some(failed) = checks.iter().find(|check| !check.ok).filter(|_| !std::io::stderr().is_terminal()) else {
+        return String::new();
+    };
+    let text = plain(&failed.log);
+    let lines: Vec<&str> = text.lines().collect();
+    let end = lines.iter().skip(lines.len().saturating_sub(MAX_LOG_LINES));
+    end.map(|line| style.dim(&format!("          {line}")) + "\n").collect()
+}
+
+/// Prints a landing after `--wait`; an error unless it has landed. The error says why, so the page does not.
 pub fn conclude(context: &Context, landing: &LandingView) -> Result<(), Problem> {
-    context.answer(landing, |l| page(l, context.style))?;
-    verdict(landing)
+    let ended = verdict(landing);
+    context.answer(landing, |l| {
+        let shown = LandingView { reason: l.reason.clone().filter(|_| ended.is_ok()), ..l.clone() };
+        page(&shown, context.style) + &failed_output(&l.checks, context.style)
+    })?;
+    ended
 }

@@ -6,10 +6,11 @@ use super::landing::check;
 use super::output::{Style, plain};
 use crate::client::{Client, escape};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{LandingView, RunningCheck};
+use flower_contract::view::{CheckRunState, CheckRunView, CheckView, LandingView, RunningCheck};
 use flower_core::landing::State;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
+use std::collections::HashSet;
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -20,7 +21,7 @@ pub const OUTPUT_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
 /// Waits until the landing makes no further progress by itself, and returns it.
 pub async fn until_settled(context: &Context, client: &Client, number: u64) -> Result<LandingView, Problem> {
-    let mut progress = Progress::new(context);
+    let mut progress = Progress::new(context, format!("landing {number}"), LogSource::of_landing(number));
     let mut events = EventSignal::new(client);
     let mut lost_at: Option<Instant> = None;
     let mut interval = POLL_INTERVAL;
@@ -29,7 +30,7 @@ pub async fn until_settled(context: &Context, client: &Client, number: u64) -> R
         match client.get::<LandingView>(&format!("/api/landings/{number}")).await {
             Ok(landing) => {
                 lost_at = None;
-                progress.show(client, &landing).await;
+                progress.show(client, &landing.checks, landing.running.as_ref(), state_of(&landing)).await;
                 match landing.state {
                     State::Queued => interval = POLL_INTERVAL,
                     State::Checking => interval = OUTPUT_POLL_INTERVAL,
@@ -44,6 +45,36 @@ pub async fn until_settled(context: &Context, client: &Client, number: u64) -> R
             Err(problem) => return Err(problem),
         }
         events.wait(interval).await;
+    }
+}
+
+/// Waits until a run of `flower check` has ended, and returns it. `address` is that of the run.
+pub async fn until_checked(
+    context: &Context,
+    client: &Client,
+    worktree: &str,
+    address: &str,
+) -> Result<CheckRunView, Problem> {
+    let source = LogSource::of_worktree(worktree, &context.project_query());
+    let mut progress = Progress::new(context, worktree.to_owned(), source);
+    let mut events = EventSignal::new(client);
+    loop {
+        events.connect().await;
+        let run: CheckRunView = client.get(address).await.map_err(|problem| match problem.kind {
+            ProblemKind::NotFound => {
+                Problem::new(ProblemKind::Refused, "the daemon has ended during the checks", "run them again")
+            }
+            _ => problem,
+        })?;
+        let state = match (run.state, &run.reason) {
+            (CheckRunState::Waiting, Some(reason)) => format!("waiting: {reason}"),
+            _ => String::new(),
+        };
+        progress.show(client, &run.checks, run.running.as_ref(), state).await;
+        if run.ended_at.is_some() {
+            return Ok(run);
+        }
+        events.wait(OUTPUT_POLL_INTERVAL).await;
     }
 }
 
@@ -77,61 +108,77 @@ impl<'a> EventSignal<'a> {
 
 /// The progress that was printed so far.
 struct Progress {
+    /// Whose progress it is, such as `landing 3`.
+    subject: String,
     /// With `--json`, only an error is written to standard error.
     quiet: bool,
     style: Style,
     last: String,
-    checks: usize,
+    /// The logs of checks whose end was printed. Each run of a check has its own.
+    printed: HashSet<String>,
     /// The output of the checks, on a terminal.
     log: Option<CheckLog>,
 }
 
 impl Progress {
-    fn new(context: &Context) -> Progress {
+    fn new(context: &Context, subject: String, source: LogSource) -> Progress {
         let terminal = std::io::stderr().is_terminal();
         Progress {
+            subject,
             quiet: context.json,
             style: if terminal { context.style } else { Style::new(false) },
             last: String::new(),
-            checks: 0,
-            log: (terminal && !context.json).then(CheckLog::default),
+            printed: HashSet::new(),
+            log: (terminal && !context.json).then(|| CheckLog::new(source)),
         }
     }
 
-    async fn show(&mut self, client: &Client, landing: &LandingView) {
+    /// Prints what is new. `state` is in words.
+    async fn show(&mut self, client: &Client, checks: &[CheckView], running: Option<&RunningCheck>, state: String) {
         if self.quiet {
             return;
         }
         if let Some(log) = &mut self.log {
-            write(&self.style.dim(&plain(&log.switch(client, landing).await)));
+            write(&self.style.dim(&plain(&log.switch(client, running).await)));
         }
-        if landing.running.is_some() {
-            self.show_state(landing);
-        }
+        let state = match running {
+            Some(RunningCheck { name, attempt, commit, commits }) => {
+                let of = if *commits > 1 { format!(" on commit {commit} of {commits}") } else { String::new() };
+                let again = if *attempt > 1 { format!(", attempt {attempt}") } else { String::new() };
+                self.show_state(&format!("check `{name}` is running{of}{again}"));
+                None
+            }
+            None => Some(state),
+        };
         if let Some(log) = &mut self.log {
-            write(&self.style.dim(&plain(&log.new_lines(client, landing).await)));
+            write(&self.style.dim(&plain(&log.new_lines(client, running).await)));
         }
-        for ended in landing.checks.iter().skip(self.checks) {
-            write(&format!("{}\n", check(ended, self.style)));
+        for ended in checks {
+            if self.printed.insert(ended.log_file.clone()) {
+                write(&format!("{}\n", check(ended, self.style)));
+            }
         }
-        self.checks = landing.checks.len();
-        if landing.running.is_none() {
-            self.show_state(landing);
+        if let Some(state) = state.filter(|state| !state.is_empty()) {
+            self.show_state(&state);
         }
     }
 
     /// Prints the state if it has changed.
-    fn show_state(&mut self, landing: &LandingView) {
-        let now = match (&landing.running, &landing.reason) {
-            (Some(RunningCheck { name, attempt: 1 }), _) => format!("check `{name}` is running"),
-            (Some(RunningCheck { name, attempt }), _) => format!("check `{name}` is running, attempt {attempt}"),
-            (None, Some(reason)) => format!("{}, {reason}", landing.state),
-            (None, None) => landing.state.to_string(),
-        };
+    fn show_state(&mut self, now: &str) {
         if now != self.last {
-            write(&format!("landing {}: {}\n", landing.id, plain(&now)));
-            self.last = now;
+            let subject = &self.subject;
+            write(&format!("{subject}: {}\n", plain(now)));
+            now.clone_into(&mut self.last);
         }
+    }
+}
+
+/// The state of a landing in words. An end has no reason here, because the command prints it afterwards. Empty between two checks.
+fn state_of(landing: &LandingView) -> String {
+    match (landing.state, &landing.reason) {
+        (State::Checking, _) => String::new(),
+        (State::Queued, Some(reason)) => format!("{}, {reason}", landing.state),
+        _ => landing.state.to_string(),
     }
 }
 
@@ -140,9 +187,41 @@ fn write(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Where the logs of checks are read.
+pub struct LogSource {
+    /// The address before the name of the check.
+    path: String,
+    query: String,
+}
+
+impl LogSource {
+    pub fn of_landing(number: u64) -> LogSource {
+        LogSource { path: format!("/api/landings/{number}/checks"), query: String::new() }
+    }
+
+    /// Of `flower check`.
+    pub fn of_worktree(name: &str, project_query: &str) -> LogSource {
+        LogSource { path: format!("/api/worktrees/{}/check", escape(name)), query: format!("&{project_query}") }
+    }
+
+    /// The output of a check from a position on.
+    pub async fn read(&self, client: &Client, check: &str, after: usize) -> Result<Vec<u8>, Problem> {
+        let LogSource { path, query } = self;
+        let mut log = Vec::new();
+        loop {
+            let after = after + log.len();
+            let bytes = client.bytes(&format!("{path}/{}/log?after={after}{query}", escape(check))).await?;
+            if bytes.is_empty() {
+                return Ok(log);
+            }
+            log.extend_from_slice(&bytes);
+        }
+    }
+}
+
 /// Reads the output of the running check as it grows.
-#[derive(Default)]
 pub struct CheckLog {
+    source: LogSource,
     current: Option<RunningCheck>,
     seen: usize,
     /// The beginning of a line that is not complete yet.
@@ -150,18 +229,21 @@ pub struct CheckLog {
 }
 
 impl CheckLog {
-    /// If another check has started, returns the rest of the last one's output. A new attempt of the same check has replaced
+    pub fn new(source: LogSource) -> CheckLog {
+        CheckLog { source, current: None, seen: 0, rest: Vec::new() }
+    }
+
+    /// If another check has started, returns the rest of the last one's output. A new run of the same check has replaced
     /// that output, so there is no rest to read.
-    pub async fn switch(&mut self, client: &Client, landing: &LandingView) -> String {
-        if landing.running == self.current {
+    pub async fn switch(&mut self, client: &Client, running: Option<&RunningCheck>) -> String {
+        if running == self.current.as_ref() {
             return String::new();
         }
-        let is_new_attempt =
-            landing.running.as_ref().map(|running| &running.name) == self.current.as_ref().map(|last| &last.name);
+        let is_new_attempt = running.map(|running| &running.name) == self.current.as_ref().map(|last| &last.name);
         if !is_new_attempt {
-            self.read(client, landing.id).await;
+            self.read(client).await;
         }
-        self.current.clone_from(&landing.running);
+        self.current = running.cloned();
         self.seen = 0;
         if self.rest.last().is_some_and(|&byte| byte != b'\n') {
             self.rest.push(b'\n');
@@ -170,33 +252,19 @@ impl CheckLog {
     }
 
     /// The new output, in whole lines.
-    pub async fn new_lines(&mut self, client: &Client, landing: &LandingView) -> String {
-        let mut text = self.switch(client, landing).await;
-        self.read(client, landing.id).await;
+    pub async fn new_lines(&mut self, client: &Client, running: Option<&RunningCheck>) -> String {
+        let mut text = self.switch(client, running).await;
+        self.read(client).await;
         let whole = self.rest.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         text.push_str(&String::from_utf8_lossy(&self.rest.drain(..whole).collect::<Vec<u8>>()));
         text
     }
 
-    async fn read(&mut self, client: &Client, landing: u64) {
+    async fn read(&mut self, client: &Client) {
         let Some(RunningCheck { name, .. }) = &self.current else { return };
-        if let Ok(bytes) = read_log(client, landing, name, self.seen).await {
+        if let Ok(bytes) = self.source.read(client, name, self.seen).await {
             self.seen += bytes.len();
             self.rest.extend_from_slice(&bytes);
         }
-    }
-}
-
-/// The output of a check from a position on.
-pub async fn read_log(client: &Client, landing: u64, check: &str, after: usize) -> Result<Vec<u8>, Problem> {
-    let mut log = Vec::new();
-    loop {
-        let after = after + log.len();
-        let path = format!("/api/landings/{landing}/checks/{}/log?after={after}", escape(check));
-        let bytes = client.bytes(&path).await?;
-        if bytes.is_empty() {
-            return Ok(log);
-        }
-        log.extend_from_slice(&bytes);
     }
 }

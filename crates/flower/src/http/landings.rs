@@ -102,7 +102,7 @@ pub(super) async fn revert_landing(
 pub(super) struct AfterQuery {
     /// A position in bytes.
     #[serde(default)]
-    after: u64,
+    pub(super) after: u64,
 }
 
 /// The output of a check, from a position on.

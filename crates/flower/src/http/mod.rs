@@ -5,6 +5,7 @@ mod agents;
 mod answer;
 mod briefs;
 mod call_limits;
+mod checks;
 mod daemon;
 #[cfg(test)]
 mod description;
@@ -70,6 +71,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(worktrees::drop_archive))
         .routes(routes!(daemon::doctor, daemon::mend))
         .routes(routes!(landings::land))
+        .routes(routes!(checks::check_worktree, checks::show_check, checks::cancel_check))
+        .routes(routes!(checks::check_run_log))
         .routes(routes!(review::diff_worktree))
         .routes(routes!(review::file_of_worktree))
         .routes(routes!(landings::list_landings))

@@ -354,8 +354,15 @@ fn landing_request() -> impl Strategy<Value = Command> {
 
 fn landing_step() -> impl Strategy<Value = landing::Step> {
     use landing::Step;
-    let check =
-        |ok: bool| Check { name: "test".into(), ok, code: i64::from(!ok), milliseconds: 12, log: "1-test.log".into() };
+    let check = |ok: bool| Check {
+        name: "test".into(),
+        ok,
+        code: i64::from(!ok),
+        milliseconds: 12,
+        log: "1-test.log".into(),
+        skipped: false,
+        reused: None,
+    };
     prop_oneof![
         6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
         2 => Just(Step::Hold { reasons: vec![changes_ci()], paths: vec![".github/ci.yml".into()] }),

@@ -146,7 +146,7 @@ impl MergeQueue {
         if let Ok(facts) = self.worktrees.facts_of(&lock.project).await {
             match facts.settings_problem {
                 Some(problem) => notes.push(problem.in_words()),
-                None if facts.settings.checks.0.is_empty() => notes
+                None if facts.settings.checks.list.is_empty() => notes
                     .push("no checks are configured: all that merges lands; `flower init` proposes some".to_owned()),
                 None => {}
             }

@@ -289,7 +289,15 @@ impl History<'_> {
             step(begin());
             step(Step::Requeue { why: "MAIN has moved meanwhile".into() });
             step(begin());
-            let check = Check { name: "test".into(), ok: true, code: 0, milliseconds: 9, log: "1-test.log".into() };
+            let check = Check {
+                name: "test".into(),
+                ok: true,
+                code: 0,
+                milliseconds: 9,
+                log: "1-test.log".into(),
+                skipped: false,
+                reused: None,
+            };
             step(Step::ChecksRan { attempt: 1, checks: vec![check] });
             step(Step::Flaked { check: "test".into() });
             step(match number {

@@ -3,6 +3,7 @@
 mod agent;
 mod beat;
 mod brief;
+mod check;
 mod claim;
 mod comment;
 mod completions;
@@ -74,6 +75,7 @@ pub(super) enum ClientCommand {
     Worktree(worktree::WorktreeArgs),
     Diff(diff::DiffArgs),
     Comment(comment::CommentArgs),
+    Check(check::CheckArgs),
     Land(land::LandArgs),
     Queue(queue::QueueArgs),
     Revert(revert::RevertArgs),
@@ -130,6 +132,7 @@ fn run_client(context: &Context, command: ClientCommand) -> Result<(), Problem> 
             ClientCommand::Worktree(args) => worktree::run(context, args).await,
             ClientCommand::Diff(args) => diff::run(context, &args).await,
             ClientCommand::Comment(args) => comment::run(context, args).await,
+            ClientCommand::Check(args) => check::run(context, args).await,
             ClientCommand::Land(args) => land::run(context, args).await,
             ClientCommand::Queue(args) => queue::run(context, args).await,
             ClientCommand::Revert(args) => revert::run(context, args).await,

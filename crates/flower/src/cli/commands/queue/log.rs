@@ -1,7 +1,7 @@
 //! `flower queue log`
 
 use crate::cli::output::plain;
-use crate::cli::wait::{CheckLog, EventSignal, OUTPUT_POLL_INTERVAL, read_log};
+use crate::cli::wait::{CheckLog, EventSignal, LogSource, OUTPUT_POLL_INTERVAL};
 use crate::cli::{Context, input};
 use crate::client::Client;
 use flower_contract::error::{Problem, ProblemKind};
@@ -29,7 +29,7 @@ pub(super) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
     let mut landing: LandingView = client.get(&address).await?;
     if args.follow && landing.ended_at.is_none() {
         let printed;
-        (landing, printed) = follow(context, &client, &address, args.check.as_deref()).await?;
+        (landing, printed) = follow(context, &client, args.number, args.check.as_deref()).await?;
         if printed {
             return Ok(());
         }
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &Context, args: LogArgs) -> Result<(), Problem>
             format!("`flower queue show {}` shows its state", landing.id),
         ));
     };
-    let log = read_log(&client, landing.id, &check, 0).await?;
+    let log = LogSource::of_landing(landing.id).read(&client, &check, 0).await?;
     if context.json {
         let text = String::from_utf8_lossy(&log);
         return context
@@ -64,18 +64,18 @@ fn default_check(landing: &LandingView) -> Option<String> {
 async fn follow(
     context: &Context,
     client: &Client,
-    address: &str,
+    number: u64,
     check: Option<&str>,
 ) -> Result<(LandingView, bool), Problem> {
     let mut printed = false;
     let mut events = EventSignal::new(client);
-    let mut log = CheckLog::default();
+    let mut log = CheckLog::new(LogSource::of_landing(number));
     loop {
         events.connect().await;
-        let mut landing: LandingView = client.get(address).await?;
+        let landing: LandingView = client.get(&format!("/api/landings/{number}")).await?;
         let in_progress = matches!(landing.state, State::Queued | State::Checking);
-        landing.running = landing.running.filter(|running| check.is_none_or(|check| check == running.name));
-        let text = log.new_lines(client, &landing).await;
+        let running = landing.running.as_ref().filter(|running| check.is_none_or(|check| check == running.name));
+        let text = log.new_lines(client, running).await;
         if !context.json && !text.is_empty() {
             context.print(&plain(&text))?;
             printed = true;
