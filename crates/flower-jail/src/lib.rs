@@ -40,7 +40,7 @@ pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};
 pub use sys::{async_fd, lead_session};
-pub use toolchains::may_be_listed;
+pub use toolchains::{may_be_cache, may_be_listed};
 
 /// Exit code: the jail could not be built, and the command has not run.
 pub const EXIT_JAIL_FAILED: u8 = 125;

@@ -291,6 +291,15 @@ pub struct ProposalView {
     pub text: String,
     /// What the proposal was derived from.
     pub found: Vec<String>,
+    /// The text lies in MAIN's checkout and is not committed.
+    #[serde(default)]
+    pub uncommitted: bool,
+    /// Whether the text has a check. Without one, whatever lands reaches MAIN untested.
+    #[serde(default)]
+    pub has_checks: bool,
+    /// Programs that the commands start and that are not installed.
+    #[serde(default)]
+    pub missing_programs: Vec<String>,
 }
 
 /// The projects that were frozen and are not any more.

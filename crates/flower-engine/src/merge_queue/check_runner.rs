@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Bytes of a check's log that are shown with its result: its end.
 pub(super) const SHOWN_LOG_BYTES: u64 = 4 * 1024;
 /// The name of the result of `[checks] prepare`, which no check can have.
-pub(super) const PREPARE: &str = "prepare";
+pub const PREPARE: &str = "prepare";
 /// Raised when the key of a green result is made in another way.
 const KEY_VERSION: u32 = 1;
 

@@ -15,12 +15,15 @@ mod merge;
 mod objects;
 mod post_land;
 mod prepared;
+mod proposal;
 mod propose_config;
 mod runner;
 
+pub use check_runner::PREPARE;
 pub use check_runs::{CheckOptions, Subject};
 pub(crate) use checks::VerifiedCommit;
 pub(crate) use merge::conflicts_with;
+pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;

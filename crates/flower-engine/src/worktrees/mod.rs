@@ -1,6 +1,7 @@
 //! Worktrees. To the operator each is a linked git worktree of MAIN's repository; programs inside a sealed one see a private
 //! repository and nothing else.
 
+mod caches;
 mod checkout;
 pub(crate) mod commits;
 pub(crate) mod create;

@@ -96,15 +96,15 @@ fn still_waiting(landing: &LandingView, waited: Duration) -> Problem {
     }
 }
 
-/// Waits until a run of `flower check` has ended, and returns it. `address` is that of the run.
+/// Waits until a run of `flower check` or a trial has ended, and returns it. `address` is that of the run.
 pub async fn until_checked(
     context: &Context,
     client: &Client,
-    worktree: &str,
+    subject: &str,
+    source: LogSource,
     address: &str,
 ) -> Result<CheckRunView, Problem> {
-    let source = LogSource::of_worktree(worktree, &context.project_query());
-    let mut progress = Progress::new(context, worktree.to_owned(), source);
+    let mut progress = Progress::new(context, subject.to_owned(), source);
     let mut events = EventSignal::new(client);
     loop {
         events.connect().await;
@@ -231,7 +231,7 @@ fn state_of(landing: &LandingView) -> String {
 }
 
 /// Writes to standard error. A closed one does not end the command.
-fn write(text: &str) {
+pub fn write(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -250,6 +250,11 @@ impl LogSource {
     /// Of `flower check`.
     pub fn of_worktree(name: &str, project_query: &str) -> LogSource {
         LogSource { path: format!("/api/worktrees/{}/check", escape(name)), query: format!("&{project_query}") }
+    }
+
+    /// Of a proposed `flower.toml` that is tried.
+    pub fn of_trial(project_query: &str) -> LogSource {
+        LogSource { path: "/api/main/settings/try".to_owned(), query: format!("&{project_query}") }
     }
 
     /// The output of a check from a position on.

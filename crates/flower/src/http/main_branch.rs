@@ -142,14 +142,23 @@ pub(super) async fn halt(State(app): State<Arc<App>>, Who(caller): Who, Body(b):
     Ok(Json(app.agents.halt(&caller, b.why).await?))
 }
 
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AnewQuery {
+    /// Propose one from the files of the repository, also if MAIN or its checkout has one.
+    #[serde(default)]
+    anew: bool,
+}
+
 /// A proposed `flower.toml`.
-#[utoipa::path(get, path = "/api/main/settings", tag = "main", params(ProjectQuery),
+#[utoipa::path(get, path = "/api/main/settings", tag = "main", params(ProjectQuery, AnewQuery),
     responses((status = 200, body = ProposalView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn propose_settings(
     State(app): State<Arc<App>>,
     ChosenProject(choice): ChosenProject,
+    Query(q): Query<AnewQuery>,
 ) -> Answer<ProposalView> {
-    Ok(Json(app.merge_queue.propose_settings(&choice).await?))
+    Ok(Json(app.merge_queue.propose_settings(&choice, q.anew).await?))
 }
 
 /// Queues a `flower.toml` as a landing.

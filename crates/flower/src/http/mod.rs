@@ -73,6 +73,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(landings::land))
         .routes(routes!(checks::check_worktree, checks::show_check, checks::cancel_check))
         .routes(routes!(checks::check_run_log))
+        .routes(routes!(checks::try_settings, checks::show_trial, checks::cancel_trial))
+        .routes(routes!(checks::trial_log))
         .routes(routes!(review::diff_worktree))
         .routes(routes!(review::file_of_worktree))
         .routes(routes!(landings::list_landings))

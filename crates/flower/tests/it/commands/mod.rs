@@ -5,6 +5,7 @@ mod briefs;
 mod daemon;
 mod damage;
 mod habits;
+mod init;
 mod landing;
 mod lists;
 mod output;

@@ -2,6 +2,7 @@
 
 mod attacks_on_main;
 mod bad_input;
+mod caches;
 mod crashes;
 mod disk;
 mod hostile_commits;
