@@ -244,7 +244,15 @@ events! {
             fix: bool,
         }
         /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
-        LandingChecking = "landing_checking" { number: LandingId, onto: String, merge_commit: String }
+        LandingChecking = "landing_checking" {
+            number: LandingId,
+            onto: String,
+            merge_commit: String,
+            /// MAIN is moved forward to `merge_commit`, a commit of its remote: the number of the remote's commits on the
+            /// first-parent history above `onto`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            upstream: Option<u64>,
+        }
         LandingHeld = "landing_held" {
             number: LandingId,
             /// In words.

@@ -205,6 +205,12 @@ impl Repo {
         Ok(Merge::Conflict(if lines.is_empty() { output.stderr } else { lines.join("; ") }))
     }
 
+    /// Records a commit as merged into the branch that is checked out, whose files stay as they are.
+    pub async fn merge_without_changes(&self, commit: &CommitId) -> Result<(), GitError> {
+        let args = ["merge", "--no-edit", "--quiet", "--strategy=ours", commit.as_str()];
+        self.git().args(args).run().await.map(drop)
+    }
+
     /// Aborts an open merge. Succeeds if there is none.
     pub async fn abort_merge(&self) -> Result<(), GitError> {
         self.git().args(["merge", "--abort"]).output().await.map(drop)

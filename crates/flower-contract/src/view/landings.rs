@@ -21,6 +21,8 @@ pub struct LandingView {
     pub commit: String,
     /// The merge commit that MAIN gets.
     pub merge_commit: Option<String>,
+    /// If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
+    pub upstream: Option<u64>,
     pub onto: Option<String>,
     #[schema(value_type = schema::State)]
     pub state: State,

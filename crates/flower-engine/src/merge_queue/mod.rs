@@ -27,6 +27,7 @@ pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
+use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
@@ -188,7 +189,10 @@ impl MergeQueue {
             self.worktrees.mirror(&place).await?;
         }
         let main = self.worktrees.main_of(&worktree.project).await?;
-        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?).await {
+        let landed = self.worktrees.landed_before(&place.repository, &worktree.project, Some(worktree.number)).await?;
+        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?, &landed)
+            .await
+        {
             Ok(new) => new,
             // git fails this way if the branch was deleted.
             Err(_) if place.repo().tip(&place.full_branch()).await?.is_none() => {
@@ -199,6 +203,15 @@ impl MergeQueue {
                 ));
             }
             Err(problem) => return Err(problem),
+        };
+        let new = match new {
+            // What has landed as another commit is new to git only.
+            Some(new) if !landed.is_empty() => {
+                let (main, repository) = (CommitId::parse(&main.tip)?, &place.repository);
+                let is_landed = LandedBefore::adds_nothing(&landed, repository, &main, &new.tip).await?;
+                (!is_landed).then_some(new)
+            }
+            new => new,
         };
         let Some(new) = new else {
             let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
@@ -463,6 +476,7 @@ impl MergeQueue {
             worktree: landing.worktree,
             briefs: landing.briefs.into_iter().map(u64::from).collect(),
             commit: landing.commit,
+            upstream: landing.upstream,
             merge_commit: landing.merge_commit.filter(|_| landing.state != State::Queued),
             onto: landing.onto,
             state: landing.state,
@@ -537,10 +551,16 @@ struct NewCommits {
 }
 
 impl NewCommits {
-    /// `None` if MAIN has all commits of the branch.
-    async fn of(repository: &Repository, branch: &RefName, main: &CommitId) -> Result<Option<NewCommits>, Problem> {
+    /// `None` if MAIN has all commits of the branch, or has them as others.
+    async fn of(
+        repository: &Repository,
+        branch: &RefName,
+        main: &CommitId,
+        landed: &[LandedBefore],
+    ) -> Result<Option<NewCommits>, Problem> {
+        let log = landed.iter().fold(Log::of(branch, 20).without(main), |log, landed| log.without(landed.commit()));
         // git lists the branch's tip first, also if dates of commits are wrong.
-        let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
+        let commits = Repo::main(repository).log(&log).await?;
         let own = commits.iter().filter(|commit| commit.parents.len() < 2);
         let subjects = own.map(|commit| commit.subject.clone()).collect();
         Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))

@@ -22,6 +22,8 @@ const MIN_SECRET_BYTES: usize = 8;
 /// What the new objects of a landing contain.
 #[derive(Debug, Default)]
 pub(super) struct NewContent {
+    /// The commits, without merge commits.
+    pub(super) own: Vec<CommitId>,
     /// Subjects of the commits, without merge commits, newest first.
     pub(super) subjects: Vec<String>,
     pub(super) merges: Vec<MergeCommit>,
@@ -110,6 +112,7 @@ impl NewContent {
         };
         let parents = named("parent");
         if parents.len() < 2 {
+            self.own.push(id.clone());
             self.subjects.push(cut(message.lines().next().unwrap_or_default(), TITLE_CHARS));
         } else {
             let tree = TreeId::parse(&named("tree").into_iter().next().unwrap_or_default())?;

@@ -4,6 +4,7 @@
 use super::gitlinks;
 use super::import_error::{ImportError, plain};
 use super::incoming;
+use super::landed::LandedBefore;
 use super::limits::IMPORT_TIMEOUT;
 use super::observe::is_dirty;
 use super::paths::WorktreePaths;
@@ -235,7 +236,25 @@ impl Worktrees {
                 linked.with_operators_settings()
             }
         };
-        let Merge::Conflict(conflicts) = checkout.clone().with_deadline(IMPORT_TIMEOUT).merge(commit).await? else {
+        let merging = checkout.clone().with_deadline(IMPORT_TIMEOUT);
+        let mut merged = Merge::Done;
+        let branch = place.repo().tip(&place.full_branch()).await?;
+        let landed = self.landed_before(&place.repository, &place.project, place.number).await?;
+        if let Some(branch) = &branch
+            && let Some(landed) = LandedBefore::unknown_to_git(&landed, &place.repository, commit, branch).await?
+        {
+            // What has landed from here as another commit is recorded as merged, after what MAIN had before it.
+            if let Some(below) = place.repo().first_parent(landed.landed_as()).await? {
+                merged = merging.merge(&below).await?;
+            }
+            if merged == Merge::Done {
+                merging.merge_without_changes(landed.landed_as()).await?;
+            }
+        }
+        if merged == Merge::Done {
+            merged = merging.merge(commit).await?;
+        }
+        let Merge::Conflict(conflicts) = merged else {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
             }

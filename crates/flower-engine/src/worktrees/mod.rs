@@ -13,6 +13,7 @@ pub(crate) mod gitlinks;
 pub(crate) mod import_error;
 mod incoming;
 pub(crate) mod inspect;
+pub(crate) mod landed;
 mod lending;
 pub(crate) mod limits;
 mod locks;

@@ -364,7 +364,11 @@ fn landing_step() -> impl Strategy<Value = landing::Step> {
         reused: None,
     };
     prop_oneof![
-        6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
+        6 => (0..9u64).prop_map(|n| Step::Begin {
+            onto: commit(n),
+            merge_commit: commit(n + 10),
+            upstream: n.is_multiple_of(3).then_some(n),
+        }),
         2 => Just(Step::Hold { reasons: vec![changes_ci()], paths: vec![".github/ci.yml".into()] }),
         2 => any::<bool>().prop_map(|waive| Step::Approve { waive }),
         3 => line().prop_map(|why| Step::Requeue { why }),

@@ -276,7 +276,7 @@ impl History<'_> {
             };
             self.does(Command::QueueLanding(request));
             let mut step = |step| self.does(Command::Landing { number: LandingId(number), step });
-            let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
+            let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10), upstream: None };
             step(Step::Hold {
                 reasons: vec![HoldReason {
                     code: HoldCode::SensitivePath,
