@@ -1,6 +1,6 @@
 //! Partial clones: repositories that lack objects which a remote has.
 
-use crate::{CommitId, GitError, ObjectId, Repo};
+use crate::{AnyObject, CommitId, GitError, ObjectId, Repo};
 
 /// A folder can be missing with all of its content, so what is below it is known only once it is here.
 const MAX_ROUNDS: usize = 64;
@@ -23,6 +23,18 @@ impl Repo {
         let output = self.git().args(args).args(commits.iter().map(|commit| commit.as_str())).run().await?;
         let text = String::from_utf8_lossy(&output.stdout);
         text.lines().filter_map(|line| line.strip_prefix('?')).map(ObjectId::parse).collect()
+    }
+
+    /// An object that these reach and the repository does not have. Reads all folders of the history.
+    pub async fn first_missing<'a, T: AnyObject + 'a>(
+        &self,
+        objects: impl IntoIterator<Item = &'a T>,
+    ) -> Result<Option<ObjectId>, GitError> {
+        let args = ["rev-list", "--quiet", "--objects", "--missing=print", "--stdin"];
+        let input: String = objects.into_iter().map(|object| format!("{}\n", object.name())).collect();
+        let output = self.git().args(args).input(input).run().await?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.lines().find_map(|line| line.strip_prefix('?')).map(ObjectId::parse).transpose()
     }
 
     /// Fetches all files and folders of these commits that are missing, from a remote and with the operator's login. git itself would

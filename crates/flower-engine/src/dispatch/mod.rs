@@ -108,6 +108,14 @@ impl Dispatcher {
         if let Some(profile) = request.profile.as_deref().filter(|_| caller.actor.sort != ActorType::System) {
             self.profiles.require_runnable(profile).await?;
         }
+        let brief = request.brief;
+        let known = self.store.read(move |conn| flower_store::briefs::state(conn, brief)).await?;
+        // In a partial clone whose remote cannot be reached, no worktree could be made for it.
+        for project in known.into_iter().flat_map(|brief| brief.projects) {
+            if self.worktrees.repository(&project).await.is_ok() {
+                self.worktrees.fetch_missing_of_main(&project).await?;
+            }
+        }
         let dispatch: Dispatch = self.store.create(caller, Command::RequestDispatch(request)).await?;
         self.show(dispatch.number).await
     }

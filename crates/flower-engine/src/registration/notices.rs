@@ -88,7 +88,8 @@ impl Registration {
                 None,
             );
         }
-        if repo.attributes_mention(&tip, crate::worktrees::create::LFS).await? {
+        // Fails in a partial clone that lacks folders.
+        if repo.attributes_mention(&tip, crate::worktrees::create::LFS).await.unwrap_or(false) {
             let (text, next) = match flower_git::has_lfs() {
                 true => (
                     "some files are in LFS: worktrees have their pointers, and git-lfs makes pointers of new ones",

@@ -2,6 +2,7 @@
 
 use super::checkout::check_out;
 use super::facts::Facts;
+use super::partial::may_be_partial;
 use super::paths::WorktreePaths;
 use super::private;
 use super::{disk, gitlinks, setup};
@@ -35,6 +36,11 @@ impl Worktrees {
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;
+        }
+        if may_be_partial(&repository) {
+            self.fetch_missing_of_main(&project).await?;
+        }
+        if new.seal == Seal::Sealed {
             self.require_lendable(&project, &repository).await?;
         }
         let lock = self.lock_of(&repository.root);
@@ -43,6 +49,7 @@ impl Worktrees {
         let main = self.recorded_main(&project).await?;
         let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
         self.require_creatable(&repository, &facts, &new, &project, &name).await?;
+        self.fetch_missing(&project, &repository, &[&facts.base]).await?;
         let request = worktree::Request {
             project,
             name,
@@ -116,15 +123,6 @@ impl Worktrees {
                     "bring back what it was: `flower worktree restore {name}`, choose another name, or delete it: `git branch -D flower/{name}`"
                 ),
             ));
-        }
-        if new.seal == Seal::Sealed && is_partial(repository) {
-            return refused(
-                format!(
-                    "{} is a partial clone; what runs in a sealed worktree could not fetch the rest",
-                    repository.root.display()
-                ),
-                "fetch everything: `git fetch --refetch --no-filter`, or make it `--linked`".into(),
-            );
         }
         if facts.attributes.contains(LFS) && !new.lfs_pointers {
             return Err(needs_lfs(facts));
@@ -245,10 +243,4 @@ fn needs_lfs(facts: &Facts) -> Problem {
         format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
         "take the pointers instead of the files: add `--lfs-pointers`",
     )
-}
-
-/// Whether some objects are only at a remote.
-pub(super) fn is_partial(repository: &Repository) -> bool {
-    let packs = std::fs::read_dir(repository.git_dir.join("objects/pack")).into_iter().flatten().flatten();
-    packs.into_iter().any(|entry| entry.path().extension().is_some_and(|kind| kind == "promisor"))
 }

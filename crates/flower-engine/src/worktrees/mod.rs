@@ -21,6 +21,7 @@ mod mirror;
 mod object_store;
 pub(crate) mod observe;
 mod operators_commits;
+mod partial;
 pub(crate) mod paths;
 pub(crate) mod private;
 mod reconcile;

@@ -4,6 +4,7 @@ use super::caches;
 use super::disk;
 use super::facts::Facts;
 use super::object_store;
+use super::partial::may_be_partial;
 use super::paths::{WorktreePaths, gitfile_text};
 use crate::home::Home;
 use crate::settings::WorktreeSettings;
@@ -30,7 +31,7 @@ pub(crate) fn write(place: &WorktreePaths, facts: &Facts, base: &CommitId, ident
         fs::create_dir_all(above)?;
     }
     git(&origin, &format!("{}\n", facts.main_tip))?;
-    git("config", &config(base, identity))?;
+    git("config", &config(base, identity, may_be_partial(&place.repository)))?;
     // Commits that a shallow clone leaves out are left out here too.
     if place.repository.git_dir.join("shallow").exists() {
         fs::copy(place.repository.git_dir.join("shallow"), private.join("shallow"))?;
@@ -58,13 +59,21 @@ fn write_hooks(private: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn config(base: &CommitId, identity: &Identity) -> String {
+fn config(base: &CommitId, identity: &Identity, is_partial: bool) -> String {
     // Ids of a SHA-256 repository have 64 digits.
-    let (version, format) =
-        if base.as_str().len() == 64 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
+    let is_sha256 = base.as_str().len() == 64;
+    let version = u8::from(is_sha256 || is_partial);
+    let mut extensions = String::new();
+    if is_sha256 {
+        extensions.push_str("[extensions]\n\tobjectFormat = sha256\n");
+    }
+    if is_partial {
+        // Objects that MAIN does not have either are no damage, but there is no network to fetch them with.
+        extensions.push_str("[extensions]\n\tpartialClone = main\n[remote \"main\"]\n\tpromisor = true\n");
+    }
     let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = format!(
-        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{format}"
+        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{extensions}"
     );
     if identity.name.is_some() || identity.email.is_some() {
         text.push_str("[user]\n");

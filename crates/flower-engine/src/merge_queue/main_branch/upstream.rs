@@ -31,6 +31,7 @@ impl MergeQueue {
             )
         })?;
         let commit = fetch(&repository, &remote, &main.branch).await?;
+        self.worktrees.fetch_missing(&project, &repository, &[&commit]).await?;
         if Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(&main.tip)?).await? {
             return Ok(PullView { remote, commit: commit.into(), landing: None });
         }
@@ -97,6 +98,7 @@ impl MergeQueue {
                 if is_behind {
                     // The remote has new commits: they are queued and checked, and their landing pushes everything.
                     let commit = fetch(&repository, &remote, &main.branch).await?;
+                    self.worktrees.fetch_missing(project, &repository, &[&commit]).await?;
                     if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
                         let why = format!(
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"

@@ -1,6 +1,7 @@
 //! Repositories as they are found: partial, shallow, sparse, with LFS, submodules, other hooks, moved and deleted.
 
 mod notices;
+mod partial;
 
 use crate::common::Flower;
 use crate::common::work::*;
