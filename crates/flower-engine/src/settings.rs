@@ -1,7 +1,6 @@
 //! `flower.toml` of MAIN's branch. A file that is not committed has no effect.
 
 use flower_contract::error::{Problem, ProblemKind};
-use flower_core::chain::sha256;
 use flower_core::pattern::Pattern;
 use flower_jail::Network;
 use serde::Deserialize;
@@ -428,7 +427,7 @@ impl Settings {
 
     /// The digest that an approval refers to: it ends when a command changes.
     pub fn commands_sha256(&self) -> String {
-        sha256(serde_json::to_string(&self.commands()).expect("plain data").as_bytes())
+        flower_core::worktree::commands_sha256(&self.commands())
     }
 }
 

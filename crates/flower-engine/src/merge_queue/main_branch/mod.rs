@@ -106,6 +106,21 @@ impl MergeQueue {
         problem
     }
 
+    /// Whether MAIN's `flower.toml` has no checks. Cached for each tip.
+    pub(crate) async fn lacks_checks(&self, project: &str, tip: &str) -> bool {
+        if let Some((known, lacks)) = self.without_checks.lock().expect("no panic while held").get(project)
+            && known == tip
+        {
+            return *lacks;
+        }
+        // A repository that cannot be read is reported as a problem of the project.
+        let Ok(facts) = self.worktrees.facts_of(project).await else { return false };
+        let lacks = facts.settings.checks.list.is_empty();
+        let mut known = self.without_checks.lock().expect("no panic while held");
+        known.insert(project.to_owned(), (tip.to_owned(), lacks));
+        lacks
+    }
+
     /// Compares MAIN with the log, and raises or ends an alarm.
     pub(crate) async fn check_main(&self, lock: &MainLock) -> Result<(Main, MainStatus), Problem> {
         self.record_main(&lock.project).await?;
@@ -206,6 +221,7 @@ impl MergeQueue {
             branch: main.branch,
             recorded_tip: main.tip,
             settings: None,
+            unchecked: false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! `flower land`
 
-use crate::cli::landing::{conclude, follow_hint, page};
+use crate::cli::landing::{conclude, follow_hint, page, warn_without_checks};
 use crate::cli::{Context, input, wait};
 use crate::client::escape;
 use flower_contract::error::Problem;
@@ -37,6 +37,7 @@ pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem
     let body = Land { briefs: args.brief, title: args.title, priority: args.priority };
     let address = format!("/api/worktrees/{}/land?{}", escape(&args.worktree), context.project_query());
     let landing: LandingView = client.post(&address, &body).await?;
+    warn_without_checks(context, &client, Some(&landing.project)).await;
     if args.wait {
         return conclude(context, &wait::until_settled(context, &client, landing.id).await?);
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::agent::give_keys;
+use crate::cli::landing::warn_without_checks;
 use crate::cli::output::plain;
 use crate::client::Client;
 use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
@@ -78,6 +79,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
     let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
     if let Some(note) = copy_progress(client, project.as_deref()).await {
         eprintln!("{}; `flower main` shows the progress", plain(&note));
+    }
+    if project.is_some() {
+        warn_without_checks(context, client, project.as_deref()).await;
     }
     let up = Up { url: status.url, open_url, project, pid: status.pid };
     context.answer(&up, |up| {
