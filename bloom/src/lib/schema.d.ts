@@ -2232,6 +2232,18 @@ export interface components {
             /** @description The commands that are not approved. */
             commands?: string[];
         };
+        /** @description A host that was asked for. */
+        HostView: {
+            /** @description `example.com:443` */
+            host: string;
+            reached: boolean;
+            /** @description Why it was refused or could not be reached. */
+            reason?: string | null;
+            /** @description The setting that would allow it. */
+            remedy?: string | null;
+            /** @description When it was first asked for. */
+            at: string;
+        };
         /** @description An image in the blob store, addressed by the SHA-256 of its content. */
         Image: {
             sha256: string;
@@ -2450,6 +2462,17 @@ export interface components {
             /** Format: int64 */
             needs: number;
             drop?: boolean;
+        };
+        /**
+         * @description What programs inside can reach, from the narrowest to the widest.
+         * @enum {string}
+         */
+        NetworkMode: "closed" | "web" | "open";
+        /** @description The network of a worktree, and the hosts that programs in it have asked for. */
+        NetworkView: {
+            mode: components["schemas"]["NetworkMode"];
+            /** @description Oldest first; the number of hosts is bounded. */
+            hosts: components["schemas"]["HostView"][];
         };
         NewBrief: {
             title: string;
@@ -3138,6 +3161,7 @@ export interface components {
             base: string;
             created_at: string;
             setup?: components["schemas"]["SetupView"] | null;
+            network?: components["schemas"]["NetworkView"] | null;
             /** @description Warnings for the operator, each with a solution. */
             notes: string[];
         };
@@ -3207,6 +3231,7 @@ export type HeardView = components['schemas']['HeardView'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type HoldCode = components['schemas']['HoldCode'];
 export type HoldView = components['schemas']['HoldView'];
+export type HostView = components['schemas']['HostView'];
 export type Image = components['schemas']['Image'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type IssueToken = components['schemas']['IssueToken'];
@@ -3226,6 +3251,8 @@ export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
+export type NetworkMode = components['schemas']['NetworkMode'];
+export type NetworkView = components['schemas']['NetworkView'];
 export type NewBrief = components['schemas']['NewBrief'];
 export type NewComment = components['schemas']['NewComment'];
 export type NewDispatch = components['schemas']['NewDispatch'];

@@ -286,7 +286,13 @@ events! {
     Main(MainEvent by project: String) {
         /// The position of MAIN's branch when flower starts to manage it.
         MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
-        QueueFrozen = "queue_frozen" { project: String, why: String }
+        QueueFrozen = "queue_frozen" {
+            project: String,
+            why: String,
+            /// By `flower halt`, which stops all projects.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            halt: bool,
+        }
         QueueThawed = "queue_thawed" { project: String }
         MainAlarm = "main_alarm" {
             project: String,
@@ -296,6 +302,9 @@ events! {
             files: Vec<String>,
         }
         MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
+        /// git was refused to move MAIN's branch to `commit` and had written files already. They are as before again, and the
+        /// commit is kept. `upstream`: a remote has it.
+        MainPutBack = "main_put_back" { project: String, commit: String, upstream: bool, files: Vec<String> }
         Pushed = "pushed" { project: String, remote: String, commit: String }
         PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     }

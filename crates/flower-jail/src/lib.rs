@@ -12,13 +12,14 @@
 mod cgroup;
 mod dev;
 mod error;
-mod forward;
 mod init;
+mod joined;
 mod landlock_rules;
 mod lifeline;
 mod limits;
 mod logged;
 mod mount_plan;
+mod network;
 mod privileges;
 mod probe;
 mod resource_monitor;
@@ -31,13 +32,15 @@ mod sys;
 mod terminal;
 mod toolchains;
 
+pub use joined::{JOINED, short_path};
 pub use lifeline::{Lifeline, launcher_env};
 pub use logged::run_logged;
+pub use network::{MAX_LISTENERS, NetworkNamespace, receive, run_network_helper};
 pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};
 pub use sys::{async_fd, lead_session};
-pub use toolchains::may_be_listed;
+pub use toolchains::{may_be_cache, may_be_listed};
 
 /// Exit code: the jail could not be built, and the command has not run.
 pub const EXIT_JAIL_FAILED: u8 = 125;

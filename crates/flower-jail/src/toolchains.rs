@@ -40,7 +40,8 @@ const BELOW_HOME: &[&str] = &[
     ".local/bin",
     ".local/lib",
     ".local/share/mise",
-    ".local/share/uv",
+    ".local/share/uv/python",
+    ".local/share/uv/tools",
     ".local/share/pnpm",
 ];
 
@@ -73,6 +74,7 @@ const CREDENTIALS: &[&str] = &[
     ".gnupg",
     ".kube",
     ".local/share/keyrings",
+    ".local/share/uv/credentials",
     ".netrc",
     ".npmrc",
     ".password-store",
@@ -82,6 +84,21 @@ const CREDENTIALS: &[&str] = &[
     ".cargo/credentials.toml",
     ".m2",
     ".gradle",
+    ".composer",
+    ".condarc",
+    ".yarnrc.yml",
+    ".bunfig.toml",
+    ".pip",
+];
+
+/// Folders inside of those above that contain downloads and build results only.
+const CACHES_BESIDE_CREDENTIALS: &[&str] = &[
+    ".m2/repository",
+    ".m2/wrapper",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".composer/cache/files",
+    ".composer/cache/repo",
 ];
 
 /// Harmless variables that programs expect.
@@ -144,6 +161,16 @@ pub fn may_be_listed(path: &Path, home: Option<&Path>) -> bool {
     })
 }
 
+/// Whether a folder may be a cache in a jail: it may be listed, or it is a known folder without credentials beside files with some.
+pub fn may_be_cache(path: &Path, home: Option<&Path>) -> bool {
+    if may_be_listed(path, home) {
+        return true;
+    }
+    let (Some(home), Ok(real)) = (home, path.canonicalize()) else { return false };
+    let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    CACHES_BESIDE_CREDENTIALS.iter().any(|below| real == home.join(below))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +192,24 @@ mod tests {
         std::fs::create_dir_all(home.join(".ssh")).unwrap();
         std::os::unix::fs::symlink(home.join(".ssh"), home.join("bin")).unwrap();
         assert!(!listed(&home.join("bin")), "a link leads to credentials");
+    }
+
+    #[test]
+    fn a_cache_beside_credentials_is_none_of_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path();
+        let cache = |below: &str| may_be_cache(&home.join(below), Some(home));
+        for below in CACHES_BESIDE_CREDENTIALS.iter().copied().chain([".cache/pip", ".m2/other", ".ssh"]) {
+            std::fs::create_dir_all(home.join(below)).unwrap();
+        }
+        for good in CACHES_BESIDE_CREDENTIALS.iter().copied().chain([".cache/pip"]) {
+            assert!(cache(good), "{good}");
+        }
+        for bad in ["", ".m2", ".m2/other", ".m2/repository/..", ".gradle", ".composer", ".composer/cache", ".ssh"] {
+            assert!(!cache(bad), "{bad}");
+        }
+        std::fs::remove_dir(home.join(".m2/repository")).unwrap();
+        std::os::unix::fs::symlink(home.join(".ssh"), home.join(".m2/repository")).unwrap();
+        assert!(!cache(".m2/repository"), "a link leads to credentials");
     }
 }

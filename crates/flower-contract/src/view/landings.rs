@@ -48,6 +48,9 @@ pub struct LandingView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Landings that are tested together with this one.
+    /// Paths of the worktree that are not committed and stay there; only in the answer to the request that queued it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
     pub batch: Option<u64>,
     pub by: String,
     pub queued_at: String,
@@ -300,6 +303,21 @@ pub struct ProposalView {
     pub text: String,
     /// What the proposal was derived from.
     pub found: Vec<String>,
+    /// The text lies in MAIN's checkout and is not committed.
+    #[serde(default)]
+    pub uncommitted: bool,
+    /// Whether the text has a check. Without one, whatever lands reaches MAIN untested.
+    #[serde(default)]
+    pub has_checks: bool,
+    /// Programs that the commands start and that are not installed.
+    #[serde(default)]
+    pub missing_programs: Vec<String>,
+}
+
+/// The projects that were frozen and are not any more.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ThawView {
+    pub thawed: Vec<String>,
 }
 
 /// The projects that are halted.

@@ -121,7 +121,7 @@ impl Dispatcher {
         }
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
-        let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
+        let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal, join: false };
         Ok(Some(LandingId(self.merge_queue.land(&Caller::system(), &choice, name, options).await?.id)))
     }
 }

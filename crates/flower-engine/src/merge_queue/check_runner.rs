@@ -29,7 +29,7 @@ use std::time::Instant;
 /// Bytes of a check's log that are shown with its result: its end.
 pub(super) const SHOWN_LOG_BYTES: u64 = 4 * 1024;
 /// The name of the result of `[checks] prepare`, which no check can have.
-pub(super) const PREPARE: &str = "prepare";
+pub const PREPARE: &str = "prepare";
 /// Raised when the key of a green result is made in another way.
 const KEY_VERSION: u32 = 1;
 
@@ -277,6 +277,7 @@ impl MergeQueue {
         let code = code.map_err(|error| self.home.problem(job.folder, &error))?;
         let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let ok = code == 0;
+        check_log::add_hosts(&path, &candidate.paths.network_record());
         if !ok {
             check_log::add_network_hint(&path, phase.network(job.settings), matches!(phase, Phase::Prepare));
         }
@@ -324,7 +325,8 @@ pub(super) fn jail_inputs(settings: &Settings, carried: &str) -> serde_json::Val
     json!([
         flower_contract::VERSION,
         Spec::new("/"),
-        worktree.connect,
+        // Hosts and ports, whichever mode the check has.
+        format!("{:?}", worktree.network_policy()),
         objects,
         settings.checks.prepare,
         network,

@@ -593,7 +593,7 @@ impl MergeQueue {
         }
         let commits = match is_new {
             false => vec![attempt.onto.clone()],
-            true => match merge::make_commits(&attempt).await? {
+            true => match merge::make_commits(&attempt, &self.worker_of(&attempt.landing).await?).await? {
                 Ok(commits) => commits,
                 Err(not_merged) => return Ok((not_merged_report(report, not_merged), None)),
             },

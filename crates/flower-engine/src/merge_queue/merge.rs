@@ -129,8 +129,9 @@ async fn untouched_paths(
     Ok(changes.iter().filter(|change| !touched.contains(&change.path)).map(Change::name).collect())
 }
 
-/// Makes the commits that a landing adds to MAIN's first-parent history, oldest first; the last one has the merged tree.
-pub(super) async fn make_commits(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
+/// Makes the commits that a landing adds to MAIN's first-parent history, oldest first; the last one has the merged tree. `worker`
+/// did the work.
+pub(super) async fn make_commits(attempt: &Attempt, worker: &str) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
     let Attempt { repository, landing, onto, merged, committer, .. } = attempt;
     // Only the commits of a worktree may be rewritten: others exist outside flower, or are a single revert.
     let history = match landing.source {
@@ -138,7 +139,7 @@ pub(super) async fn make_commits(attempt: &Attempt) -> Result<Result<Vec<CommitI
         Source::Upstream | Source::Adopted | Source::Revert | Source::Settings => History::Merge,
     };
     let (repo, commit) = (durable(repository), CommitId::parse(&landing.commit)?);
-    let text = landing_message(landing, &attempt.new.subjects);
+    let text = landing_message(landing, worker, &attempt.new.subjects);
     let new = NewCommit { tree: &merged.tree, parents: &[onto], message: &text, committer, author: None };
     match history {
         History::Merge => Ok(Ok(vec![repo.commit_tree(NewCommit { parents: &[onto, &commit], ..new }).await?])),
@@ -146,12 +147,12 @@ pub(super) async fn make_commits(attempt: &Attempt) -> Result<Result<Vec<CommitI
             let author = repo.author(&commit).await?;
             Ok(Ok(vec![repo.commit_tree(NewCommit { author: Some(&author), ..new }).await?]))
         }
-        History::Rebase => rebase(attempt).await,
+        History::Rebase => rebase(attempt, worker).await,
     }
 }
 
 /// Makes the branch's own commits again, one by one on top of MAIN.
-async fn rebase(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
+async fn rebase(attempt: &Attempt, worker: &str) -> Result<Result<Vec<CommitId>, NotMerged>, Problem> {
     let Attempt { repository, landing, onto, merged, committer, .. } = attempt;
     let repo = Repo::main(repository);
     let own = repo.commits_to_replay(&CommitId::parse(&landing.commit)?, onto).await?;
@@ -177,7 +178,7 @@ async fn rebase(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, P
             continue;
         }
         let text = without_our_trailers(&repo.message(this).await?);
-        let text = with_trailers(text.trim_end(), &trailers(landing));
+        let text = with_trailers(text.trim_end(), &trailers(landing, worker));
         let author = Some(&repo.author(this).await?);
         let (tree, parents) = (&replayed.tree, &[&below]);
         let new = NewCommit { tree, parents, message: &text, committer, author };
@@ -193,7 +194,7 @@ async fn rebase(attempt: &Attempt) -> Result<Result<Vec<CommitId>, NotMerged>, P
 }
 
 /// The message of a landing's commit: its title, the subjects of its commits, oldest first, and the trailers.
-fn landing_message(landing: &Landing, subjects: &[String]) -> String {
+fn landing_message(landing: &Landing, worker: &str, subjects: &[String]) -> String {
     let mut body = String::new();
     if subjects.len() > 1 {
         for subject in subjects.iter().rev().take(MAX_SUBJECTS) {
@@ -201,11 +202,11 @@ fn landing_message(landing: &Landing, subjects: &[String]) -> String {
         }
         body.push('\n');
     }
-    format!("{}\n\n{body}{}", landing.title, trailers(landing))
+    format!("{}\n\n{body}{}", landing.title, trailers(landing, worker))
 }
 
 /// The trailers of a landing, from which its links to briefs can be found with git alone.
-fn trailers(landing: &Landing) -> String {
+fn trailers(landing: &Landing, worker: &str) -> String {
     let mut text = format!("Flower-Landing: {}\n", landing.number);
     for brief in &landing.briefs {
         text.push_str(&format!("Flower-Brief: {brief}\n"));
@@ -216,7 +217,7 @@ fn trailers(landing: &Landing) -> String {
     if let Some(of) = landing.of {
         text.push_str(&format!("Flower-Reverts: {of}\n"));
     }
-    text.push_str(&format!("Flower-Agent: {}\n", landing.by));
+    text.push_str(&format!("Flower-Agent: {worker}\n"));
     text
 }
 

@@ -15,12 +15,15 @@ mod merge;
 mod objects;
 mod post_land;
 mod prepared;
+mod proposal;
 mod propose_config;
 mod runner;
 
+pub use check_runner::PREPARE;
 pub use check_runs::{CheckOptions, Subject};
 pub(crate) use checks::VerifiedCommit;
 pub(crate) use merge::conflicts_with;
+pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
@@ -31,8 +34,7 @@ use crate::keyed_locks::KeyedLocks;
 use crate::merge_queue::main_branch::MainWatch;
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
-use crate::{Access, Profiles, Projects, Worktrees};
-use aho_corasick::AhoCorasick;
+use crate::{Access, Networks, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
@@ -51,6 +53,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
+/// How long `land` looks for files that are not committed; it does not depend on them.
+const UNCOMMITTED_WAIT: Duration = Duration::from_secs(2);
+/// Uncommitted files in one answer.
+const MAX_UNCOMMITTED: usize = 100;
 /// Bytes of a check's log in one answer.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
@@ -61,6 +67,7 @@ pub struct MergeQueue {
     clock: BootClock,
     access: Arc<Access>,
     projects: Arc<Projects>,
+    networks: Arc<Networks>,
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
     /// By project: held while MAIN is examined or moved.
@@ -94,6 +101,7 @@ impl MergeQueue {
         setup: &Setup,
         access: &Arc<Access>,
         projects: &Arc<Projects>,
+        networks: &Arc<Networks>,
         worktrees: &Arc<Worktrees>,
         profiles: &Arc<Profiles>,
     ) -> MergeQueue {
@@ -104,6 +112,7 @@ impl MergeQueue {
             clock: setup.clock.clone(),
             access: access.clone(),
             projects: projects.clone(),
+            networks: networks.clone(),
             worktrees: worktrees.clone(),
             profiles: profiles.clone(),
             main_locks: KeyedLocks::default(),
@@ -218,7 +227,7 @@ impl MergeQueue {
             (None, Some(&brief)) => self.title_of(brief).await?,
             (None, None) => {
                 let secrets = objects::own_secrets(&self.home, &place.repository).await?;
-                new.title(name, &objects::secret_finder(&secrets)?)
+                new.title(name, &objects::SecretFinder::new(&secrets)?)
             }
         };
         let request = landing::Request {
@@ -232,7 +241,30 @@ impl MergeQueue {
             priority: options.priority,
             reverts: None,
         };
-        self.enqueue(caller, request).await
+        let landing = match options.join {
+            true => self.enqueue_or_join(caller, request).await?,
+            false => self.enqueue(caller, request).await?,
+        };
+        let changed = tokio::time::timeout(UNCOMMITTED_WAIT, super::worktrees::observe::uncommitted(&place)).await;
+        let mut uncommitted = changed.ok().and_then(Result::ok).unwrap_or_default();
+        uncommitted.truncate(MAX_UNCOMMITTED);
+        Ok(LandingView { uncommitted, ..landing })
+    }
+
+    /// Who did the work of a landing: the last holder of a dispatch in its worktree, or else who queued it.
+    pub(super) async fn worker_of(&self, landing: &Landing) -> Result<String, Problem> {
+        let (project, worktree, briefs) = (landing.project.clone(), landing.worktree.clone(), landing.briefs.clone());
+        let holder = self.store.read(move |conn| {
+            let Some(worktree) = worktree else { return Ok(None) };
+            let mut all = flower_store::dispatches::in_worktree(conn, &project, &worktree)?;
+            for brief in briefs {
+                all.extend(flower_store::dispatches::of_brief(conn, brief)?);
+            }
+            all.retain(|d| d.project.as_ref() == Some(&project) && d.worktree.as_ref() == Some(&worktree));
+            let newest = all.into_iter().filter(|dispatch| !dispatch.runs.is_empty()).max_by_key(|d| d.number);
+            Ok(newest.and_then(|dispatch| dispatch.runs.last().map(|run| run.holder.clone())))
+        });
+        Ok(holder.await?.unwrap_or_else(|| landing.by.clone()))
     }
 
     /// Queues a commit that reverts a landing. Once it has landed, the briefs are parked, or a `fix` is dispatched.
@@ -280,6 +312,20 @@ impl MergeQueue {
         }
         self.wake();
         self.show(number).await
+    }
+
+    /// Like [`MergeQueue::enqueue`]; if a landing of the same commit is open, returns that one.
+    async fn enqueue_or_join(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+        let (project, commit) = (request.project.clone(), request.commit.clone());
+        let problem = match self.enqueue(caller, request).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict => problem,
+            queued => return queued,
+        };
+        let open = self.store.read(move |conn| landings::open(conn, Some(&project))).await?;
+        match open.iter().find(|landing| landing.commit == commit) {
+            Some(same) => self.show(same.number).await,
+            None => Err(problem),
+        }
     }
 
     /// Stops the checks of landings that were cancelled or replaced.
@@ -438,6 +484,7 @@ impl MergeQueue {
             reverts: landing.of.map(u64::from),
             why: landing.why,
             batch: None,
+            uncommitted: Vec::new(),
             by: landing.by,
             queued_at: landing.queued_at,
             ended_at: landing.ended_at,
@@ -484,12 +531,14 @@ pub struct LandOptions {
     pub briefs: Vec<BriefId>,
     pub title: Option<String>,
     pub priority: Priority,
+    /// If a landing of the same commit is open, returns that one.
+    pub join: bool,
 }
 
 /// The commits of a branch that MAIN does not have.
 struct NewCommits {
     tip: CommitId,
-    /// Subjects of up to two of them, without merge commits.
+    /// Subjects of them, without merge commits, newest first.
     subjects: Vec<String>,
 }
 
@@ -499,14 +548,14 @@ impl NewCommits {
         // git lists the branch's tip first, also if dates of commits are wrong.
         let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
         let own = commits.iter().filter(|commit| commit.parents.len() < 2);
-        let subjects = own.take(2).map(|commit| commit.subject.clone()).collect();
+        let subjects = own.map(|commit| commit.subject.clone()).collect();
         Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))
     }
 
-    /// The title of their landing: the subject of the only commit, unless it contains a secret, or else the worktree's name.
-    fn title(&self, name: &str, secrets: &AhoCorasick) -> String {
-        match self.subjects.as_slice() {
-            [only] if !only.trim().is_empty() && !secrets.is_match(only) => cut(only, TITLE_CHARS),
+    /// The title of their landing: the subject of the newest commit, unless it contains a secret, or else the worktree's name.
+    fn title(&self, name: &str, secrets: &objects::SecretFinder) -> String {
+        match self.subjects.first() {
+            Some(newest) if !newest.trim().is_empty() && secrets.name_in(newest).is_none() => cut(newest, TITLE_CHARS),
             _ => format!("Land {name}"),
         }
     }

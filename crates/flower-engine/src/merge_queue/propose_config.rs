@@ -1,6 +1,8 @@
 //! Proposes a first `flower.toml` from the files of the repository, and lands it once the operator has read it.
 
+use super::proposal::{Tree, propose};
 use crate::MergeQueue;
+use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
@@ -8,29 +10,55 @@ use flower_contract::view::{LandingView, ProposalView};
 use flower_core::Caller;
 use flower_core::landing::{self, Priority, Source};
 use flower_core::policy::{self, Action};
-use flower_git::{CommitId, NewCommit, Repo};
+use flower_git::repository::Repository;
+use flower_git::{CommitId, NewCommit, OwnRef, Questions, Repo};
+use std::fs;
+use std::io::Read;
+
+const FILE: &str = "flower.toml";
+/// Bytes of a manifest that is read, and of a `flower.toml` in the checkout. Larger ones are not written by people.
+const MAX_BYTES: u64 = 512 * 1024;
 
 impl MergeQueue {
-    /// The proposed text and the files that led to it. Empty if the repository has a `flower.toml`.
-    pub async fn propose_settings(&self, choice: &ProjectChoice) -> Result<ProposalView, Problem> {
+    /// The proposed text and the files that led to it. Unless it is made `anew`, there is no text if MAIN has a `flower.toml`, and one
+    /// that lies in MAIN's checkout is the proposal.
+    pub async fn propose_settings(&self, choice: &ProjectChoice, anew: bool) -> Result<ProposalView, Problem> {
         let project = self.projects.require(choice).await?;
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
-        let top = repo.list_top(&tip).await?;
-        let names: Vec<String> = top.entries().map(|entry| entry.path.to_string_lossy().into_owned()).collect();
-        if names.iter().any(|name| name == "flower.toml") {
-            return Ok(ProposalView { project, exists: true, text: String::new(), found: Vec::new() });
+        let files = repo.list_files(&tip).await?;
+        let mut tree = Tree::new(files.entries().filter_map(|entry| Some(entry.path.to_str()?.to_owned())));
+        let mut view = ProposalView {
+            project,
+            exists: tree.has("", FILE),
+            text: String::new(),
+            found: Vec::new(),
+            uncommitted: false,
+            has_checks: false,
+            missing_programs: Vec::new(),
+        };
+        if view.exists && !anew {
+            return Ok(view);
         }
-        let mut contents = Vec::new();
-        for name in ["package.json", "composer.json", "Makefile", "pyproject.toml"] {
-            if names.iter().any(|known| known == name) {
-                let text = repo.read_file(&tip, name).await?.unwrap_or_default();
-                contents.push((name, String::from_utf8_lossy(&text).into_owned()));
-            }
+        if let Some(text) = uncommitted_file(&repository).filter(|_| !anew) {
+            view.has_checks = Settings::parse(&text).is_ok_and(|settings| !settings.checks.list.is_empty());
+            (view.text, view.uncommitted) = (text, true);
+            return Ok(view);
         }
-        let proposal = propose(&names, &contents);
-        Ok(ProposalView { project, exists: false, text: proposal.text, found: proposal.found })
+        let mut questions = Questions::new();
+        let manifests: Vec<_> =
+            tree.manifests().into_iter().map(|path| (questions.file(tip.as_str(), &path), path)).collect();
+        let answers = repo.ask(questions).await?;
+        for (question, path) in manifests {
+            let text = answers.file(question).filter(|text| text.len() as u64 <= MAX_BYTES).unwrap_or_default();
+            tree.add_content(path, String::from_utf8_lossy(text).into_owned());
+        }
+        let proposal = propose(&tree);
+        let missing = proposal.programs.into_iter().filter(|program| !is_installed(program));
+        view.missing_programs = missing.map(str::to_owned).collect();
+        (view.text, view.found, view.has_checks) = (proposal.text, proposal.found, proposal.has_checks);
+        Ok(view)
     }
 
     /// Queues a `flower.toml` as a landing of its own, which needs the operator's approval.
@@ -44,9 +72,11 @@ impl MergeQueue {
         Settings::parse(text)?;
         let project = self.projects.require(choice).await?;
         let (tip, commit) = self.settings_commit(&project, text).await?;
+        let repository = self.worktrees.repository(&project).await?;
         if tip == commit {
             return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
         }
+        take_from_checkout(&repository, &tip, &commit, text).await?;
         let request = landing::Request {
             project,
             source: Source::Settings,
@@ -66,7 +96,7 @@ impl MergeQueue {
         let repository = self.worktrees.repository(project).await?;
         let main = self.worktrees.main_of(project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
-        let tree = repo.tree_with_file(&tip, "flower.toml", text.as_bytes()).await?;
+        let tree = repo.tree_with_file(&tip, FILE, text.as_bytes()).await?;
         if repo.tree_of(&tip).await? == tree {
             return Ok((tip.clone(), tip));
         }
@@ -77,123 +107,35 @@ impl MergeQueue {
     }
 }
 
-struct Proposal {
-    text: String,
-    found: Vec<String>,
+/// Removes an untracked `flower.toml` from MAIN's checkout if it is exactly what lands, which would otherwise not overwrite it. The
+/// commit with its content is kept, whatever becomes of the landing.
+async fn take_from_checkout(
+    repository: &Repository,
+    tip: &CommitId,
+    commit: &CommitId,
+    text: &str,
+) -> Result<(), Problem> {
+    let repo = Repo::main(repository);
+    if uncommitted_file(repository).as_deref() != Some(text) || repo.read_file(tip, FILE).await?.is_some() {
+        return Ok(());
+    }
+    repo.set_ref(&OwnRef::parse(&format!("{SAVED}/{commit}"))?, commit).await?;
+    let path = repository.root.join(FILE);
+    fs::remove_file(&path).map_err(|error| crate::home::problem(&path, &error))
 }
 
-/// Proposes checks by the names at the top of the repository and the contents of a few of these files.
-fn propose(names: &[String], contents: &[(&str, String)]) -> Proposal {
-    let has = |name: &str| names.iter().any(|known| known == name);
-    let text_of = |name: &str| contents.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text.as_str());
-    let mut checks: Vec<(&str, String)> = Vec::new();
-    let (mut carry, mut found) = (Vec::new(), Vec::new());
-    if has("Cargo.toml") {
-        found.push("Cargo.toml: Rust".to_owned());
-        checks.push(("rust", "cargo test --offline".to_owned()));
-        carry.push("target");
-    }
-    if has("package.json") {
-        let scripts: serde_json::Value = serde_json::from_str(text_of("package.json")).unwrap_or_default();
-        let runs =
-            |script: &str| scripts["scripts"][script].as_str().is_some_and(|text| !text.contains("no test specified"));
-        let runner = if has("pnpm-lock.yaml") {
-            "pnpm"
-        } else if has("yarn.lock") {
-            "yarn"
-        } else {
-            "npm"
-        };
-        found.push(format!("package.json: Node, with {runner}"));
-        for script in ["lint", "build", "test"].into_iter().filter(|script| runs(script)) {
-            checks.push((script, format!("{runner} run {script}")));
-        }
-        carry.push("node_modules");
-    }
-    if has("composer.json") {
-        found.push("composer.json: PHP".to_owned());
-        let scripts: serde_json::Value = serde_json::from_str(text_of("composer.json")).unwrap_or_default();
-        let own = scripts["scripts"]["test"] != serde_json::Value::Null;
-        checks.push(("php", if own { "composer run test" } else { "vendor/bin/phpunit" }.to_owned()));
-        carry.push("vendor");
-    }
-    if has("go.mod") {
-        found.push("go.mod: Go".to_owned());
-        checks.push(("go", "go test ./...".to_owned()));
-    }
-    if has("pyproject.toml") || has("setup.py") || has("requirements.txt") {
-        found.push("Python".to_owned());
-        checks.push(("python", "python3 -m pytest".to_owned()));
-        if has(".venv") {
-            carry.push(".venv");
-        }
-    }
-    let targets = text_of("Makefile");
-    if targets.lines().any(|line| line.starts_with("test:")) && checks.is_empty() {
-        found.push("Makefile: a target `test`".to_owned());
-        checks.push(("test", "make test".to_owned()));
-    }
-    Proposal { text: render(&checks, &carry), found }
+/// A `flower.toml` that lies in MAIN's checkout. A link is not followed: it could lead anywhere.
+fn uncommitted_file(repository: &Repository) -> Option<String> {
+    let path = repository.root.join(FILE);
+    let is_plain = |found: &fs::Metadata| found.is_file() && found.len() <= MAX_BYTES;
+    fs::symlink_metadata(&path).ok().filter(is_plain)?;
+    let mut text = String::new();
+    fs::File::open(&path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
-fn render(checks: &[(&str, String)], carry: &[&str]) -> String {
-    let mut text = String::from(
-        "# How flower handles this repository. Commands run in a jail, and only once they are approved.\n\n[checks]\n",
-    );
-    if checks.is_empty() {
-        text.push_str("# What must pass before anything lands on MAIN, in this order:\n# test = { run = \"make test\", timeout = \"10m\" }\n");
-    }
-    for (name, run) in checks {
-        let run = serde_json::Value::from(run.as_str());
-        text.push_str(&format!("{name} = {{ run = {run}, timeout = \"20m\" }}\n"));
-    }
-    if !carry.is_empty() {
-        let list: Vec<String> = carry.iter().map(|dir| format!("\"{dir}\"")).collect();
-        text.push_str(&format!(
-            "\n[worktree]\n# Ignored folders that a new worktree, and every check, begins with a copy of:\ncarry = [{}]\n",
-            list.join(", ")
-        ));
-    }
-    text.push_str(
-        "\n[land]\n# approve = \"operator\"   # every landing waits for you; otherwise only landings that need approval do\n# history = \"merge\"      # or \"squash\", or \"rebase\"\n# push = true             # after every landing\n",
-    );
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn proposed(names: &[&str], contents: &[(&str, &str)]) -> (Settings, Proposal) {
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let contents: Vec<(&str, String)> = contents.iter().map(|&(n, text)| (n, text.to_owned())).collect();
-        let proposal = propose(&names, &contents);
-        (Settings::parse(&proposal.text).unwrap(), proposal)
-    }
-
-    fn runs(settings: &Settings) -> Vec<&str> {
-        settings.checks.list.iter().map(|(_, check)| check.run.as_str()).collect()
-    }
-
-    #[test]
-    fn each_kind_of_repository_gets_its_checks() {
-        assert_eq!(runs(&proposed(&["Cargo.toml"], &[]).0), ["cargo test --offline"]);
-        let package = r#"{"scripts": {"test": "vitest run", "lint": "eslint .", "start": "x"}}"#;
-        let node = proposed(&["package.json", "pnpm-lock.yaml"], &[("package.json", package)]).0;
-        assert_eq!(runs(&node), ["pnpm run lint", "pnpm run test"]);
-        assert_eq!(node.worktree.carry, ["node_modules"]);
-        let empty = r#"{"scripts": {"test": "echo \"Error: no test specified\" && exit 1"}}"#;
-        assert_eq!(runs(&proposed(&["package.json"], &[("package.json", empty)]).0), [""; 0]);
-        assert_eq!(runs(&proposed(&["composer.json"], &[("composer.json", "{}")]).0), ["vendor/bin/phpunit"]);
-        assert_eq!(runs(&proposed(&["go.mod"], &[]).0), ["go test ./..."]);
-        assert_eq!(runs(&proposed(&["pyproject.toml"], &[]).0), ["python3 -m pytest"]);
-        assert_eq!(runs(&proposed(&["Makefile"], &[("Makefile", "all:\n\ttrue\ntest: all\n")]).0), ["make test"]);
-    }
-
-    #[test]
-    fn an_unknown_repository_gets_no_checks() {
-        let (settings, proposal) = proposed(&["README.md"], &[]);
-        assert!(settings.checks.list.is_empty() && proposal.found.is_empty());
-        assert!(proposal.text.contains("# test ="));
-    }
+/// Whether the program is in a folder of PATH, which programs in a jail have too.
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }

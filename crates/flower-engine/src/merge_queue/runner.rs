@@ -183,7 +183,7 @@ impl MergeQueue {
         if let Some(end) = self.apply_gate_decision(&attempt.landing, &decision).await? {
             return Ok(end);
         }
-        let commits = match merge::make_commits(&attempt).await? {
+        let commits = match merge::make_commits(&attempt, &self.worker_of(&attempt.landing).await?).await? {
             Ok(commits) => commits,
             Err(not_merged) => {
                 let Attempt { repository, landing, onto, .. } = &attempt;

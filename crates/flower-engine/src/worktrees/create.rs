@@ -39,6 +39,7 @@ impl Worktrees {
         }
         let lock = self.lock_of(&repository.root);
         let holding = lock.lock().await;
+        self.require_new(&project, &name).await?;
         let main = self.recorded_main(&project).await?;
         let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
         self.require_creatable(&repository, &facts, &new, &project, &name).await?;
@@ -67,6 +68,28 @@ impl Worktrees {
         }
         let worktree = Worktree { stage: worktree::Stage::Ready, ..worktree };
         self.observe_new(worktree, &facts).await
+    }
+
+    /// Fails if a worktree of this name lives.
+    async fn require_new(&self, project: &str, name: &str) -> Result<(), Problem> {
+        let of = project.to_owned();
+        let live = self.store.read(move |conn| flower_store::worktrees::live(conn, Some(&of))).await?;
+        let Some(known) = live.into_iter().find(|worktree| worktree.name == name) else { return Ok(()) };
+        if known.stage != worktree::Stage::Ready {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("worktree `{name}` is being made or removed"),
+                format!("`flower worktree show {name}` says when that has ended"),
+            ));
+        }
+        Err(Problem {
+            kind: ProblemKind::Conflict,
+            message: format!("worktree `{name}` exists already"),
+            hints: vec![
+                format!("enter it: `flower worktree shell {name}`, or `cd \"$(flower worktree path {name})\"`"),
+                "or choose another name".to_owned(),
+            ],
+        })
     }
 
     /// Refuses requests that cannot succeed, before anything is recorded.
@@ -214,7 +237,7 @@ impl Worktrees {
 }
 
 /// How attributes name its filter.
-const LFS: &str = "filter=lfs";
+pub(crate) const LFS: &str = "filter=lfs";
 
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(

@@ -2,10 +2,10 @@
 
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::NetworkMode;
 use flower_core::Main;
 use flower_git::repository::Repository;
 use flower_git::{Answers, CommitId, Question, Questions, Repo};
-use flower_jail::Network;
 use std::fs;
 
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ impl SettingsInForce {
         }
         // The file may have closed the network, so it is closed.
         let mut settings = Settings::default();
-        settings.worktree.network = Some(Network::Closed);
+        settings.worktree.network = Some(NetworkMode::Closed);
         Ok(SettingsInForce { settings, problem: Some(SettingsProblem { why, in_force: None }) })
     }
 }

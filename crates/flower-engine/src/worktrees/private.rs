@@ -1,5 +1,6 @@
 //! The inside of a sealed worktree: a private repository that borrows the lent part of MAIN's objects, and the jail around it.
 
+use super::caches;
 use super::disk;
 use super::facts::Facts;
 use super::object_store;
@@ -8,7 +9,7 @@ use crate::home::Home;
 use crate::settings::WorktreeSettings;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Identity, ObjectId, RefName};
-use flower_jail::{self, Bind, Network, Overlay, Spec};
+use flower_jail::{self, Bind, Spec};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ pub(super) fn exclude(place: &WorktreePaths, lines: &[String]) -> io::Result<()>
     fs::write(place.private().join("info/exclude"), format!("{common}\n{}\n", lines.join("\n")))
 }
 
-/// The jail around a worktree, for a command that works in it.
+/// The jail around a worktree, for a command that works in it. Its network is closed; `Networks::connect` gives it another.
 pub(crate) fn spec(
     home: &Home,
     place: &WorktreePaths,
@@ -111,11 +112,7 @@ pub(crate) fn spec(
     spec.binds.push(Bind { from: place.home(), at: outer_home.clone(), write: true });
     spec.read.push(home.playbooks().join(&place.project));
     spec.read.extend(settings.read.iter().cloned());
-    spec.overlays = caches(place, &outer_home)?;
-    spec.network = settings.network.unwrap_or(Network::Web);
-    spec.connect.clone_from(&settings.connect);
-    spec.connect.extend(flower_port);
-    spec.forward.extend(flower_port);
+    caches::add(&mut spec, place, &outer_home)?;
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
     add_flower_access(&mut spec, flower_port);
@@ -195,34 +192,6 @@ fn is_objects_dir(path: &Path) -> bool {
     let in_repository =
         real.parent().is_some_and(|git_dir| git_dir.join("HEAD").is_file() && git_dir.join("refs").is_dir());
     in_repository && real.file_name().is_some_and(|name| name == "objects")
-}
-
-/// Caches of build tools: reads come from the operator's, writes go to the worktree's own. None of these folders contains credentials.
-const CACHES: &[(&str, &str)] = &[
-    ("cargo-registry", ".cargo/registry"),
-    ("cargo-git", ".cargo/git"),
-    ("npm", ".npm/_cacache"),
-    ("go-mod", "go/pkg/mod"),
-];
-
-fn caches(place: &WorktreePaths, outer_home: &Path) -> io::Result<Vec<Overlay>> {
-    let mut overlays = Vec::new();
-    for (name, path) in CACHES {
-        let lower = match (*path, std::env::var_os("CARGO_HOME")) {
-            (".cargo/registry", Some(dir)) => PathBuf::from(dir).join("registry"),
-            (".cargo/git", Some(dir)) => PathBuf::from(dir).join("git"),
-            _ => outer_home.join(path),
-        };
-        if !lower.is_dir() {
-            continue;
-        }
-        let own = place.folder.join("caches").join(name);
-        let (upper, work) = (own.join("upper"), own.join("work"));
-        fs::create_dir_all(&upper)?;
-        fs::create_dir_all(&work)?;
-        overlays.push(Overlay { lower, upper, work, at: outer_home.join(path), or_read_only: false });
-    }
-    Ok(overlays)
 }
 
 /// Saves a jail's spec, and returns the words to put before a command so that it runs in the jail.

@@ -9,6 +9,7 @@ use crate::projects::ProjectChoice;
 use crate::settings::{Settings, WorktreeSettings};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{CommandsView, SetupState, SetupView};
+use flower_core::pattern::Pattern;
 use flower_core::policy::{self, Right};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command};
@@ -145,6 +146,15 @@ pub(super) fn interrupted_note(place: &WorktreePaths, setup: &SetupView) -> Opti
 
 /// Fails if a list in `flower.toml` names a path outside of the repository.
 pub(crate) fn require_inside(settings: &WorktreeSettings) -> Result<(), Problem> {
+    for raw in settings.carry.iter().filter(|raw| is_pattern(raw)) {
+        Pattern::parse(raw).map_err(|refusal| {
+            Problem::new(
+                ProblemKind::Refused,
+                format!("flower.toml cannot carry `{raw}`: {refusal}"),
+                "name folders of the repository, or patterns such as `**/node_modules`",
+            )
+        })?;
+    }
     let all = settings.playbooks.iter().chain(&settings.carry);
     match all.into_iter().find(|path| disk::relative_path(path).is_none()) {
         None => Ok(()),
@@ -306,16 +316,15 @@ fn split_exclude(text: &str) -> (String, Vec<String>) {
     (format!("{before}{after}"), ours.lines().map(str::to_owned).collect())
 }
 
-/// Ignored folders of MAIN that exist and that `carry` names, relative to it.
-fn carried(root: &Path, settings: &WorktreeSettings) -> Vec<PathBuf> {
-    let mut all = outermost(&settings.carry);
-    all.retain(|path| disk::existing_beneath(root, path).is_some());
-    all
-}
-
-/// A digest of the names, sizes and times of all carried files. `None` if they cannot be read.
+/// A digest of the names, sizes and times of all carried files. `None` if they cannot be read, or if patterns name them, whose matches
+/// depend on the checkout.
 pub(crate) async fn carried_digest(root: &Path, settings: &WorktreeSettings) -> Option<String> {
-    let (root, paths) = (root.to_owned(), carried(root, settings));
+    if settings.carry.iter().any(|raw| is_pattern(raw)) {
+        return None;
+    }
+    let mut paths = outermost(&settings.carry);
+    paths.retain(|path| disk::existing_beneath(root, path).is_some());
+    let root = root.to_owned();
     if paths.is_empty() {
         return Some(String::new());
     }
@@ -325,16 +334,19 @@ pub(crate) async fn carried_digest(root: &Path, settings: &WorktreeSettings) -> 
 
 /// Copies ignored folders of MAIN, such as build output, so that the first build is incremental.
 pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) -> io::Result<()> {
-    let pairs: Vec<(PathBuf, PathBuf)> = carried(&place.repository.root, settings)
-        .into_iter()
-        .filter_map(|path| Some((place.repository.root.join(&path), disk::path_beneath(&place.tree, &path)?)))
-        .filter(|(_, to)| fs::symlink_metadata(to).is_err())
-        .collect();
-    if pairs.is_empty() {
+    if settings.carry.is_empty() {
         return Ok(());
     }
+    let (root, tree, listed) = (place.repository.root.clone(), place.tree.clone(), settings.carry.clone());
     let copying = tokio::task::spawn_blocking(move || {
-        for (from, to) in pairs {
+        for path in carried(&root, &tree, &listed) {
+            let (Some(from), Some(to)) = (disk::existing_beneath(&root, &path), disk::path_beneath(&tree, &path))
+            else {
+                continue;
+            };
+            if fs::symlink_metadata(&to).is_ok() {
+                continue;
+            }
             if let Some(above) = to.parent() {
                 fs::create_dir_all(above)?;
             }
@@ -343,6 +355,43 @@ pub(crate) async fn carry(place: &WorktreePaths, settings: &WorktreeSettings) ->
         Ok(())
     });
     copying.await.map_err(io::Error::other)?
+}
+
+/// Whether an entry of `carry` is a pattern, such as `**/node_modules`.
+fn is_pattern(raw: &str) -> bool {
+    raw.contains(['*', '?'])
+}
+
+/// The paths to copy: the plain ones of the list, and what its patterns match.
+fn carried(root: &Path, tree: &Path, listed: &[String]) -> Vec<PathBuf> {
+    let (patterns, plain): (Vec<String>, Vec<String>) = listed.iter().cloned().partition(|raw| is_pattern(raw));
+    let patterns: Vec<Pattern> =
+        patterns.iter().filter_map(|raw| Pattern::parse(raw.trim_end_matches('/')).ok()).collect();
+    let mut paths = outermost(&plain);
+    if !patterns.is_empty() {
+        find_matches(root, tree, Path::new(""), &patterns, &mut paths);
+    }
+    paths.sort();
+    paths.dedup_by(|inner, outer| inner.starts_with(outer));
+    paths
+}
+
+/// Adds what MAIN's folder has, the checkout's lacks, and a pattern matches; then searches the folders that the checkout has. So no
+/// folder inside of an ignored one is searched or made.
+fn find_matches(root: &Path, tree: &Path, below: &Path, patterns: &[Pattern], found: &mut Vec<PathBuf>) {
+    let is_folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    for entry in fs::read_dir(root.join(below)).into_iter().flatten().flatten() {
+        let path = below.join(entry.file_name());
+        let Some(name) = path.to_str().filter(|_| entry.file_name() != ".git") else { continue };
+        let target = tree.join(&path);
+        if fs::symlink_metadata(&target).is_err() {
+            if patterns.iter().any(|pattern| pattern.matches(name)) {
+                found.push(path);
+            }
+        } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && is_folder(&target) {
+            find_matches(root, tree, &path, patterns, found);
+        }
+    }
 }
 
 /// Fills submodules with files from MAIN's clones of them, so that the project can be built. git inside treats them as uninitialised
@@ -373,6 +422,13 @@ pub(crate) async fn submodules(place: &WorktreePaths, facts: &Facts) -> Result<(
         let _ = fs::remove_file(&index);
     }
     Ok(())
+}
+
+/// Paths of submodules that MAIN has no clone of.
+pub(crate) fn empty_submodules(repository: &Repository, facts: &Facts) -> Vec<String> {
+    let all = listed_submodules(&facts.submodules).into_iter();
+    let has_clone = |name: &str| repository.git_dir.join("modules").join(name).join("HEAD").is_file();
+    all.filter(|(name, _)| !has_clone(name)).map(|(_, path)| path).collect()
 }
 
 /// Names and paths from `.gitmodules`. Names that would lead out of git's folder are left out.
@@ -453,6 +509,41 @@ mod tests {
     fn what_is_listed_twice_is_taken_once() {
         let listed = ["b/c", "a/b", "a", "a.d", "b/c/d", "a/x/y", "b/cc"].map(str::to_owned);
         assert_eq!(outermost(&listed), ["a", "a.d", "b/c", "b/cc"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_pattern_matches_ignored_folders_beside_tracked_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, tree) = (dir.path().join("main"), dir.path().join("tree"));
+        for path in [
+            "node_modules/a/node_modules/b",
+            "packages/one/node_modules/c",
+            "packages/one/dist",
+            "packages/two/node_modules",
+            "packages/gone/node_modules",
+            "build/node_modules",
+            ".git/node_modules",
+            "tracked/node_modules",
+        ] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["packages/one", "packages/two", "tracked/node_modules"] {
+            fs::create_dir_all(tree.join(path)).unwrap();
+        }
+        fs::write(tree.join(".git"), "gitdir: x").unwrap();
+        std::os::unix::fs::symlink("/etc", tree.join("linked")).unwrap();
+        fs::create_dir_all(root.join("linked/node_modules")).unwrap();
+        let found = |listed: &[&str]| {
+            let listed: Vec<String> = listed.iter().map(|&raw| raw.to_owned()).collect();
+            carried(&root, &tree, &listed).iter().map(|path| path.to_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            found(&["**/node_modules"]),
+            ["node_modules", "packages/one/node_modules", "packages/two/node_modules"]
+        );
+        assert_eq!(found(&["packages/*/dist/", "node_modules"]), ["node_modules", "packages/one/dist"]);
+        assert_eq!(found(&["packages/?ne/*", "packages/one"]), ["packages/one"]);
+        assert_eq!(found(&["**/absent", "*.log"]), [""; 0]);
     }
 
     #[test]

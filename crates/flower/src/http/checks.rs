@@ -1,4 +1,5 @@
-//! `/api/worktrees/{name}/check`: the checks of a landing, without landing.
+//! `/api/worktrees/{name}/check`: the checks of a landing, without landing; and `/api/main/settings/try`, the checks of a proposed
+//! `flower.toml`.
 
 use super::answer::{Answer, Rejection};
 use super::extract::{Body, ChosenProject, Path, ProjectQuery, Query, Who, run_detached};
@@ -6,7 +7,7 @@ use super::landings::AfterQuery;
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
-use flower_contract::request::CheckRequest;
+use flower_contract::request::{CheckRequest, LandSettings};
 use flower_contract::view::CheckRunView;
 use flower_engine::App;
 use flower_engine::merge_queue::{CheckOptions, Subject};
@@ -59,4 +60,49 @@ pub(super) async fn check_run_log(
     Query(q): Query<AfterQuery>,
 ) -> Result<Vec<u8>, Rejection> {
     Ok(app.merge_queue.check_run_log(&choice, &Subject::Worktree(name), &check, q.after).await?)
+}
+
+/// Runs the checks of a `flower.toml` that MAIN does not have, on MAIN with this file.
+#[utoipa::path(post, path = "/api/main/settings/try", tag = "checks", params(ProjectQuery), request_body = LandSettings,
+    responses((status = 200, body = CheckRunView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn try_settings(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(project): Query<ProjectQuery>,
+    Body(b): Body<LandSettings>,
+) -> Answer<CheckRunView> {
+    run_detached(async move { app.merge_queue.try_settings(&caller, &project.into(), &b.text, None).await }).await
+}
+
+/// The newest trial of a `flower.toml`.
+#[utoipa::path(get, path = "/api/main/settings/try", tag = "checks", params(ProjectQuery),
+    responses((status = 200, body = CheckRunView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn show_trial(
+    State(app): State<Arc<App>>,
+    Query(project): Query<ProjectQuery>,
+) -> Answer<CheckRunView> {
+    Ok(Json(app.merge_queue.show_check(&project.into(), &Subject::Proposal).await?))
+}
+
+/// Cancels the trial, unless it has ended.
+#[utoipa::path(delete, path = "/api/main/settings/try", tag = "checks", params(ProjectQuery),
+    responses((status = 200, body = CheckRunView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn cancel_trial(
+    State(app): State<Arc<App>>,
+    Query(project): Query<ProjectQuery>,
+) -> Answer<CheckRunView> {
+    run_detached(async move { app.merge_queue.cancel_check(&project.into(), &Subject::Proposal).await }).await
+}
+
+/// The output of one check of the trial, from a position on.
+#[utoipa::path(get, path = "/api/main/settings/try/{check}/log", tag = "checks",
+    params(("check" = String, Path), ProjectQuery, AfterQuery),
+    responses((status = 200, content_type = "application/octet-stream"), (status = 404, body = ProblemEnvelope)))]
+pub(super) async fn trial_log(
+    State(app): State<Arc<App>>,
+    Path(check): Path<String>,
+    Query(project): Query<ProjectQuery>,
+    Query(q): Query<AfterQuery>,
+) -> Result<Vec<u8>, Rejection> {
+    Ok(app.merge_queue.check_run_log(&project.into(), &Subject::Proposal, &check, q.after).await?)
 }

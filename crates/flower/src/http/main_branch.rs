@@ -7,7 +7,7 @@ use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{LandSettings, Rescue, Why};
 use flower_contract::view::{
-    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView,
+    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView, ThawView,
 };
 use flower_engine::App;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub(super) async fn rescue_main(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<Rescue>,
 ) -> Answer<RescueView> {
-    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name).await }).await
+    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name, &b.paths).await }).await
 }
 
 /// Queues commits that were made in MAIN by hand as a landing with checks.
@@ -130,20 +130,35 @@ pub(super) async fn thaw(
     Ok(Json(app.merge_queue.thaw(&caller, &project.into()).await?))
 }
 
+/// Resumes landings and agents in all projects.
+#[utoipa::path(post, path = "/api/thaw", tag = "main", responses((status = 200, body = ThawView)))]
+pub(super) async fn thaw_all(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<ThawView> {
+    Ok(Json(ThawView { thawed: app.merge_queue.thaw_all(&caller).await? }))
+}
+
 /// Stops landings, checks and agents in all projects.
 #[utoipa::path(post, path = "/api/halt", tag = "main", request_body = Why, responses((status = 200, body = HaltView)))]
 pub(super) async fn halt(State(app): State<Arc<App>>, Who(caller): Who, Body(b): Body<Why>) -> Answer<HaltView> {
     Ok(Json(app.agents.halt(&caller, b.why).await?))
 }
 
+#[derive(Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct AnewQuery {
+    /// Propose one from the files of the repository, also if MAIN or its checkout has one.
+    #[serde(default)]
+    anew: bool,
+}
+
 /// A proposed `flower.toml`.
-#[utoipa::path(get, path = "/api/main/settings", tag = "main", params(ProjectQuery),
+#[utoipa::path(get, path = "/api/main/settings", tag = "main", params(ProjectQuery, AnewQuery),
     responses((status = 200, body = ProposalView), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn propose_settings(
     State(app): State<Arc<App>>,
     ChosenProject(choice): ChosenProject,
+    Query(q): Query<AnewQuery>,
 ) -> Answer<ProposalView> {
-    Ok(Json(app.merge_queue.propose_settings(&choice).await?))
+    Ok(Json(app.merge_queue.propose_settings(&choice, q.anew).await?))
 }
 
 /// Queues a `flower.toml` as a landing.

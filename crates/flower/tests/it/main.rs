@@ -14,6 +14,7 @@ mod live;
 mod mcp;
 mod real_agents;
 mod reliability;
+mod repositories;
 mod scripted;
 mod security;
 mod terminal;

@@ -57,7 +57,7 @@ impl MergeQueue {
             priority: Priority::High,
             reverts: None,
         };
-        self.enqueue(caller, request).await
+        self.enqueue_or_join(caller, request).await
     }
 
     /// Pushes MAIN if the project's settings say so and the remote does not have its tip yet.
@@ -102,12 +102,7 @@ impl MergeQueue {
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
                         );
                         self.record_push(project, &remote, &main.tip, Some(why)).await?;
-                        let queued = self.queue_upstream(caller, project, &remote, main, &commit).await;
-                        // A conflict: these commits are in the queue already.
-                        return match queued {
-                            Err(problem) if problem.kind != ProblemKind::Conflict => Err(problem),
-                            _ => Ok(()),
-                        };
+                        return self.queue_upstream(caller, project, &remote, main, &commit).await.map(|_| ());
                     }
                 }
                 why

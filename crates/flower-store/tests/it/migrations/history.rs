@@ -316,6 +316,7 @@ impl History<'_> {
         let (what, found, text) = (Alarm::Moved, Some(commit(7)), "somebody moved it".to_owned());
         self.does(main(MainStep::Alarm { what, found, text, files: vec![] }));
         self.does(main(MainStep::Settle { how: Settlement::Restored, tip: commit(15), worktree: None }));
+        self.does(main(MainStep::PutBack { commit: commit(16), upstream: true, files: vec!["a.txt".into()] }));
         let remote = || "origin".to_owned();
         self.does(main(MainStep::PushFailed { remote: remote(), commit: commit(15), why: "no".into() }));
         self.does(main(MainStep::Pushed { remote: remote(), commit: commit(15) }));

@@ -47,8 +47,9 @@ pub(crate) async fn run(context: &Context, args: CheckArgs) -> Result<(), Proble
         let _: Result<CheckRunView, Problem> = client.delete(&address).await;
         client.post::<CheckRunView>(&address, &request).await?;
     }
+    let source = wait::LogSource::of_worktree(&worktree, &context.project_query());
     let run = tokio::select! {
-        run = wait::until_checked(context, &client, &worktree, &address) => run?,
+        run = wait::until_checked(context, &client, &worktree, source, &address) => run?,
         _ = tokio::signal::ctrl_c() => cancel(&client, &address).await?,
     };
     context.answer(&run, |run| page(context, &worktree, run))?;

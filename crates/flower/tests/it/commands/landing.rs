@@ -24,7 +24,7 @@ fn served() -> Flower {
     flower
 }
 
-fn name_author(flower: &Flower, repo: &Path) {
+pub(super) fn name_author(flower: &Flower, repo: &Path) {
     flower.git(repo, &["config", "user.name", "Tester"]);
     flower.git(repo, &["config", "user.email", "tester@example.com"]);
 }
@@ -78,7 +78,7 @@ fn typescript(flower: &Flower) -> PathBuf {
 }
 
 /// In a terminal of its own, with something typed into it.
-fn typed(flower: &Flower, dir: &Path, args: &[&str], environment: &[(&str, &str)], text: &str) -> Output {
+pub(super) fn typed(flower: &Flower, dir: &Path, args: &[&str], environment: &[(&str, &str)], text: &str) -> Output {
     let command = flower.command(&[]);
     let line = format!("{} {}", command.get_program().to_str().unwrap(), args.join(" "));
     let mut terminal = Command::new("script");
@@ -234,7 +234,7 @@ fn a_frozen_queue_holds_everything_until_it_thaws() {
 
     assert_eq!(flower.json(&["halt", "smoke"]), json!({ "halted": ["repo"], "why": "smoke" }));
     assert_eq!(flower.json(&["main"])["reason"], "smoke");
-    assert!(flower.ok(&["halt"]).contains("flower thaw --project repo"));
+    assert!(flower.ok(&["halt"]).contains("resume all of them: `flower thaw`"));
 }
 
 #[test]
@@ -372,70 +372,6 @@ fn the_remote_is_pulled_through_the_queue_and_pushed_to() {
     assert_eq!((&pushed["push"]["commit"], &pushed["push"]["failure"]), (&pushed["tip"], &json!(null)));
     flower.git(&elsewhere, &["pull", "--quiet"]);
     assert!(elsewhere.join("ours.txt").exists());
-}
-
-/// A repository whose sort flower knows, without a flower.toml.
-fn bare_of_settings() -> (Flower, PathBuf) {
-    let flower = Flower::started();
-    let repo = flower.make_repository("made");
-    name_author(&flower, &repo);
-    fs::write(repo.join("Makefile"), "test:\n\ttrue\n").unwrap();
-    flower.git(&repo, &["add", "."]);
-    flower.git(&repo, &["commit", "--quiet", "--message", "made"]);
-    (flower, repo)
-}
-
-#[test]
-fn init_proposes_settings_and_lands_them_when_it_may() {
-    let (flower, repo) = bare_of_settings();
-    let quiet = flower.run_in(&repo, &["init", "--no-settings"]);
-    assert_eq!((quiet.code, quiet.stderr.as_str()), (0, ""), "{quiet:?}");
-    let shown = flower.run_in(&repo, &["init", "--json"]);
-    assert_eq!(serde_json::from_str::<Value>(&shown.stdout).unwrap()["name"], "made");
-    for part in ["Makefile: a target `test`", "run = \"make test\"", "`flower init --yes`"] {
-        assert!(shown.stderr.contains(part), "{part}: {shown:?}");
-    }
-    assert!(!repo.join("flower.toml").exists());
-    assert_eq!(flower.json_in(&repo, &["queue", "--all"]), json!([]), "nothing is landed unasked");
-
-    let landed = flower.run_in(&repo, &["init", "--yes", "--json"]);
-    assert_eq!((landed.code, landed.stderr.as_str()), (0, ""), "{landed:?}");
-    assert_eq!(serde_json::from_str::<Value>(&landed.stdout).unwrap()["name"], "made");
-    assert!(fs::read_to_string(repo.join("flower.toml")).unwrap().contains("make test"));
-    assert_eq!(flower.json_in(&repo, &["queue", "show", "1"])["state"], "landed");
-    assert_eq!(flower.json_in(&repo, &["project", "approve"])["approved"], true, "its landing was an approval");
-    let again = flower.run_in(&repo, &["init", "--yes"]);
-    assert_eq!((again.code, again.stderr.as_str()), (0, ""), "there is nothing more to say: {again:?}");
-
-    // One that came with the repository is not approved yet.
-    let theirs = flower.make_repository("theirs");
-    fs::write(theirs.join("flower.toml"), "[checks]\ntest = { run = \"true\" }\n").unwrap();
-    flower.git(&theirs, &["add", "."]);
-    flower.git(&theirs, &["commit", "--quiet", "--message", "settings"]);
-    let reminded = flower.run_in(&theirs, &["init"]);
-    assert!(reminded.code == 0 && reminded.stderr.contains("`flower project approve theirs`"), "{reminded:?}");
-
-    // Before the first commit it is a project all the same.
-    let empty = flower.dir().join("empty");
-    fs::create_dir(&empty).unwrap();
-    flower.git(&empty, &["init", "--quiet", "--initial-branch", "main"]);
-    assert_eq!(flower.json_in(&empty, &["init"])["name"], "empty");
-}
-
-#[test]
-fn in_a_terminal_init_asks_and_opens_an_editor() {
-    let (flower, repo) = bare_of_settings();
-    let no = typed(&flower, &repo, &["init"], &[], "n\n");
-    assert!(
-        no.stdout.contains("land this flower.toml? [y/N/e(dit)]") && no.stdout.contains("nothing was landed"),
-        "{no:?}"
-    );
-    assert_eq!(flower.json_in(&repo, &["queue", "--all"]), json!([]));
-    let editor = ("EDITOR", "sed -i 's/make test/make -s test/'");
-    let yes = typed(&flower, &repo, &["init"], &[editor], "e\ny\n");
-    assert_eq!(yes.code, 0, "{yes:?}");
-    assert!(yes.stdout.contains("flower.toml has landed as"), "{yes:?}");
-    assert!(fs::read_to_string(repo.join("flower.toml")).unwrap().contains("\"make -s test\""));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod gate;
 mod guard;
 mod index_lock;
 mod life;
+mod person;
 mod served;
 mod settings;
 mod upstream;

@@ -2,6 +2,7 @@
 
 mod attacks_on_main;
 mod bad_input;
+mod caches;
 mod crashes;
 mod disk;
 mod hostile_commits;
@@ -11,7 +12,9 @@ mod lent;
 mod life;
 mod listed_places;
 mod nested_repositories;
+mod network;
 mod observed;
+mod operators_commits;
 mod ordinary_git;
 mod removal;
 mod secrets;

@@ -154,6 +154,24 @@ fn what_is_carried_keeps_its_times_and_is_a_copy() {
 }
 
 #[test]
+fn a_pattern_carries_the_ignored_folders_of_a_workspace() {
+    with_settings("[worktree]\ncarry = [\"**/node_modules\", \"packages/*/dist\"]\n", |flower| {
+        commit_in_main(flower, ".gitignore", "node_modules\ndist\nbuild\n");
+        commit_in_main(flower, "packages/one/package.json", "{}");
+        for path in ["node_modules/a", "packages/one/node_modules/b", "packages/one/dist/c", "build/node_modules/d"] {
+            put(flower, &flower.repo.join(path), "carried");
+        }
+        new(flower, "one", &[]);
+        let seen = inside_ok(flower, "one", "cat node_modules/a packages/one/node_modules/b packages/one/dist/c; ls");
+        assert_eq!(seen, "carriedcarriedcarriedREADME.md\nflower.toml\nnode_modules\npackages");
+        assert_eq!(show(flower, "one")["dirty"], false);
+    });
+    with_settings("[worktree]\ncarry = [\"**/../x\"]\n", |flower| {
+        says(&flower.fails(&["worktree", "new", "one"], 1)["message"], "`..`");
+    });
+}
+
+#[test]
 fn settings_that_widen_the_jail_wait_for_approval() {
     as_each_user(|flower| {
         let read = flower.dir().join("models/key");
