@@ -225,6 +225,9 @@ pub struct MainView {
     pub alarm: Option<AlarmView>,
     pub frozen: Option<String>,
     pub push: Option<PushView>,
+    /// No checks are configured, so that all that merges lands.
+    #[serde(default)]
+    pub unchecked: bool,
     pub notes: Vec<String>,
 }
 

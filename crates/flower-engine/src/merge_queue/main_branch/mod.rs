@@ -180,12 +180,17 @@ impl MergeQueue {
     async fn view_main(&self, lock: &MainLock, main: Main, status: MainStatus) -> Result<MainView, Problem> {
         let state = self.state_of(&lock.project, &main);
         let protection = self.worktrees.protection().await;
+        let mut unchecked = false;
         let mut notes = Vec::new();
         if let Ok(facts) = self.worktrees.facts_of(&lock.project).await {
             match facts.settings_problem {
                 Some(problem) => notes.push(problem.in_words()),
-                None if facts.settings.checks.list.is_empty() => notes
-                    .push("no checks are configured: all that merges lands; `flower init` proposes some".to_owned()),
+                None if facts.settings.checks.list.is_empty() => {
+                    unchecked = true;
+                    notes.push(
+                        "no checks are configured: all that merges lands; `flower init` proposes some".to_owned(),
+                    );
+                }
                 None => {}
             }
             if facts.settings.worktree.objects == Objects::All {
@@ -221,6 +226,7 @@ impl MergeQueue {
                 failure: push.failure,
                 at: push.at,
             }),
+            unchecked,
             notes,
         })
     }
