@@ -2046,6 +2046,8 @@ export interface components {
             running?: components["schemas"]["RunningCheck"] | null;
             /** @description Why its landing would wait for the operator. */
             held?: components["schemas"]["HoldView"][];
+            /** @description Other worktrees that change the same paths, and agents that have reserved them. */
+            others?: components["schemas"]["OtherWork"][];
             /** @description What its reader should know. */
             notes?: string[];
             not_approved?: components["schemas"]["NotApproved"] | null;
@@ -2491,11 +2493,6 @@ export interface components {
             commit: string;
             /** @description The merge commit that MAIN gets. */
             merge_commit?: string | null;
-            /**
-             * Format: int64
-             * @description If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
-             */
-            upstream?: number | null;
             onto?: string | null;
             state: components["schemas"]["State"];
             /** @description A description of its state. */
@@ -2583,6 +2580,8 @@ export interface components {
             next?: string | null;
             /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
+            /** @description No checks are configured, so that all that merges lands. */
+            unchecked?: boolean;
         };
         MainView: {
             project: string;
@@ -2601,6 +2600,8 @@ export interface components {
             alarm?: components["schemas"]["AlarmView"] | null;
             frozen?: string | null;
             push?: components["schemas"]["PushView"] | null;
+            /** @description No checks are configured, so that all that merges lands. */
+            unchecked?: boolean;
             notes: string[];
         };
         MessageView: {
@@ -2738,6 +2739,13 @@ export interface components {
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
+        };
+        /** @description Work of others on the paths that a worktree changes. */
+        OtherWork: {
+            worktree: string;
+            /** @description The agent that has reserved the paths. Absent if the worktree has changed them. */
+            reserved_by?: string | null;
+            paths: string[];
         };
         /** @description The result of a dispatch. */
         Outcome: {
@@ -3468,6 +3476,7 @@ export type NextLanding = components['schemas']['NextLanding'];
 export type NotApproved = components['schemas']['NotApproved'];
 export type NoticeKind = components['schemas']['NoticeKind'];
 export type OpenLink = components['schemas']['OpenLink'];
+export type OtherWork = components['schemas']['OtherWork'];
 export type Outcome = components['schemas']['Outcome'];
 export type Packet = components['schemas']['Packet'];
 export type PacketView = components['schemas']['PacketView'];

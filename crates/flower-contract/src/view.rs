@@ -469,6 +469,9 @@ pub struct MainSummary {
     /// The error in MAIN's `flower.toml`, and which version is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
+    /// No checks are configured, so that all that merges lands.
+    #[serde(default)]
+    pub unchecked: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

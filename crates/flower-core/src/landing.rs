@@ -100,6 +100,10 @@ pub struct HoldReason {
     /// The commands that are not approved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
+    /// The digest of what an approval approves beyond this landing: a list of commands, or a change of `flower.toml`. The same
+    /// text does not wait again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 /// One check that has run.
@@ -436,7 +440,18 @@ pub(crate) fn step(world: &World, number: LandingId, step: &Step) -> Result<Vec<
         Step::Approve { waive } => match landing.state {
             // An approval before the gate asks for it counts as well.
             State::Queued if landing.approved && (landing.waived || !waive) => Ok(Vec::new()),
-            State::Approval | State::Queued => Ok(vec![draft(landing, LandingApproved { number, waive: *waive })]),
+            State::Approval | State::Queued => {
+                let mut drafts = vec![draft(landing, LandingApproved { number, waive: *waive })];
+                // The settings that it was held for are approved at once: if its checks fail, the next attempt with the same
+                // settings does not wait again.
+                let approved: BTreeSet<&String> =
+                    landing.held.iter().filter_map(|reason| reason.sha256.as_ref()).collect();
+                for sha256 in approved {
+                    // The project may be gone, and then its settings do not matter.
+                    drafts.extend(worktree::approve(world, &landing.project, sha256).unwrap_or_default());
+                }
+                Ok(drafts)
+            }
             _ => Err(wanted("waiting for approval")),
         },
         Step::Requeue { why } => match landing.state {

@@ -6,6 +6,7 @@
 
 use crate::Event;
 use crate::aggregate::{Aggregate, Context, subject};
+use crate::chain;
 use crate::event::{
     ArchiveDropped, CommandsApproved, Draft, Stream, WorktreeCreated, WorktreeDiverged, WorktreeEvent, WorktreeFailed,
     WorktreeRemoved, WorktreeRemoving, WorktreeRequested, WorktreeRestored, WorktreeRestoring, WorktreeSynced,
@@ -258,10 +259,15 @@ pub(crate) fn drop_archive(world: &World, number: WorktreeId) -> Result<Vec<Draf
     Ok(draft(worktree, ArchiveDropped { number }))
 }
 
-/// The operator approves the commands of a repository, after reading them.
+/// The digest of a list of commands, to which an approval refers. Another text needs another approval.
+pub fn commands_sha256(commands: &[String]) -> String {
+    chain::sha256(serde_json::to_string(commands).expect("plain data").as_bytes())
+}
+
+/// The operator approves the commands of a repository, after reading them. They stay approved.
 pub(crate) fn approve(world: &World, project: &str, sha256: &str) -> Result<Vec<Draft>, Refusal> {
     world.require_project(project)?;
-    if world.approved.get(project).is_some_and(|known| known == sha256) {
+    if world.approved.get(project).is_some_and(|known| known.contains(sha256)) {
         return Ok(Vec::new());
     }
     let approved = CommandsApproved { project: project.to_owned(), sha256: sha256.to_owned() };

@@ -58,8 +58,8 @@ pub struct World {
     pub beats: BTreeMap<DispatchId, (Fence, Heartbeat)>,
     /// By project.
     pub mains: BTreeMap<String, Main>,
-    /// By project: the SHA-256 of the commands that may run.
-    pub approved: BTreeMap<String, String>,
+    /// By project: the SHA-256 of every list of commands that the operator has approved.
+    pub approved: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The events that follow from `command`, or the refusal. An empty list means that the command changes nothing.
@@ -308,7 +308,7 @@ impl World {
                 self.mains.remove(&project.name);
             }
             ProjectEvent::CommandsApproved(approved) => {
-                self.approved.insert(approved.project.clone(), approved.sha256.clone());
+                self.approved.entry(approved.project.clone()).or_default().insert(approved.sha256.clone());
             }
             ProjectEvent::LeaseBreached(_) => {}
         }

@@ -3,7 +3,6 @@
 use crate::network::{HostPattern, MAX_FORWARDED, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::NetworkMode;
-use flower_core::chain::sha256;
 use flower_core::pattern::Pattern;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
@@ -472,7 +471,7 @@ impl Settings {
 
     /// The digest that an approval refers to: it ends when a command changes.
     pub fn commands_sha256(&self) -> String {
-        sha256(serde_json::to_string(&self.commands()).expect("plain data").as_bytes())
+        flower_core::worktree::commands_sha256(&self.commands())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The names of the MCP tools, which permissions and tools both know.
 
 /// All tools, in the order in which agents see them.
-pub const TOOLS: [&str; 13] = [
+pub const TOOLS: [&str; 14] = [
     "start_work",
     "recall_brief",
     "list_briefs",
@@ -12,6 +12,7 @@ pub const TOOLS: [&str; 13] = [
     "add_note",
     "write_scratchpad",
     "reserve_paths",
+    "check_work",
     "check_inbox",
     "send_message",
     "hand_back",

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod briefs;
+mod checks;
 mod resources;
 mod scratchpads;
 mod work;
@@ -10,7 +11,7 @@ mod work;
 pub use resources::{MAIN, changed_resources, is_resource};
 
 use super::projects::ProjectChoice;
-use crate::{Access, Briefs, Dispatcher, Leases, Messages, Overview, Projects};
+use crate::{Access, Briefs, Dispatcher, Leases, MergeQueue, Messages, Overview, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ToolAnswer;
 use flower_core::Caller;
@@ -27,17 +28,20 @@ pub struct Tools {
     briefs: Arc<Briefs>,
     messages: Arc<Messages>,
     leases: Arc<Leases>,
+    merge_queue: Arc<MergeQueue>,
     dispatcher: Arc<Dispatcher>,
     overview: Arc<Overview>,
 }
 
 impl Tools {
+    #[expect(clippy::too_many_arguments, reason = "it uses most services, and is made once")]
     pub(crate) fn new(
         access: &Arc<Access>,
         projects: &Arc<Projects>,
         briefs: &Arc<Briefs>,
         messages: &Arc<Messages>,
         leases: &Arc<Leases>,
+        merge_queue: &Arc<MergeQueue>,
         dispatcher: &Arc<Dispatcher>,
         overview: &Arc<Overview>,
     ) -> Tools {
@@ -47,6 +51,7 @@ impl Tools {
             briefs: briefs.clone(),
             messages: messages.clone(),
             leases: leases.clone(),
+            merge_queue: merge_queue.clone(),
             dispatcher: dispatcher.clone(),
             overview: overview.clone(),
         }
@@ -98,6 +103,7 @@ impl Tools {
             "add_note" => briefs::add_note(self, caller, raw.parse()?).await,
             "write_scratchpad" => scratchpads::write(self, caller, raw.parse()?).await,
             "reserve_paths" => work::reserve_paths(self, caller, raw.parse()?).await,
+            "check_work" => checks::check_work(self, caller, raw.parse()?).await,
             "check_inbox" => work::check_inbox(self, caller, raw.parse()?).await,
             "send_message" => work::send_message(self, caller, raw.parse()?).await,
             "hand_back" => work::hand_back(self, caller, raw.parse()?).await,

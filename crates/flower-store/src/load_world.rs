@@ -113,6 +113,9 @@ pub fn load(
                 loader.landing_dependents(*number, merge_commit)?;
                 loader.main_of(*number)?;
             }
+            if let landing::Step::Approve { .. } = step {
+                loader.main_of(*number)?;
+            }
         }
         Command::Main { project, .. } => {
             loader.projects()?;
@@ -483,8 +486,8 @@ impl Loader<'_> {
     }
 
     fn approval(&mut self, project: &str) -> Result<(), StoreError> {
-        let approved = worktrees::approval(self.conn, project)?;
-        self.world.approved.extend(approved.map(|sha256| (project.to_owned(), sha256)));
+        let approved = worktrees::approvals(self.conn, project)?;
+        self.world.approved.insert(project.to_owned(), approved.into_iter().collect());
         Ok(())
     }
 

@@ -288,7 +288,7 @@ impl Tables<'_> {
             }
             ProjectEvent::CommandsApproved(approved) => self.execute(
                 "INSERT INTO approvals (project, sha256, at) VALUES ($1, $2, $3)
-                 ON CONFLICT (project) DO UPDATE SET sha256 = excluded.sha256, at = excluded.at",
+                 ON CONFLICT (project, sha256) DO NOTHING",
                 params![&approved.project, &approved.sha256, at],
             ),
             ProjectEvent::LeaseBreached(breach) => {

@@ -28,8 +28,14 @@ pub fn removed(conn: &mut Conn, project: Option<&str>) -> Result<Vec<Worktree>, 
     conn.rows(sql, params![project])?.iter().map(Row::state).collect()
 }
 
-/// The SHA-256 of the project's approved commands.
-pub fn approval(conn: &mut Conn, project: &str) -> Result<Option<String>, StoreError> {
-    let sql = "SELECT sha256 FROM approvals WHERE project = $1";
-    conn.row(sql, params![project])?.map(|row| row.text(0)).transpose()
+/// The SHA-256 of every list of commands that is approved for the project.
+pub fn approvals(conn: &mut Conn, project: &str) -> Result<Vec<String>, StoreError> {
+    let sql = "SELECT sha256 FROM approvals WHERE project = $1 ORDER BY sha256";
+    conn.rows(sql, params![project])?.iter().map(|row| row.text(0)).collect()
+}
+
+/// Whether a list of commands with this SHA-256 is approved for the project.
+pub fn is_approved(conn: &mut Conn, project: &str, sha256: &str) -> Result<bool, StoreError> {
+    let sql = "SELECT 1 FROM approvals WHERE project = $1 AND sha256 = $2";
+    Ok(conn.row(sql, params![project, sha256])?.is_some())
 }

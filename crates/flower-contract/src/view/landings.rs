@@ -140,6 +140,9 @@ pub struct CheckRunView {
     /// Why its landing would wait for the operator.
     #[serde(default)]
     pub held: Vec<HoldView>,
+    /// Other worktrees that change the same paths, and agents that have reserved them.
+    #[serde(default)]
+    pub others: Vec<OtherWork>,
     /// What its reader should know.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -163,6 +166,15 @@ pub struct CheckMergeView {
     pub changed: Vec<String>,
     /// Number of all paths that the merge changes.
     pub changes: u64,
+}
+
+/// Work of others on the paths that a worktree changes.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct OtherWork {
+    pub worktree: String,
+    /// The agent that has reserved the paths. Absent if the worktree has changed them.
+    pub reserved_by: Option<String>,
+    pub paths: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -215,6 +227,9 @@ pub struct MainView {
     pub alarm: Option<AlarmView>,
     pub frozen: Option<String>,
     pub push: Option<PushView>,
+    /// No checks are configured, so that all that merges lands.
+    #[serde(default)]
+    pub unchecked: bool,
     pub notes: Vec<String>,
 }
 

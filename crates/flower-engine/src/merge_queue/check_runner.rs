@@ -325,7 +325,8 @@ pub(super) fn jail_inputs(settings: &Settings, carried: &str) -> serde_json::Val
     json!([
         flower_contract::VERSION,
         Spec::new("/"),
-        worktree.connect,
+        // Hosts and ports, whichever mode the check has.
+        format!("{:?}", worktree.network_policy()),
         objects,
         settings.checks.prepare,
         network,

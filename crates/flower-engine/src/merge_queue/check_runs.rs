@@ -14,14 +14,16 @@ use crate::settings::{CheckSettings, Settings};
 use crate::worktrees::facts::Facts;
 use crate::worktrees::{observe, reclaim};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{CheckMergeView, CheckRunState, CheckRunView, HoldView, NotApproved};
+use flower_contract::view::{CheckMergeView, CheckRunState, CheckRunView, HoldView, NotApproved, OtherWork};
 use flower_core::landing::{self, Check, Priority, Source};
+use flower_core::pattern::Pattern;
 use flower_core::policy::{self, Action, Right};
 use flower_core::worktree::Seal;
 use flower_core::{Caller, Command, Landing, LandingId, Worktree};
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, Repo};
-use std::collections::HashMap;
+use flower_store::dispatches;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,6 +40,8 @@ const MAX_RUN_TIME: Duration = Duration::from_secs(4 * 60 * 60);
 const MOVED_INTERVAL: Duration = Duration::from_secs(2);
 /// How often a run looks whether a landing is ready.
 const READY_INTERVAL: Duration = Duration::from_millis(200);
+/// Other worktrees that are compared, and entries about others in a view.
+const MAX_OTHERS: usize = 50;
 /// Paths in a view.
 const MAX_PATHS: usize = 200;
 
@@ -94,6 +98,7 @@ struct Report {
     reason: Option<String>,
     merge: CheckMergeView,
     held: Vec<HoldView>,
+    others: Vec<OtherWork>,
     notes: Vec<String>,
     not_approved: Option<NotApproved>,
     /// Once it has ended.
@@ -110,6 +115,7 @@ impl Report {
             reason: None,
             merge,
             held: Vec::new(),
+            others: Vec::new(),
             notes: Vec::new(),
             not_approved: None,
             checks: Vec::new(),
@@ -140,7 +146,7 @@ struct CheckPlan {
 enum Ended {
     Ran(Vec<Check>),
     /// It does not merge any more, or the gate would refuse it.
-    Refused(Report),
+    Refused(Box<Report>),
 }
 
 impl CheckRun {
@@ -217,6 +223,8 @@ impl MergeQueue {
                 report.notes.push(format!("{count} files are changed and not committed, so they are not checked"));
             }
         }
+        let paths = if report.merge.ok { &report.merge.changed } else { &report.merge.paths };
+        report.others = self.others_on(&worktree, paths).await?;
         self.start_run(worktree.project.clone(), subject, commit, options.only, report, plan, Some(worktree))
     }
 
@@ -290,6 +298,41 @@ impl MergeQueue {
         for run in self.check_runs.runs.lock().expect("no panic while held").values() {
             run.stop.send_replace(Some(why.to_owned()));
         }
+    }
+
+    /// Other worktrees of the project that change these paths, and agents elsewhere that have reserved them.
+    async fn others_on(&self, own: &Worktree, paths: &[String]) -> Result<Vec<OtherWork>, Problem> {
+        let mut others = Vec::new();
+        let repository = self.worktrees.repository(&own.project).await?;
+        let (repo, main) =
+            (Repo::main(&repository), CommitId::parse(&self.worktrees.main_of(&own.project).await?.tip)?);
+        let ours: HashSet<&str> = paths.iter().map(String::as_str).collect();
+        let live = self.worktrees.live(&own.project).await?;
+        for worktree in live.iter().filter(|other| other.number != own.number).take(MAX_OTHERS) {
+            let Ok(place) = self.worktrees.paths(worktree).await else { continue };
+            let Some(tip) = repo.tip(&place.full_branch()).await? else { continue };
+            let Some(base) = repo.merge_base(&main, &tip).await? else { continue };
+            let changes = repo.diff_trees(&base, &tip).await?;
+            let mut both: Vec<String> =
+                changes.iter().map(Change::name).filter(|path| ours.contains(&**path)).collect();
+            both.truncate(MAX_PATHS);
+            if !both.is_empty() {
+                others.push(OtherWork { worktree: worktree.name.clone(), reserved_by: None, paths: both });
+            }
+        }
+        let moment = self.clock.moment();
+        let of = own.project.clone();
+        for lease in self.store.read(|conn| dispatches::leases(conn, None)).await? {
+            let is_other = lease.project == of && lease.worktree != own.name && !lease.is_over(&moment);
+            let covers = |pattern: &String| {
+                Pattern::parse(pattern).is_ok_and(|pattern| paths.iter().any(|path| pattern.matches(path)))
+            };
+            let both: Vec<String> = lease.patterns.iter().filter(|pattern| covers(pattern)).cloned().collect();
+            if is_other && !both.is_empty() && others.len() < MAX_OTHERS {
+                others.push(OtherWork { worktree: lease.worktree, reserved_by: Some(lease.holder), paths: both });
+            }
+        }
+        Ok(others)
     }
 
     async fn find_run(&self, choice: &ProjectChoice, subject: &Subject) -> Result<Arc<CheckRun>, Problem> {
@@ -396,7 +439,7 @@ impl MergeQueue {
                 self.finish_run(run, state, reason, ran);
             }
             Ok(Ended::Refused(report)) => {
-                *run.report.lock().expect("no panic while held") = report;
+                *run.report.lock().expect("no panic while held") = *report;
                 self.hints.publish(ChangeHints::LANDINGS);
             }
             Err(problem) => self.finish_run(run, CheckRunState::Failed, Some(problem.message), Vec::new()),
@@ -427,9 +470,10 @@ impl MergeQueue {
             let main = self.worktrees.main_of(&run.project).await?;
             if let Some(worktree) = worktree.filter(|_| main.tip != plan.onto.as_str()) {
                 let (mut report, new) = self.plan_check(worktree, &run.commit, run.only.as_deref()).await?;
-                let Some(new) = new else { return Ok(Ended::Refused(report)) };
+                let Some(new) = new else { return Ok(Ended::Refused(Box::new(report))) };
                 plan = new;
                 let mut known = run.report.lock().expect("no panic while held");
+                report.others.clone_from(&known.others);
                 report.notes.extend(known.notes.iter().filter(|note| note.contains("not committed")).cloned());
                 *known = report;
             }
@@ -624,6 +668,7 @@ impl MergeQueue {
             checks: checks.iter().map(|check| self.check_view(&run.folder, check)).collect(),
             running,
             held: report.held,
+            others: report.others,
             notes: report.notes,
             not_approved: report.not_approved,
             began_at: run.began_at.clone(),

@@ -12,15 +12,18 @@ use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::limits::MAX_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
+use flower_core::chain::sha256;
 use flower_core::landing::{HoldCode, HoldReason, Source, reverted_before};
 use flower_git::repository::Repository;
 use flower_git::{Change, ChangeKind, CommitId, NamedPath, Repo};
 use flower_store::{dispatches, landings};
+use serde_json::json;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+const SETTINGS: &str = "flower.toml";
 /// More changed files than this need approval.
 const MANY_FILES: usize = 10_000;
 /// Merge commits of one branch that are examined, and commits whose reserved paths are.
@@ -45,9 +48,18 @@ impl GateDecision {
     }
 
     fn hold(&mut self, code: HoldCode, why: impl Into<String>, path: Option<&OsStr>) {
-        add_reason(&mut self.held, HoldReason { code, text: why.into(), commands: Vec::new() });
+        add_reason(&mut self.held, HoldReason { code, text: why.into(), commands: Vec::new(), sha256: None });
         self.paths.extend(path.map(|path| path.to_string_lossy().into_owned()));
     }
+}
+
+/// A change of `flower.toml`.
+struct SettingsChange {
+    /// The digest of the file before and after it.
+    sha256: String,
+    /// The operator has approved exactly this change before, with a landing that was rejected, and it weakens no check. One
+    /// that does waits each time, so that the operator can waive what it weakens.
+    is_approved: bool,
 }
 
 fn add_reason<T: PartialEq>(reasons: &mut Vec<T>, why: T) {
@@ -82,12 +94,17 @@ impl MergeQueue {
                 None,
             );
         }
-        check_changes(attempt, &mut decision).await?;
+        let settings_change = self.settings_change(attempt).await?;
+        check_changes(attempt, settings_change.as_ref(), &mut decision).await?;
         check_merge_commits(repository, new, &mut decision).await?;
         self.check_reserved_paths(attempt, &mut decision).await?;
         self.check_reverted_briefs(landing, &mut decision).await?;
-        for difference in settings.differences(&facts.settings) {
-            decision.hold(HoldCode::ChecksChanged, difference, None);
+        if !settings_change.as_ref().is_some_and(|change| change.is_approved) {
+            let sha256 = settings_change.map(|change| change.sha256);
+            for text in settings.differences(&facts.settings) {
+                let (code, commands, sha256) = (HoldCode::ChecksChanged, Vec::new(), sha256.clone());
+                add_reason(&mut decision.held, HoldReason { code, text, commands, sha256 });
+            }
         }
         if let Some(SettingsProblem { why, in_force: None }) = &facts.settings_problem {
             decision.hold(HoldCode::SettingsInvalid, format!("{why}, and no earlier version of it is valid"), None);
@@ -97,11 +114,27 @@ impl MergeQueue {
             decision.hold(HoldCode::ApprovalRequired, "every landing waits for the operator (`[land] approve`)", None);
         }
         let commands = settings.commands();
-        if !commands.is_empty() && !self.worktrees.is_approved(&landing.project, &settings.commands_sha256()).await? {
+        let sha256 = settings.commands_sha256();
+        if !commands.is_empty() && !self.worktrees.is_approved(&landing.project, &sha256).await? {
             let text = format!("these commands are not approved: {}", commands.join("; "));
-            add_reason(&mut decision.held, HoldReason { code: HoldCode::CommandsNotApproved, text, commands });
+            let (code, sha256) = (HoldCode::CommandsNotApproved, Some(sha256));
+            add_reason(&mut decision.held, HoldReason { code, text, commands, sha256 });
         }
         Ok(decision)
+    }
+
+    /// How the landing changes `flower.toml`. `None` if it does not.
+    async fn settings_change(&self, attempt: &Attempt) -> Result<Option<SettingsChange>, Problem> {
+        let Attempt { repository, merged, onto, landing, .. } = attempt;
+        if !merged.changes.iter().any(|change| change.path == SETTINGS) {
+            return Ok(None);
+        }
+        let repo = Repo::main(repository);
+        let (before, after) = (repo.read_file(onto, SETTINGS).await?, repo.read_file(&merged.tree, SETTINGS).await?);
+        let sha256 = sha256(json!(["change of flower.toml", before, after]).to_string().as_bytes());
+        let weakens = !attempt.settings.dropped_checks(&attempt.facts.settings).is_empty();
+        let is_approved = !weakens && self.worktrees.is_approved(&landing.project, &sha256).await?;
+        Ok(Some(SettingsChange { sha256, is_approved }))
     }
 
     /// The operator has taken a reverted brief out of MAIN, so only the operator may let it in again.
@@ -157,7 +190,11 @@ impl MergeQueue {
     }
 }
 
-async fn check_changes(attempt: &Attempt, decision: &mut GateDecision) -> Result<(), Problem> {
+async fn check_changes(
+    attempt: &Attempt,
+    settings_change: Option<&SettingsChange>,
+    decision: &mut GateDecision,
+) -> Result<(), Problem> {
     let Attempt { repository, landing, merged, .. } = attempt;
     let git_reads = flower_git::named_paths(repository).await?;
     // The operator made or chose the commits of the other sources.
@@ -174,7 +211,13 @@ async fn check_changes(attempt: &Attempt, decision: &mut GateDecision) -> Result
         if let Some(what) =
             path_policy::requires_approval(path).filter(|_| by_others || landing.source == Source::Settings)
         {
-            decision.hold(HoldCode::SensitivePath, format!("it changes {what}"), Some(path));
+            let settings = settings_change.filter(|_| path == SETTINGS);
+            if !settings.is_some_and(|change| change.is_approved) {
+                let (code, text) = (HoldCode::SensitivePath, format!("it changes {what}"));
+                let sha256 = settings.map(|change| change.sha256.clone());
+                add_reason(&mut decision.held, HoldReason { code, text, commands: Vec::new(), sha256 });
+                decision.paths.insert(path.to_string_lossy().into_owned());
+            }
         }
         let named = git_reads.iter().find(|named| by_others && Path::new(path).starts_with(&named.path));
         if let Some(NamedPath { key, .. }) = named {

@@ -29,6 +29,7 @@ use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
 use super::worktrees::landed::LandedBefore;
 use crate::Setup;
+use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
 use crate::merge_queue::main_branch::MainWatch;
@@ -64,6 +65,7 @@ pub struct MergeQueue {
     store: Store,
     home: Home,
     hints: ChangeHints,
+    clock: BootClock,
     access: Arc<Access>,
     projects: Arc<Projects>,
     networks: Arc<Networks>,
@@ -88,6 +90,8 @@ pub struct MergeQueue {
     backoffs: Mutex<HashMap<String, Backoff>>,
     /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
     settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
+    /// By project: a tip of MAIN, and whether its `flower.toml` has no checks.
+    without_checks: Mutex<HashMap<String, (String, bool)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
     sync_notes: AsyncMutex<HashMap<WorktreeId, post_land::SyncNote>>,
     watch: MainWatch,
@@ -106,6 +110,7 @@ impl MergeQueue {
             store: setup.store.clone(),
             home: setup.home.clone(),
             hints: setup.hints.clone(),
+            clock: setup.clock.clone(),
             access: access.clone(),
             projects: projects.clone(),
             networks: networks.clone(),
@@ -123,6 +128,7 @@ impl MergeQueue {
             pending_preparations: prepared::PendingPreparations::default(),
             backoffs: Mutex::default(),
             settings_problems: Mutex::default(),
+            without_checks: Mutex::default(),
             sync_notes: AsyncMutex::default(),
             watch: MainWatch::default(),
         }

@@ -71,8 +71,11 @@ impl MergeQueue {
         policy::require_action(caller, Action::ProposeSettings)?;
         Settings::parse(text)?;
         let project = self.projects.require(choice).await?;
-        let repository = self.worktrees.repository(&project).await?;
         let (tip, commit) = self.settings_commit(&project, text).await?;
+        let repository = self.worktrees.repository(&project).await?;
+        if tip == commit {
+            return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
+        }
         take_from_checkout(&repository, &tip, &commit, text).await?;
         let request = landing::Request {
             project,
@@ -88,14 +91,14 @@ impl MergeQueue {
         self.enqueue(caller, request).await
     }
 
-    /// Makes a commit of MAIN with this `flower.toml`. Returns MAIN's tip and the commit.
+    /// Makes a commit of MAIN with this `flower.toml`. Returns MAIN's tip and the commit, which are the same if MAIN has this file.
     pub(super) async fn settings_commit(&self, project: &str, text: &str) -> Result<(CommitId, CommitId), Problem> {
         let repository = self.worktrees.repository(project).await?;
         let main = self.worktrees.main_of(project).await?;
         let (repo, tip) = (Repo::main(&repository), CommitId::parse(&main.tip)?);
         let tree = repo.tree_with_file(&tip, FILE, text.as_bytes()).await?;
         if repo.tree_of(&tip).await? == tree {
-            return Err(Problem::new(ProblemKind::Refused, "MAIN has exactly this flower.toml", "change it first"));
+            return Ok((tip.clone(), tip));
         }
         let (committer, message) = (repo.identity().await?, "Add flower.toml\n");
         let new = NewCommit { tree: &tree, parents: &[&tip], message, committer: &committer, author: None };

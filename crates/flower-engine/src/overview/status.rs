@@ -54,7 +54,8 @@ impl Overview {
             Some((project, main)) => {
                 let settings =
                     self.merge_queue.settings_problem(project, &main.tip).await.map(|problem| problem.in_words());
-                Some(MainSummary { settings, ..self.merge_queue.summary_of(project, main) })
+                let unchecked = settings.is_none() && self.merge_queue.lacks_checks(project, &main.tip).await;
+                Some(MainSummary { settings, unchecked, ..self.merge_queue.summary_of(project, main) })
             }
             None => None,
         };

@@ -113,6 +113,14 @@ pub(super) struct ReservePaths {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct CheckWork {
+    /// One check; all by default.
+    pub(super) check: Option<String>,
+    pub(super) budget: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct CheckInbox {}
 
 #[derive(Deserialize)]

@@ -63,9 +63,8 @@ impl Worktrees {
     }
 
     pub(crate) async fn is_approved(&self, project: &str, sha256: &str) -> Result<bool, Problem> {
-        let of = project.to_owned();
-        let known = self.store.read(move |conn| worktrees::approval(conn, &of)).await?;
-        Ok(known.as_deref() == Some(sha256))
+        let (of, sha256) = (project.to_owned(), sha256.to_owned());
+        Ok(self.store.read(move |conn| worktrees::is_approved(conn, &of, &sha256)).await?)
     }
 
     pub(crate) async fn require_approved(&self, project: &str, settings: &Settings) -> Result<(), Problem> {

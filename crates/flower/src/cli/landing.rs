@@ -2,13 +2,30 @@
 
 use super::Context;
 use super::output::{Style, ago, plain};
+use crate::client::{Client, escape};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{CheckView, LandingView};
+use flower_contract::view::{CheckView, LandingView, StatusView};
 use flower_core::landing::{Source, State, Verdict};
 use std::io::IsTerminal;
 
 /// Paths on a page.
 const MAX_PATHS: usize = 10;
+
+/// Said wherever it matters: without checks, flower keeps nothing broken out of MAIN.
+pub const NO_CHECKS: &str = "no checks: whatever merges lands, broken or not; `flower init` proposes some";
+
+/// A warning on standard error if the project has no checks.
+pub async fn warn_without_checks(context: &Context, client: &Client, project: Option<&str>) {
+    if context.json {
+        return;
+    }
+    let query = project.map_or_else(|| context.project_query(), |name| format!("project={}", escape(name)));
+    let status: Result<StatusView, Problem> = client.get(&format!("/api/status?{query}")).await;
+    if status.is_ok_and(|status| status.main.is_some_and(|main| main.unchecked)) {
+        let style = if std::io::stderr().is_terminal() { context.style } else { Style::new(false) };
+        eprintln!("{}", style.bad(NO_CHECKS));
+    }
+}
 
 pub fn state(state: State, style: Style) -> String {
     let word = state.as_str();

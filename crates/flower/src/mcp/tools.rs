@@ -108,6 +108,12 @@ fn make() -> Vec<Tool> {
             json!({ "patterns": described(texts(), "globs"), "minutes": int(), "release": flag() }),
             &[],
         ),
+        tool(
+            "check_work",
+            "Try your commits: merge with MAIN, others on the same paths, and the checks",
+            json!({ "check": text(), "budget": int() }),
+            &[],
+        ),
         tool("check_inbox", "Messages and answers for you", json!({}), &[]),
         tool(
             "send_message",

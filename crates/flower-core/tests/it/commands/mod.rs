@@ -580,5 +580,5 @@ fn images() -> impl Strategy<Value = Vec<Image>> {
 }
 
 fn changes_ci() -> HoldReason {
-    HoldReason { code: HoldCode::SensitivePath, text: "it changes CI".into(), commands: Vec::new() }
+    HoldReason { code: HoldCode::SensitivePath, text: "it changes CI".into(), commands: Vec::new(), sha256: None }
 }

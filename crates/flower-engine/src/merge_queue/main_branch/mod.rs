@@ -109,6 +109,21 @@ impl MergeQueue {
         problem
     }
 
+    /// Whether MAIN's `flower.toml` has no checks. Cached for each tip.
+    pub(crate) async fn lacks_checks(&self, project: &str, tip: &str) -> bool {
+        if let Some((known, lacks)) = self.without_checks.lock().expect("no panic while held").get(project)
+            && known == tip
+        {
+            return *lacks;
+        }
+        // A repository that cannot be read is reported as a problem of the project.
+        let Ok(facts) = self.worktrees.facts_of(project).await else { return false };
+        let lacks = facts.settings.checks.list.is_empty();
+        let mut known = self.without_checks.lock().expect("no panic while held");
+        known.insert(project.to_owned(), (tip.to_owned(), lacks));
+        lacks
+    }
+
     /// Compares MAIN with the log, and raises or ends an alarm.
     pub(crate) async fn check_main(&self, lock: &MainLock) -> Result<(Main, MainStatus), Problem> {
         self.record_main(&lock.project).await?;
@@ -165,12 +180,17 @@ impl MergeQueue {
     async fn view_main(&self, lock: &MainLock, main: Main, status: MainStatus) -> Result<MainView, Problem> {
         let state = self.state_of(&lock.project, &main);
         let protection = self.worktrees.protection().await;
+        let mut unchecked = false;
         let mut notes = Vec::new();
         if let Ok(facts) = self.worktrees.facts_of(&lock.project).await {
             match facts.settings_problem {
                 Some(problem) => notes.push(problem.in_words()),
-                None if facts.settings.checks.list.is_empty() => notes
-                    .push("no checks are configured: all that merges lands; `flower init` proposes some".to_owned()),
+                None if facts.settings.checks.list.is_empty() => {
+                    unchecked = true;
+                    notes.push(
+                        "no checks are configured: all that merges lands; `flower init` proposes some".to_owned(),
+                    );
+                }
                 None => {}
             }
             if facts.settings.worktree.objects == Objects::All {
@@ -206,6 +226,7 @@ impl MergeQueue {
                 failure: push.failure,
                 at: push.at,
             }),
+            unchecked,
             notes,
         })
     }
@@ -230,6 +251,7 @@ impl MergeQueue {
             branch: main.branch,
             recorded_tip: main.tip,
             settings: None,
+            unchecked: false,
         }
     }
 

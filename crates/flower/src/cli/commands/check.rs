@@ -82,6 +82,15 @@ fn page(context: &Context, worktree: &str, run: &CheckRunView) -> String {
     for note in &run.notes {
         line("note", &style.mark(&plain(note)));
     }
+    for other in &run.others {
+        let paths: Vec<String> = other.paths.iter().take(3).map(|path| plain(path)).collect();
+        let more = if other.paths.len() > paths.len() { ", …" } else { "" };
+        let what = match &other.reserved_by {
+            Some(holder) => format!("{} in {} has reserved", plain(holder), plain(&other.worktree)),
+            None => format!("{} changes", plain(&other.worktree)),
+        };
+        line("also", &format!("{what} {}{more}", paths.join(", ")));
+    }
     for held in &run.held {
         line("approval", &format!("its landing would wait for you: {}", plain(&held.text)));
     }

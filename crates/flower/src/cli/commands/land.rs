@@ -1,6 +1,6 @@
 //! `flower land`
 
-use crate::cli::landing::{conclude, follow_hint, page};
+use crate::cli::landing::{conclude, follow_hint, page, warn_without_checks};
 use crate::cli::output::plain;
 use crate::cli::wait::WaitArgs;
 use crate::cli::{Context, input};
@@ -50,6 +50,7 @@ pub(crate) async fn run(context: &Context, args: LandArgs) -> Result<(), Problem
     let body = Land { briefs: args.brief, title: args.title, priority: args.priority, join: args.wait.is_wanted() };
     let address = format!("/api/worktrees/{}/land?{}", escape(&worktree), context.project_query());
     let landing: LandingView = client.post(&address, &body).await?;
+    warn_without_checks(context, &client, Some(&landing.project)).await;
     if !context.json && !landing.uncommitted.is_empty() {
         eprintln!("{}", left_behind(&worktree, &landing.uncommitted));
     }

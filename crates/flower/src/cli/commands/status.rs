@@ -1,6 +1,7 @@
 //! `flower status`
 
 use crate::cli::Context;
+use crate::cli::landing::NO_CHECKS;
 use crate::cli::landing::short;
 use crate::cli::output::{ago, plain};
 use crate::client::Client;
@@ -54,6 +55,9 @@ fn page(context: &Context, status: &StatusView) -> String {
         line("MAIN", format!("{state}, {} at {}{reason}{next_step}", main.branch, short(&main.recorded_tip)));
         if let Some(problem) = &main.settings {
             line("", style.mark(&plain(problem)));
+        }
+        if main.unchecked {
+            line("", style.bad(NO_CHECKS));
         }
     }
     let project = status.project.as_deref().unwrap_or("none in this directory; these are the briefs of all projects");

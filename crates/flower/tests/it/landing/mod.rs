@@ -6,6 +6,7 @@ mod bad_input;
 mod checks;
 mod diff;
 mod doctor;
+mod flower_check;
 mod gate;
 mod guard;
 mod index_lock;
