@@ -78,7 +78,7 @@ fn typescript(flower: &Flower) -> PathBuf {
 }
 
 /// In a terminal of its own, with something typed into it.
-fn typed(flower: &Flower, dir: &Path, args: &[&str], environment: &[(&str, &str)], text: &str) -> Output {
+pub(super) fn typed(flower: &Flower, dir: &Path, args: &[&str], environment: &[(&str, &str)], text: &str) -> Output {
     let command = flower.command(&[]);
     let line = format!("{} {}", command.get_program().to_str().unwrap(), args.join(" "));
     let mut terminal = Command::new("script");
