@@ -85,7 +85,7 @@ pub enum Refusal {
     StaleScratchpad { number: ScratchpadId, current: u64, given: u64 },
     #[error("project `{name}` is another repository, at {root}")]
     ProjectTaken { name: String, root: String },
-    #[error("`{name}` is no name for a worktree")]
+    #[error("`{name}` cannot be the name of a worktree")]
     BadWorktreeName { name: String },
     #[error("there is no worktree `{name}`")]
     NoWorktree { name: String, known: Vec<String> },
@@ -250,7 +250,7 @@ impl Refusal {
             NoBrief { newest, .. } => format!("`flower brief` lists them; the newest is {newest}"),
             NoScratchpad { .. } => "`flower scratchpad` lists them".into(),
             NoProject { known, .. } if known.is_empty() => "make one: `flower init` in a repository".into(),
-            NoProject { known, .. } => format!("there is: {}", known.join(", ")),
+            NoProject { known, .. } => format!("known: {}", known.join(", ")),
             NoQuestion { brief, .. } => format!("`flower brief trace {brief}` shows its questions"),
             NoToken { .. } => "`flower token` lists them".into(),
             BadMove { hint, .. } => hint.clone(),
@@ -284,7 +284,7 @@ impl Refusal {
             NoWorktree { known, .. } if known.is_empty() => {
                 "there are none yet; make one: `flower worktree new NAME`".into()
             }
-            NoWorktree { known, .. } => format!("there is: {}", known.join(", ")),
+            NoWorktree { known, .. } => format!("known: {}", known.join(", ")),
             WorktreeTaken { name, .. } => {
                 format!("use it: `flower worktree shell {name}`, or choose another name")
             }
@@ -324,11 +324,11 @@ impl Refusal {
                 )
             }
             NoLease { .. } => "`flower lease` lists them".into(),
-            NoRecipient { known, .. } => format!("there is: {}", known.join(", ")),
+            NoRecipient { known, .. } => format!("known: {}", known.join(", ")),
             NoAgent { known, .. } if known.is_empty() => {
                 "none runs; `flower dispatch N --agent PROFILE` starts one, `flower agent profiles` says which there are".into()
             }
-            NoAgent { known, .. } => format!("there is: {}", known.join(", ")),
+            NoAgent { known, .. } => format!("known: {}", known.join(", ")),
             AgentEnded { name } => format!("`flower agent log {name}` shows what it did"),
             AgentThere { name, .. } => format!("look at it: `flower agent show {name}`"),
             AgentNamed { .. } => "choose another name: `--name NAME`".into(),

@@ -132,7 +132,7 @@ impl Leases {
         match named.or(caller.worktree.as_deref()) {
             Some(name) => self.access.require_inside(caller, choice, name).await.map(|()| name.to_owned()),
             None => Err(Problem::usage(
-                "in which worktree?",
+                "no worktree is named",
                 "say so: `--worktree NAME`; an agent's token knows its own once it has claimed something",
             )),
         }

@@ -70,7 +70,7 @@ impl Projects {
             )),
             several => Err(Problem::usage(
                 "it is not clear which project is meant",
-                format!("say `--project NAME`; there is: {}", names(several)),
+                format!("say `--project NAME`; known: {}", names(several)),
             )),
         }
     }

@@ -110,7 +110,7 @@ impl Tools {
             _ => Err(Problem::new(
                 ProblemKind::NotFound,
                 format!("there is no tool `{tool}`"),
-                format!("there is: {}", TOOLS.join(", ")),
+                format!("known: {}", TOOLS.join(", ")),
             )),
         }
     }

@@ -190,6 +190,10 @@ impl Agents {
                 );
                 let back = HandBackRequest { fence: dispatch.fence, summary, not_done: None, failed: false };
                 match self.dispatcher.hand_back(&run.caller, dispatch.number, back).await {
+                    Ok(back) if back.dispatch.result.as_ref().is_some_and(|result| result.commits.is_empty()) => {
+                        let end = "the command has ended without commits, and the dispatch is handed back";
+                        Ok(ProcessExit::Retire(end.to_owned()))
+                    }
                     Ok(_) => Ok(ProcessExit::Retire("the command has ended, and the work is handed back".to_owned())),
                     Err(problem) => {
                         Ok(ProcessExit::Died(format!("the command exited with code 0, but {}", problem.message)))

@@ -304,7 +304,10 @@ async fn check_merge_commits(
         let conflicts: HashSet<OsString> = again.conflicts.into_iter().collect();
         let differs = checkout::changes(repository, &again.tree, &merge.tree).await?;
         for change in differs.iter().filter(|change| !conflicts.contains(&change.path)).take(MAX_REASONS) {
-            let why = format!("{} merges otherwise than git would: it may undo what has landed", merge.commit.short());
+            let why = format!(
+                "{} differs from the merge that git would make: it may undo what has landed",
+                merge.commit.short()
+            );
             decision.hold(HoldCode::Merge, why, Some(&change.path));
         }
     }

@@ -158,8 +158,10 @@ impl Config {
 
     pub fn profile(&self, name: &str) -> Result<&Profile, Problem> {
         self.profiles.get(name).ok_or_else(|| {
+            // A short name is near only if almost all of it is the same.
+            let near = (name.chars().count() / 3).clamp(1, 3);
             let distance = |known: &&String| strsim::osa_distance(known, &name.to_lowercase());
-            let nearest = self.profiles.keys().min_by_key(distance).filter(|known| distance(known) <= 3);
+            let nearest = self.profiles.keys().min_by_key(distance).filter(|known| distance(known) <= near);
             let meant = nearest.map_or_else(String::new, |known| format!("did you mean `{known}`? "));
             let known: Vec<&str> = self.profiles.keys().map(String::as_str).collect();
             Problem::new(

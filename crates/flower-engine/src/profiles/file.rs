@@ -50,8 +50,8 @@ pub(super) struct ProfileConfig {
 
 impl ConfigFile {
     pub(super) fn parse(text: &str, file: &str) -> Result<ConfigFile, Problem> {
-        let table: toml::Table = toml::from_str(text)
-            .map_err(|error| wrong(format!("{file}: {}", error.to_string().trim_end().replace('\n', "; "))))?;
+        let table: toml::Table =
+            toml::from_str(text).map_err(|error| wrong(format!("{file}: {}", in_one_line(text, &error))))?;
         let mut config = ConfigFile::default();
         for (section, value) in table {
             match section.as_str() {
@@ -86,6 +86,13 @@ impl ConfigFile {
         }
         Ok(config)
     }
+}
+
+/// The parser's message and the line, without the quoted part of the file.
+fn in_one_line(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map(|span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+    let line = line.map_or_else(String::new, |line| format!("line {line}: "));
+    format!("{line}{}", error.message().replace('\n', ", "))
 }
 
 fn typed<T: DeserializeOwned>(value: toml::Value, place: &str) -> Result<T, Problem> {

@@ -180,7 +180,7 @@ impl Worktrees {
         if strange.is_empty() {
             return ok(
                 "git worktrees",
-                format!("git lists no worktree of ours in vain in {}", repository.root.display()),
+                format!("git lists no missing worktree of flower in {}", repository.root.display()),
             );
         }
         let evidence = strange.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");

@@ -2,6 +2,7 @@
 
 use super::Global;
 use super::output::{Style, is_dumb_terminal};
+use super::pager;
 use crate::client::{Address, Client, escape};
 use crate::daemon::{Config, LOOPBACK, ensure_running};
 use flower_contract::error::{Problem, ProblemKind};
@@ -26,6 +27,8 @@ pub struct Context {
     /// Answer all questions with yes.
     pub yes: bool,
     pub style: Style,
+    /// Whether long output for a person goes through a pager.
+    pub use_pager: bool,
     pub home: Home,
     pub dir: PathBuf,
 }
@@ -47,6 +50,7 @@ impl Context {
             project: global.project,
             yes: global.yes,
             style: Style::new(colour),
+            use_pager: !global.no_pager && !global.json && std::io::stdout().is_terminal() && !is_dumb_terminal(),
             home: Home::from_environment()?,
             dir,
         })
@@ -158,6 +162,16 @@ impl Context {
             return self.print(&text);
         }
         self.print(&human(value))
+    }
+
+    /// Like [`Context::answer`], through a pager if the text is longer than the terminal.
+    pub fn answer_paged<T: Serialize>(&self, value: &T, human: impl FnOnce(&T) -> String) -> Result<(), Problem> {
+        if self.json { self.answer(value, human) } else { self.print_paged(&human(value)) }
+    }
+
+    /// Like [`Context::print`], through a pager if the text is longer than the terminal.
+    pub fn print_paged(&self, text: &str) -> Result<(), Problem> {
+        if self.use_pager && pager::show(text) { Ok(()) } else { self.print(text) }
     }
 
     /// Writes to standard output. A closed pipe ends the program without an error.

@@ -10,8 +10,10 @@ mod follow;
 mod input;
 mod landing;
 mod output;
+mod pager;
 #[cfg(test)]
 mod reference;
+mod spec;
 mod wait;
 
 pub use context::Context;
@@ -62,6 +64,9 @@ struct Global {
     /// Print without colours, as with NO_COLOR
     #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
     no_color: bool,
+    /// Print long output without a pager
+    #[arg(long, global = true, help_heading = GLOBAL_HEADING)]
+    no_pager: bool,
 }
 
 /// Runs the command line, and returns its exit code.

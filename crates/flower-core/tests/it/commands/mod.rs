@@ -391,8 +391,10 @@ fn main_step() -> impl Strategy<Value = main_branch::Step> {
     let remote = || "origin".to_owned();
     prop_oneof![
         2 => (0..3u64).prop_map(|n| Step::Record { branch: "main".into(), tip: commit(n) }),
-        1 => maybe(1, line()).prop_map(|why| Step::Freeze { why }),
-        1 => line().prop_map(|why| Step::Halt { why }),
+        1 => maybe(1, line()).prop_map(|why| match why {
+            Some(why) if why.len() % 2 == 0 => Step::Halt { why },
+            why => Step::Freeze { why },
+        }),
         2 => Just(Step::Thaw),
         2 => (select(Alarm::ALL), maybe(1, Just(commit(7))), line())
             .prop_map(|(what, found, text)| Step::Alarm { what, found, text, files: vec!["a.txt".into()] }),

@@ -51,5 +51,5 @@ pub(in crate::cli) fn print(context: &Context, diff: &[u8], stat: bool) -> Resul
     }
     let text = plain(&String::from_utf8_lossy(diff));
     let painted = |line: &str| if stat { line.to_owned() } else { context.style.diff_line(line) };
-    context.print(&text.lines().map(|line| painted(line) + "\n").collect::<String>())
+    context.print_paged(&text.lines().map(|line| painted(line) + "\n").collect::<String>())
 }

@@ -6,6 +6,7 @@ mod brief;
 mod check;
 mod claim;
 mod comment;
+mod complete;
 mod completions;
 mod demo;
 mod diff;
@@ -91,6 +92,8 @@ pub(super) enum ClientCommand {
     Log(log::LogArgs),
     Completions(completions::CompletionsArgs),
     #[command(hide = true)]
+    Complete(complete::CompleteArgs),
+    #[command(hide = true)]
     Hook(hook::HookArgs),
 }
 
@@ -148,6 +151,7 @@ fn run_client(context: &Context, command: ClientCommand) -> Result<(), Problem> 
             ClientCommand::Main(args) => main::run(context, args).await,
             ClientCommand::Token(args) => token::run(context, args).await,
             ClientCommand::Log(args) => log::run(context, args).await,
+            ClientCommand::Complete(args) => complete::run(context, &args).await,
             ClientCommand::Completions(args) => completions::run(context, &args),
         }
     })

@@ -63,7 +63,7 @@ pub(crate) async fn show(
         (None, None) if !context.json => newest(client, &path, SHOWN).await?,
         (after, limit) => first(client, &path, after.unwrap_or(0), limit).await?,
     };
-    context.answer(&events, |events| {
+    context.answer_paged(&events, |events| {
         let now = jiff::Timestamp::now();
         let mut text: String = events.iter().map(|e| event::line(e, context.style, now, brief.is_none())).collect();
         if window.limit.is_none() && window.after.is_none() && events.len() as u64 == SHOWN {

@@ -1,5 +1,6 @@
 //! What a person types out of habit: no name inside a worktree, `#9` for 9, one thaw after a halt, a profile that is not there.
 
+use super::landing::typed;
 use crate::agents::stage::profile;
 use crate::common::work::{inside_ok, new, prepare, put, says, tree};
 use crate::common::{Flower, eventually};
@@ -283,4 +284,72 @@ fn the_demo_plays_its_story_without_a_home_a_key_or_a_leftover() {
     }
     assert!(!flower.home.exists(), "the operator's home is not used");
     assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_spec_comes_from_an_option_or_the_editor() {
+    let flower = served();
+    assert_eq!(flower.json(&["brief", "new", "Dark", "-m", "# Dark\n"])["spec"]["markdown"], "# Dark\n");
+    let missing = flower.fails(&["brief", "plan", "1"], 2);
+    says(&missing["hints"][0], "`-m TEXT`");
+    assert_eq!(flower.fails(&["brief", "refine", "1"], 2)["kind"], "usage");
+    let append = [("VISUAL", "sh -c 'echo more >> \"$0\"'")];
+    let edited = typed(&flower, &flower.repo, &["brief", "refine", "1"], &append, "");
+    assert_eq!(edited.code, 0, "{edited:?}");
+    assert_eq!(flower.json(&["brief", "show", "1"])["spec"]["markdown"], "# Dark\nmore\n");
+    let same = typed(&flower, &flower.repo, &["brief", "refine", "1"], &[("VISUAL", "true")], "");
+    assert!(same.stdout.contains("the spec stays at version 2"), "{same:?}");
+    let empty = typed(&flower, &flower.repo, &["brief", "refine", "1"], &[("VISUAL", "truncate -s 0")], "");
+    assert_eq!(empty.code, 2, "{empty:?}");
+    typed(&flower, &flower.repo, &["brief", "new", "Light", "--edit"], &append, "");
+    assert_eq!(flower.json(&["brief", "show", "2"])["spec"]["markdown"], "# Light\n\nmore\n");
+}
+
+#[test]
+fn long_output_goes_through_the_pager_of_a_terminal() {
+    let flower = served();
+    let long: String = (0..300).map(|n| format!("line {n}\n")).collect();
+    flower.ok(&["brief", "new", "Long", "-m", &long]);
+    flower.ok(&["brief", "new", "Short", "-m", "short\n"]);
+    let pager = [("PAGER", "sed s/^/paged:/")];
+    let shown = |number: &'static str, more: &[&str]| {
+        let line = [&["brief", "show", number], more].concat();
+        typed(&flower, &flower.repo, &line, &pager, "").stdout
+    };
+    // The terminal of a test has no size of its own.
+    let program = flower.command(&[]).get_program().to_owned();
+    let script = format!("stty rows 40 cols 120; '{}' brief show 1", program.to_str().unwrap());
+    let mut terminal = std::process::Command::new("script");
+    flower.in_own_environment(terminal.current_dir(&flower.repo));
+    terminal.args(["--quiet", "--return", "--command", &script, "/dev/null"]).env("TERM", "xterm");
+    terminal.env("PAGER", "sed s/^/paged:/").stdin(std::process::Stdio::null());
+    let paged = String::from_utf8(terminal.output().unwrap().stdout).unwrap();
+    assert!(paged.contains("paged:  line 299"), "{paged}");
+    assert!(!shown("2", &[]).contains("paged:"));
+    assert!(!shown("1", &["--no-pager"]).contains("paged:"));
+    assert!(!flower.ok(&["brief", "show", "1"]).contains("paged:"), "no terminal, no pager");
+}
+
+#[test]
+fn completions_know_the_names_that_exist() {
+    let flower = served();
+    new(&flower, "price", &[]);
+    flower.ok(&["brief", "new", "Dark mode"]);
+    assert_eq!(flower.ok(&["complete", "--", "land"]), "price\n");
+    assert_eq!(flower.ok(&["complete", "--", "brief", "show"]), "1\n");
+    assert!(flower.ok(&["complete", "--", "dispatch", "1", "--agent"]).contains("claude\n"));
+    assert_eq!(flower.ok(&["complete", "--", "status", "--project"]), "repo\n");
+    assert_eq!(flower.ok(&["complete", "--", "status"]), "");
+    flower.ok(&["down"]);
+    assert_eq!(flower.ok(&["complete", "--", "land"]), "", "no daemon is started");
+    let bash = flower.file("completions.bash", flower.ok(&["completions", "bash"]));
+    let program = flower.command(&[]).get_program().to_str().unwrap().to_owned();
+    flower.start();
+    let script = format!(
+        "flower() {{ '{program}' \"$@\"; }}; source '{bash}'; COMP_WORDS=(flower land ''); COMP_CWORD=2; \
+         _flower_live flower '' land; echo \"${{COMPREPLY[*]}}\""
+    );
+    let mut shell = std::process::Command::new("bash");
+    let output = flower.in_own_environment(shell.args(["-c", &script]).current_dir(&flower.repo)).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("price"), "{output:?}");
 }

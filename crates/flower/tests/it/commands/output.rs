@@ -31,8 +31,8 @@ fn every_exit_code_means_what_it_says() {
         assert_eq!(flower.fails(args, code)["kind"], kind, "{args:?}");
     }
     // The parser's own errors say in JSON what they say in text.
-    let missing = flower.fails(&["brief", "plan", "1"], 2);
-    assert!(missing["message"].as_str().is_some_and(|m| m.contains("--spec <FILE>")), "{missing}");
+    let missing = flower.fails(&["brief", "status", "1"], 2);
+    assert!(missing["message"].as_str().is_some_and(|m| m.contains("<STATUS>")), "{missing}");
     let unknown = flower.fails(&["brief", "status", "1", "planed"], 2);
     assert!(unknown["message"].as_str().is_some_and(|m| m.contains("did you mean `planned`?")), "{unknown}");
     let similar = flower.fails(&["brief", "shwo", "1"], 2);

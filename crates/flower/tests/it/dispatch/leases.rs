@@ -77,7 +77,7 @@ fn what_escapes_is_no_pattern() {
     for ttl in ["0s", "25h", "soon"] {
         assert_eq!(as_agent(&flower, &work.token, &["lease", "take", "x", "--ttl", ttl]).code, 2, "{ttl}");
     }
-    assert_eq!(flower.fails(&["lease", "take", "x"], 2)["message"], "in which worktree?");
+    assert_eq!(flower.fails(&["lease", "take", "x"], 2)["message"], "no worktree is named");
     assert_eq!(flower.fails(&["lease", "take", "x", "--worktree", "nowhere"], 3)["kind"], "not_found");
     assert_eq!(flower.json(&["lease"]), json!([]));
     assert_eq!(events(&flower, "lease_taken").len(), 0);

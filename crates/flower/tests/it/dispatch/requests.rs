@@ -61,7 +61,7 @@ fn what_refuses_is_said_in_words() {
     let ready = planned(&flower, "Ready");
     refused(ready, &["--agents", "17"], 2, "17 agents at once; 16 are allowed");
     for bad in ["../x", "Main", "main", "a/b", ".git", ""] {
-        refused(ready, &["--worktree", bad], 2, "no name for a worktree");
+        refused(ready, &["--worktree", bad], 2, "cannot be the name of a worktree");
     }
     refused(ready, &["--agent", "a b"], 3, "there is no agent profile `a b`");
     for wrong in [&["--kind", "paint"][..], &["--agents", "0"], &["--agents", "many"]] {

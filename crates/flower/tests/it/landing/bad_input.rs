@@ -56,7 +56,7 @@ fn a_conflict_names_the_paths_and_who_was_there() {
     assert_eq!(output.code, 4, "{output:?}");
     let landing = settlement(&output);
     assert_eq!((&landing["state"], &landing["paths"]), (&json!("rejected"), &json!(["a"])), "{landing:#}");
-    says(&landing["reason"], &format!("since then landing {} (Land one) changed it", number(&first)));
+    says(&landing["reason"], &format!("since then landing {} (one) changed it", number(&first)));
     says(&landing["reason"], "flower worktree sync two");
     let rejected = events(&flower, "landing_rejected");
     assert_eq!(rejected[0]["body"]["landed_there"], json!([first["id"]]), "{rejected:?}");
@@ -167,7 +167,7 @@ fn a_merge_that_undoes_what_has_landed_waits_for_the_operator() {
         let before = main_now(&flower);
         let held = land(&flower, name);
         assert_eq!(held["state"], "approval", "{name}: {held:#}");
-        says(&held["reason"], "merges otherwise than git would: it may undo what has landed");
+        says(&held["reason"], "differs from the merge that git would make: it may undo what has landed");
         says(&held["paths"], &format!("\"{path}\""));
         assert_main_is(&flower, &before, name);
     }

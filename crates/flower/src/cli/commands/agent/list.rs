@@ -23,7 +23,10 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
     context.answer(&agents, |agents| {
         if agents.is_empty() {
             let seen = if args.all { "" } else { "; `flower agent --all` includes ended ones" };
-            return format!("no agent runs; give one a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n");
+            return format!(
+                "flower runs no agent; give one a brief: `flower dispatch BRIEF --agent PROFILE`{seen}\n\
+                 agents that others started are the holders of dispatches: `flower dispatch`\n"
+            );
         }
         let now = jiff::Timestamp::now();
         let mut table = Table::new(&["AGENT", "STATE", "WORKTREE", "BRIEF", "CONTEXT", "COST", "SINCE", "WHY"], 7);

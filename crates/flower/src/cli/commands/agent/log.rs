@@ -92,7 +92,9 @@ fn lines(entry: &Entry, style: Style) -> String {
     let all: Vec<String> = entry.text.trim_end().lines().map(plain).collect();
     let mut shown: Vec<String> = all.iter().take(MAX_LINES).cloned().collect();
     if all.len() > MAX_LINES {
-        shown.push(style.dim(&format!("… {} more lines; `--json` has them", all.len() - MAX_LINES)));
+        let more = all.len() - MAX_LINES;
+        let lines = if more == 1 { "line" } else { "lines" };
+        shown.push(style.dim(&format!("… {more} more {lines}; `--json` shows all")));
     }
     for diff in &entry.diffs {
         let (old, new) = (diff.old.as_deref().unwrap_or_default().lines().count(), diff.new.lines().count());

@@ -22,7 +22,7 @@ pub(super) async fn run(context: &Context, args: &DiffArgs) -> Result<(), Proble
     let to = args.b.map_or_else(String::new, |b| format!("to={b}"));
     let path = format!("/api/briefs/{}/diff?{from}{to}", args.number);
     let diff: DiffView = context.client().await?.get(&path).await?;
-    context.answer(&diff, |diff| {
+    context.answer_paged(&diff, |diff| {
         if diff.diff.is_empty() {
             return format!("versions {} and {} are the same\n", diff.from, diff.to);
         }

@@ -1,6 +1,6 @@
 //! `flower brief new`
 
-use crate::cli::{Context, input};
+use crate::cli::{Context, input, spec};
 use flower_contract::error::Problem;
 use flower_contract::request::NewBrief;
 use flower_contract::view::BriefView;
@@ -17,6 +17,12 @@ pub(super) struct NewArgs {
     /// A proposed plan in Markdown: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
+    /// The proposed plan itself
+    #[arg(long, short, value_name = "TEXT", conflicts_with = "spec")]
+    message: Option<String>,
+    /// Write the proposed plan in your editor
+    #[arg(long, short, conflicts_with_all = ["spec", "message"])]
+    edit: bool,
     /// The epic of the brief
     #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     epic: Option<u64>,
@@ -32,7 +38,11 @@ pub(super) struct NewArgs {
 }
 
 pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem> {
-    let spec = args.spec.as_deref().map(input::text).transpose()?;
+    let spec = match (&args.spec, args.edit) {
+        (Some(file), _) => Some(input::text(file)?),
+        (None, true) => Some(spec::edit(context, &format!("# {}\n\n", args.title))?),
+        (None, false) => args.message,
+    };
     let body = NewBrief {
         title: args.title,
         kind: args.kind,
@@ -48,7 +58,7 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     context.answer(&brief, |brief| {
         let projects: Vec<&str> = brief.projects.iter().map(|project| project.name.as_str()).collect();
         let command = match brief.spec.version {
-            0 => format!("flower brief plan {} --spec FILE", brief.number),
+            0 => format!("flower brief plan {}", brief.number),
             _ => format!("flower brief accept {}", brief.number),
         };
         let next = format!("in project {}; next: `{command}`", projects.join(", "));

@@ -1,6 +1,7 @@
 //! `flower brief refine`
 
-use crate::cli::{Context, input};
+use crate::cli::spec::SpecArgs;
+use crate::cli::{Context, spec};
 use flower_contract::error::Problem;
 use flower_contract::request::Refine;
 use flower_contract::view::BriefView;
@@ -11,9 +12,8 @@ pub(super) struct RefineArgs {
     /// The number of the brief
     #[arg(value_parser = crate::cli::input::number)]
     number: u64,
-    /// The whole new spec: a file, or `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    spec: String,
+    #[command(flatten)]
+    text: SpecArgs,
     /// The version that you edited; nothing is stored if a newer one exists
     #[arg(long, value_name = "VERSION")]
     base: Option<u64>,
@@ -23,9 +23,15 @@ pub(super) struct RefineArgs {
 }
 
 pub(super) async fn run(context: &Context, args: RefineArgs) -> Result<(), Problem> {
-    let body = Refine { markdown: input::text(&args.spec)?, base: args.base, why: args.why };
+    let given = args.text.given()?;
     let client = context.client().await?;
     let before: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;
+    let (markdown, base) = match given {
+        Some(text) => (text, args.base),
+        // What was edited is the version that was read: a newer one is not overwritten.
+        None => (spec::edit(context, &before.spec.markdown)?, args.base.or(Some(before.spec.version))),
+    };
+    let body = Refine { markdown, base, why: args.why };
     let brief: BriefView = client.post(&format!("/api/briefs/{}/refine", args.number), &body).await?;
     context.answer(&brief, |brief| {
         let version = match brief.spec.version {

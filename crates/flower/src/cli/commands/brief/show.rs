@@ -30,7 +30,7 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
     if args.as_agent {
         let budget = args.budget.map_or_else(String::new, |budget| format!("?budget={budget}"));
         let recalled: RecallView = client.get(&format!("/api/briefs/{}/recall{budget}", args.number)).await?;
-        return context.answer(&recalled, |recalled| recalled.text.clone());
+        return context.answer_paged(&recalled, |recalled| recalled.text.clone());
     }
     let brief: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;
     if context.json {
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
         BriefKind::Epic => client.get(&format!("/api/briefs?epic={}&limit={MAX_CHILDREN}", brief.number)).await?,
         _ => Vec::new(),
     };
-    context.print(&page(context, &brief, &children, &trace))
+    context.print_paged(&page(context, &brief, &children, &trace))
 }
 
 fn about(p: &Participant) -> String {

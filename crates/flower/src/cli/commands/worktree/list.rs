@@ -29,11 +29,13 @@ fn render(worktrees: &[WorktreeView], style: Style) -> String {
         ]);
     }
     let notes = worktrees.iter().flat_map(|w| w.notes.iter().map(move |note| format!("{}: {}\n", w.name, plain(note))));
-    table.render(style, terminal_width()) + &notes.collect::<String>()
+    let differs = worktrees.iter().any(|w| w.ahead > 0 || w.behind > 0);
+    let legend = if differs { "COMMITS: + only in the worktree, - only in MAIN\n" } else { "" };
+    table.render(style, terminal_width()) + &style.dim(legend) + &notes.collect::<String>()
 }
 
 /// `+2 -1`: two commits that MAIN does not have, and one of MAIN's that the worktree does not have.
-pub(super) fn commits(w: &WorktreeView) -> String {
+fn commits(w: &WorktreeView) -> String {
     match (w.ahead, w.behind) {
         (0, 0) => "–".to_owned(),
         (ahead, 0) => format!("+{ahead}"),

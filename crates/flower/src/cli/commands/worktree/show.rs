@@ -1,6 +1,6 @@
 //! `flower worktree show`
 
-use super::list::{commits, protection, state};
+use super::list::{protection, state};
 use crate::cli::Context;
 use crate::cli::output::{Style, ago, plain};
 use flower_contract::error::Problem;
@@ -26,7 +26,11 @@ pub(super) fn page(w: &WorktreeView, style: Style) -> String {
     let mut text = format!("{}  {}  {}\n", style.bold(&w.name), state(w, style), style.dim(w.kind.as_str()));
     let mut line = |key: &str, value: &str| text.push_str(&format!("  {} {value}\n", style.dim(&format!("{key:9}"))));
     line("project", &w.project);
-    line("branch", &format!("{} ({})", w.branch, commits(w)));
+    let apart = match (w.ahead, w.behind) {
+        (0, 0) => "at MAIN's commit".to_owned(),
+        (ahead, behind) => format!("{ahead} ahead of MAIN, {behind} behind"),
+    };
+    line("branch", &format!("{} ({apart})", w.branch));
     line("files", if w.dirty { "changed" } else { "clean" });
     line("seal", &protection(w, style));
     if let Some(reason) = &w.protection_reason {
