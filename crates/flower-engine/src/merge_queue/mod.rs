@@ -70,6 +70,8 @@ pub struct MergeQueue {
     backoffs: Mutex<HashMap<String, Backoff>>,
     /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
     settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
+    /// By project: a tip of MAIN, and a commit of its remote that this tip has.
+    settled_remotes: Mutex<HashMap<String, (String, String)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
     sync_notes: AsyncMutex<HashMap<WorktreeId, post_land::SyncNote>>,
     watch: MainWatch,
@@ -98,6 +100,7 @@ impl MergeQueue {
             stops: Mutex::default(),
             backoffs: Mutex::default(),
             settings_problems: Mutex::default(),
+            settled_remotes: Mutex::default(),
             sync_notes: AsyncMutex::default(),
             watch: MainWatch::default(),
         }

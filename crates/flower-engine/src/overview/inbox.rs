@@ -41,8 +41,9 @@ impl Overview {
             Ok((asked, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
         });
         let ((questions, waiting), landings, recorded, (permissions, failed), messages) = read.await?;
-        let mut mains = Vec::new();
+        let (mut mains, mut remote_conflicts) = (Vec::new(), Vec::new());
         for (project, main) in recorded {
+            remote_conflicts.extend(self.merge_queue.remote_conflict(&project, &main.tip).await?);
             let problem = self.merge_queue.settings_problem(&project, &main.tip).await;
             mains.push(ProjectMain { project, main, settings_problem: problem.map(|problem| problem.in_words()) });
         }
@@ -64,6 +65,7 @@ impl Overview {
             unaccepted: unaccepted.collect::<Result<_, Problem>>()?,
             landings,
             mains,
+            remote_conflicts,
             permissions,
             failed,
             messages: messages.collect(),
