@@ -1145,6 +1145,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/main/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a worktree in which commits of MAIN's remote that do not merge are merged with MAIN. */
+        post: operations["settle_remote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/main/thaw": {
         parameters: {
             query?: never;
@@ -1916,7 +1933,7 @@ export interface components {
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "agent_failed" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
         CheckView: {
             name: string;
             ok: boolean;
@@ -2312,6 +2329,11 @@ export interface components {
             title: string | null;
             /** @default null */
             priority: components["schemas"]["Priority"] | null;
+            /**
+             * @description If a landing of the same commits is open already, answers with that one instead of a conflict.
+             * @default false
+             */
+            join: boolean;
         };
         LandSettings: {
             /** @description The whole `flower.toml`. */
@@ -2329,6 +2351,11 @@ export interface components {
             commit: string;
             /** @description The merge commit that MAIN gets. */
             merge_commit?: string | null;
+            /**
+             * Format: int64
+             * @description If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
+             */
+            upstream?: number | null;
             onto?: string | null;
             state: components["schemas"]["State"];
             /** @description A description of its state. */
@@ -2622,7 +2649,7 @@ export interface components {
             error: components["schemas"]["Problem"];
         };
         /** @enum {string} */
-        ProblemKind: "usage" | "invalid" | "refused" | "not_found" | "conflict" | "forbidden" | "unauthorized" | "too_large" | "unsupported_type" | "timeout" | "no_space" | "unreachable" | "bug";
+        ProblemKind: "usage" | "invalid" | "refused" | "not_found" | "conflict" | "forbidden" | "unauthorized" | "too_large" | "unsupported_type" | "timeout" | "still_waiting" | "no_space" | "unreachable" | "bug";
         /** @description The name of a variable or a file, never its content. */
         ProfileNeed: {
             name: string;
@@ -2745,6 +2772,11 @@ export interface components {
              * @default null
              */
             name: string | null;
+            /**
+             * @description Untracked files and folders of MAIN that are moved too: absolute, or from the root of MAIN.
+             * @default []
+             */
+            paths: string[];
         };
         /** @description The result of a rescue: changes in MAIN that were moved to a worktree. */
         RescueView: {
@@ -2842,6 +2874,23 @@ export interface components {
         SetStatus: {
             status: components["schemas"]["Status"];
             why?: string | null;
+        };
+        /** @description A worktree in which commits of the remote are settled. */
+        Settle: {
+            /**
+             * @description The name of the new worktree.
+             * @default null
+             */
+            name: string | null;
+        };
+        /** @description A worktree in which commits of MAIN's remote are merged with MAIN. */
+        SettleView: {
+            worktree: components["schemas"]["WorktreeView"];
+            remote: string;
+            /** @description The remote's commit, from which the worktree begins. */
+            commit: string;
+            /** @description Paths in which the two do not merge. They have git's conflict markers in the worktree. */
+            paths: string[];
         };
         /** @enum {string} */
         SetupState: "running" | "done" | "failed";
@@ -3277,6 +3326,8 @@ export type SearchPlace = components['schemas']['SearchPlace'];
 export type SendMessage = components['schemas']['SendMessage'];
 export type Session = components['schemas']['Session'];
 export type SetStatus = components['schemas']['SetStatus'];
+export type Settle = components['schemas']['Settle'];
+export type SettleView = components['schemas']['SettleView'];
 export type SetupState = components['schemas']['SetupState'];
 export type SetupView = components['schemas']['SetupView'];
 export type Side = components['schemas']['Side'];
@@ -5617,6 +5668,41 @@ export interface operations {
             };
         };
     };
+    settle_remote: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Settle"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettleView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     thaw: {
         parameters: {
             query?: {
@@ -6210,6 +6296,8 @@ export interface operations {
                 project?: string;
                 /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
+                /** @description Examines MAIN first, as `/api/main` does. */
+                live?: boolean;
             };
             header?: never;
             path?: never;
