@@ -1181,6 +1181,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/main/settle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a worktree in which commits of MAIN's remote that do not merge are merged with MAIN. */
+        post: operations["settle_remote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/main/thaw": {
         parameters: {
             query?: never;
@@ -2005,7 +2022,7 @@ export interface components {
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "agent_failed" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
         /** @description The merge with MAIN. */
         CheckMergeView: {
             ok: boolean;
@@ -2493,6 +2510,11 @@ export interface components {
             commit: string;
             /** @description The merge commit that MAIN gets. */
             merge_commit?: string | null;
+            /**
+             * Format: int64
+             * @description If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
+             */
+            upstream?: number | null;
             onto?: string | null;
             state: components["schemas"]["State"];
             /** @description A description of its state. */
@@ -3068,6 +3090,23 @@ export interface components {
             status: components["schemas"]["Status"];
             why?: string | null;
         };
+        /** @description A worktree in which commits of the remote are settled. */
+        Settle: {
+            /**
+             * @description The name of the new worktree.
+             * @default null
+             */
+            name: string | null;
+        };
+        /** @description A worktree in which commits of MAIN's remote are merged with MAIN. */
+        SettleView: {
+            worktree: components["schemas"]["WorktreeView"];
+            remote: string;
+            /** @description The remote's commit, from which the worktree begins. */
+            commit: string;
+            /** @description Paths in which the two do not merge. They have git's conflict markers in the worktree. */
+            paths: string[];
+        };
         /** @enum {string} */
         SetupState: "running" | "done" | "failed";
         /** @description How a worktree's setup commands ended. */
@@ -3518,6 +3557,8 @@ export type SearchPlace = components['schemas']['SearchPlace'];
 export type SendMessage = components['schemas']['SendMessage'];
 export type Session = components['schemas']['Session'];
 export type SetStatus = components['schemas']['SetStatus'];
+export type Settle = components['schemas']['Settle'];
+export type SettleView = components['schemas']['SettleView'];
 export type SetupState = components['schemas']['SetupState'];
 export type SetupView = components['schemas']['SetupView'];
 export type Side = components['schemas']['Side'];
@@ -5984,6 +6025,41 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    settle_remote: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Settle"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettleView"];
+                };
+            };
+            "4XX": {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -206,6 +206,14 @@ pub struct RevertRequest {
     pub fix: bool,
 }
 
+/// A worktree in which commits of the remote are settled.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settle {
+    /// The name of the new worktree.
+    pub name: Option<String>,
+}
+
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rescue {

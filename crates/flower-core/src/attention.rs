@@ -27,6 +27,8 @@ words! {
         MainChanged = "main_changed",
         /// MAIN's `flower.toml` is not valid, so an older version is in force.
         SettingsInvalid = "settings_invalid",
+        /// Commits of MAIN's remote do not merge with MAIN.
+        RemoteConflicts = "remote_conflicts",
         /// An agent did not finish its work, and flower requests no further dispatch.
         AgentFailed = "agent_failed",
         /// A dispatch waits for an agent that cannot start here.
@@ -56,7 +58,11 @@ words! {
 impl Cause {
     pub fn kind(self) -> ItemKind {
         match self {
-            Cause::MainChanged | Cause::SettingsInvalid | Cause::AgentFailed | Cause::DispatchStuck => ItemKind::Alarm,
+            Cause::MainChanged
+            | Cause::SettingsInvalid
+            | Cause::RemoteConflicts
+            | Cause::AgentFailed
+            | Cause::DispatchStuck => ItemKind::Alarm,
             Cause::PermissionAsked => ItemKind::Permission,
             Cause::QuestionAsked => ItemKind::Question,
             Cause::PlanProposed | Cause::SpecRefined | Cause::ResultInReview | Cause::LandingHeld => ItemKind::Approval,
@@ -135,6 +141,8 @@ pub struct Situation {
     /// Open landings.
     pub landings: Vec<Landing>,
     pub mains: Vec<ProjectMain>,
+    /// Landings of a remote's commits that do not merge and that MAIN does not have.
+    pub remote_conflicts: Vec<Landing>,
     /// Permissions that are not decided.
     pub permissions: Vec<Permission>,
     /// Agents of the newest dispatch of a brief that is still open, when that dispatch failed.
@@ -193,6 +201,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
     let unaccepted = situation.unaccepted.iter().filter_map(acceptance);
     let landings = situation.landings.iter().filter_map(landing);
     let mains = situation.mains.iter().flat_map(main);
+    let remotes = situation.remote_conflicts.iter().map(remote_conflict);
     let permissions = situation.permissions.iter().filter_map(permission);
     let agents = situation.failed.iter().filter_map(agent);
     let stuck = situation.stuck.iter().map(stuck);
@@ -201,6 +210,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
         .chain(unaccepted)
         .chain(landings)
         .chain(mains)
+        .chain(remotes)
         .chain(permissions)
         .chain(agents)
         .chain(stuck)
@@ -282,6 +292,23 @@ fn main(of: &ProjectMain) -> Vec<Item> {
         ..Item::new(Cause::SettingsInvalid, &of.main.since)
     });
     alarm.into_iter().chain(settings).collect()
+}
+
+fn remote_conflict(landing: &Landing) -> Item {
+    let (number, project) = (landing.number, &landing.project);
+    let commit = landing.commit.get(..12).unwrap_or(&landing.commit);
+    Item {
+        landing: Some(number),
+        title: format!("The remote of {project}"),
+        text: format!(
+            "commit {commit} of the remote does not merge with MAIN in {}; `flower main settle` makes a worktree in which both \
+             are merged: settle it there, commit, and land the worktree",
+            landing.paths.join(", ")
+        ),
+        next: format!("flower main settle --project {project}"),
+        project: Some(project.clone()),
+        ..Item::new(Cause::RemoteConflicts, landing.ended_at.as_ref().unwrap_or(&landing.queued_at))
+    }
 }
 
 fn permission(asked: &Permission) -> Option<Item> {

@@ -68,6 +68,14 @@ pub fn by_merge_commit(conn: &mut Conn, project: &str, commit: &str) -> Result<O
     Ok(all.iter().find(moved_main).or(all.first()).cloned())
 }
 
+/// The newest landing of a remote's commits that has ended.
+pub fn last_upstream(conn: &mut Conn, project: &str) -> Result<Option<Landing>, StoreError> {
+    // No text in the state contains a quotation mark that is not escaped.
+    let sql = r#"SELECT state FROM landings WHERE project = $1 AND open = 0 AND state LIKE '%"source":"upstream"%'
+         ORDER BY number DESC LIMIT 1"#;
+    conn.row(sql, params![project])?.map(|row| row.state()).transpose()
+}
+
 pub fn last(conn: &mut Conn) -> Result<LandingId, StoreError> {
     highest(conn, "landings")
 }

@@ -47,7 +47,7 @@ export const RECOVERY: Record<RecoveryAction, { name: string; does: string; done
 export function recoveryActions(alarm: AlarmView | null | undefined): RecoveryAction[] {
   switch (alarm?.what) {
     case "dirty":
-      return ["rescue"];
+      return ["rescue", "restore"];
     case "moved":
       return ["adopt", "rescue", "restore"];
     case "detached":

@@ -271,6 +271,17 @@ pub struct RescueView {
     pub main: MainView,
 }
 
+/// A worktree in which commits of MAIN's remote are merged with MAIN.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct SettleView {
+    pub worktree: WorktreeView,
+    pub remote: String,
+    /// The remote's commit, from which the worktree begins.
+    pub commit: String,
+    /// Paths in which the two do not merge. They have git's conflict markers in the worktree.
+    pub paths: Vec<String>,
+}
+
 /// One commit of MAIN's first-parent history.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct HistoryEntry {

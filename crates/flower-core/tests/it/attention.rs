@@ -127,6 +127,7 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
         unaccepted: [Status::Draft, Status::Planned, Status::InReview].map(waiting).into(),
         landings: vec![landing(State::Approval)],
         mains: vec![ProjectMain { project: "shop".into(), main: main(Some(Alarm::Moved)), settings_problem }],
+        remote_conflicts: vec![landing(State::Rejected)],
         permissions: vec![permission(None)],
         failed: vec![agent(Some(Ending::Failed))],
         stuck: vec![Stuck {

@@ -92,6 +92,8 @@ pub struct MergeQueue {
     settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
     /// By project: a tip of MAIN, and whether its `flower.toml` has no checks.
     without_checks: Mutex<HashMap<String, (String, bool)>>,
+    /// By project: a tip of MAIN, and a commit of its remote that this tip has.
+    settled_remotes: Mutex<HashMap<String, (String, String)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
     sync_notes: AsyncMutex<HashMap<WorktreeId, post_land::SyncNote>>,
     watch: MainWatch,
@@ -129,6 +131,7 @@ impl MergeQueue {
             backoffs: Mutex::default(),
             settings_problems: Mutex::default(),
             without_checks: Mutex::default(),
+            settled_remotes: Mutex::default(),
             sync_notes: AsyncMutex::default(),
             watch: MainWatch::default(),
         }

@@ -405,9 +405,15 @@ impl MergeQueue {
                     format!("; since then {} changed it", there.join(" and "))
                 };
                 let names = names(&paths);
-                let next = landing.worktree.as_ref().map_or_else(String::new, |worktree| {
-                    format!("; merge MAIN there: `flower worktree sync {worktree}`, settle it, commit, and land again")
-                });
+                let next = match (&landing.worktree, landing.source) {
+                    (Some(worktree), _) => {
+                        format!(
+                            "; merge MAIN there: `flower worktree sync {worktree}`, settle it, commit, and land again"
+                        )
+                    }
+                    (None, Source::Upstream) => "; settle it in a worktree: `flower main settle`".to_owned(),
+                    (None, _) => String::new(),
+                };
                 let why = format!("it does not merge with MAIN in {}{since}{next}", names.join(", "));
                 let landed_there = landed_there.into_iter().map(|(number, _)| number).collect();
                 self.reject(landing, Verdict::Conflict, why, names, landed_there).await

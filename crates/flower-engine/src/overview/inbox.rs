@@ -79,8 +79,9 @@ impl Overview {
             Ok((asked, empty, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
         });
         let ((questions, waiting), empty, landings, recorded, (permissions, failed), messages) = read.await?;
-        let mut mains = Vec::new();
+        let (mut mains, mut remote_conflicts) = (Vec::new(), Vec::new());
         for (project, main) in recorded {
+            remote_conflicts.extend(self.merge_queue.remote_conflict(&project, &main.tip).await?);
             let problem = self.merge_queue.settings_problem(&project, &main.tip).await;
             mains.push(ProjectMain { project, main, settings_problem: problem.map(|problem| problem.in_words()) });
         }
@@ -103,6 +104,7 @@ impl Overview {
             unaccepted: unaccepted.collect::<Result<_, Problem>>()?,
             landings,
             mains,
+            remote_conflicts,
             permissions,
             failed,
             stuck: self.stuck().await?,

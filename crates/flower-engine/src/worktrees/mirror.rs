@@ -29,6 +29,13 @@ const MIRROR_TIMEOUT: Duration = Duration::from_secs(5);
 /// Enough to read all committed files once, on a slow disk.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// What becomes of a merge with conflicts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conflicts {
+    Abort,
+    Keep,
+}
+
 impl Worktrees {
     /// Imports new commits, brings the operator's in, provides MAIN's tip inside, and merges it if no process works there.
     pub async fn sync(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
@@ -43,11 +50,22 @@ impl Worktrees {
             self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
         }
         let merged = match waits_for {
-            None => self.merge_main(&place, &facts.main_branch, &facts.main_tip).await?,
+            None => self.merge_main(&place, &facts.main_branch, &facts.main_tip, Conflicts::Abort).await?,
             reason => reason,
         };
         let worktree = self.observe(worktree).await?;
         Ok(SyncView { merged: merged.is_none(), reason: merged, worktree })
+    }
+
+    /// Merges MAIN's tip into a new worktree. Conflicts stay open in it.
+    pub(crate) async fn merge_main_and_keep_conflicts(&self, project: &str, name: &str) -> Result<(), Problem> {
+        let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
+        let place = self.require_ready(&self.find(&choice, name).await?).await?;
+        let facts = self.facts_of(project).await?;
+        if place.seal == Seal::Sealed {
+            self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
+        }
+        self.merge_main(&place, &facts.main_branch, &facts.main_tip, Conflicts::Keep).await.map(|_| ())
     }
 
     /// Fails unless the worktree is ready and its directory is in place.
@@ -212,6 +230,7 @@ impl Worktrees {
         place: &WorktreePaths,
         main: &str,
         commit: &CommitId,
+        conflicts: Conflicts,
     ) -> Result<Option<String>, Problem> {
         if place.repo().is_ancestor(commit, &place.full_branch()).await? {
             return Ok(None);
@@ -254,16 +273,19 @@ impl Worktrees {
         if merged == Merge::Done {
             merged = merging.merge(commit).await?;
         }
-        let Merge::Conflict(conflicts) = merged else {
+        let Merge::Conflict(found) = merged else {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
             }
             return Ok(None);
         };
+        if conflicts == Conflicts::Keep {
+            return Ok(Some(found));
+        }
         checkout.abort_merge().await?;
         Err(Problem::new(
             ProblemKind::Conflict,
-            format!("MAIN's tip does not merge into `{}`: {conflicts}", place.name),
+            format!("MAIN's tip does not merge into `{}`: {found}", place.name),
             format!(
                 "merge it inside and settle them: `flower worktree shell {} -- git merge origin/{main}`",
                 place.name

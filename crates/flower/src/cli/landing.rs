@@ -143,6 +143,10 @@ pub fn verdict(l: &LandingView) -> Result<(), Problem> {
     };
     let (kind, message, hint) = match l.state {
         State::Landed => return Ok(()),
+        State::Rejected if l.verdict == Some(Verdict::Conflict) && l.source == Source::Upstream => {
+            let hint = "make a worktree in which it is settled: `flower main settle`".to_owned();
+            (ProblemKind::Conflict, format!("landing {id} was rejected{because}"), hint)
+        }
         State::Rejected if l.verdict == Some(Verdict::Conflict) => {
             let merge = l.worktree.as_ref().map_or_else(
                 || "resolve the conflict on MAIN's side".to_owned(),

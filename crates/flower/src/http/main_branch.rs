@@ -5,9 +5,9 @@ use super::extract::{Body, ChosenProject, ProjectQuery, Query, Who, run_detached
 use axum::Json;
 use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
-use flower_contract::request::{LandSettings, Rescue, Why};
+use flower_contract::request::{LandSettings, Rescue, Settle, Why};
 use flower_contract::view::{
-    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView, ThawView,
+    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView, SettleView, ThawView,
 };
 use flower_engine::App;
 use serde::Deserialize;
@@ -96,6 +96,18 @@ pub(super) async fn pull_main(
     Query(project): Query<ProjectQuery>,
 ) -> Answer<PullView> {
     run_detached(async move { app.merge_queue.pull_main(&caller, &project.into()).await }).await
+}
+
+/// Makes a worktree in which commits of MAIN's remote that do not merge are merged with MAIN.
+#[utoipa::path(post, path = "/api/main/settle", tag = "main", params(ProjectQuery), request_body = Settle,
+    responses((status = 200, body = SettleView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn settle_remote(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Query(project): Query<ProjectQuery>,
+    Body(b): Body<Settle>,
+) -> Answer<SettleView> {
+    run_detached(async move { app.merge_queue.settle_remote(&caller, &project.into(), b.name).await }).await
 }
 
 /// Pushes MAIN to its remote now.

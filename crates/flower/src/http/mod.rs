@@ -92,6 +92,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(main_branch::adopt_main))
         .routes(routes!(main_branch::restore_main))
         .routes(routes!(main_branch::pull_main))
+        .routes(routes!(main_branch::settle_remote))
         .routes(routes!(main_branch::push_main))
         .routes(routes!(main_branch::freeze))
         .routes(routes!(main_branch::thaw))

@@ -115,6 +115,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/main/adopt") => Need::Role(Right::Own),
         ("POST", "/api/main/restore") => Need::Role(Right::Own),
         ("POST", "/api/main/pull") => Need::Role(Right::Steer),
+        ("POST", "/api/main/settle") => Need::Role(Right::Steer),
         ("POST", "/api/main/push") => Need::Role(Right::Own),
         ("POST", "/api/main/freeze") => Need::Role(Right::Steer),
         ("POST", "/api/main/thaw") => Need::Role(Right::Own),

@@ -109,18 +109,10 @@ impl MergeQueue {
         };
         let name = match name {
             Some(name) => name,
-            None => self.free_worktree_name(&project).await?,
+            None => self.free_worktree_name(&project, "rescue").await?,
         };
         // The worktree is made first, so that a failure leaves MAIN as it is.
-        let wanted = NewWorktree {
-            name,
-            kind: WorktreeKind::Ephemeral,
-            seal: if self.worktrees.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
-            from: Some(saved.to_string()),
-            brief: None,
-            no_setup: true,
-            lfs_pointers: true,
-        };
+        let wanted = self.worktree_from(name, &saved).await;
         let worktree = self.worktrees.create(caller, &project, wanted).await?;
         let lock = self.lock_main(&project).await?;
         let (main, status) = self.check_main(&lock).await?;
@@ -134,16 +126,29 @@ impl MergeQueue {
         Ok(RescueView { worktree, files, left, main })
     }
 
-    async fn free_worktree_name(&self, project: &str) -> Result<String, Problem> {
+    /// A worktree that begins at this commit, as strongly protected as possible.
+    pub(super) async fn worktree_from(&self, name: String, commit: &CommitId) -> NewWorktree {
+        NewWorktree {
+            name,
+            kind: WorktreeKind::Ephemeral,
+            seal: if self.worktrees.protection().await.missing.is_empty() { Seal::Sealed } else { Seal::Linked },
+            from: Some(commit.to_string()),
+            brief: None,
+            no_setup: true,
+            lfs_pointers: true,
+        }
+    }
+
+    pub(super) async fn free_worktree_name(&self, project: &str, word: &str) -> Result<String, Problem> {
         let taken: Vec<String> = self.worktrees.live(project).await?.into_iter().map(|w| w.name).collect();
         let repository = self.worktrees.repository(project).await?;
-        for name in (1..1_000).map(|n| format!("rescue-{n}")) {
+        for name in (1..1_000).map(|n| format!("{word}-{n}")) {
             let branch = OwnRef::branch(&flower_core::worktree::branch(&name))?;
             if !taken.contains(&name) && Repo::main(&repository).tip(&branch).await?.is_none() {
                 return Ok(name);
             }
         }
-        Err(Problem::usage("there are too many rescued worktrees", "name it: `--as NAME`"))
+        Err(Problem::usage(format!("there are too many worktrees `{word}-…`"), "name it: `--as NAME`"))
     }
 
     /// Saves what differs from the recorded MAIN under refs: uncommitted changes as a new commit, the commit that is checked out, the

@@ -1,16 +1,18 @@
 //! MAIN's remote: its commits pass the queue like all others, and MAIN is pushed after landings if the settings say so.
 
 use crate::MergeQueue;
+use crate::merge_queue::conflicts_with;
 use crate::own_refs::UPSTREAM;
 use crate::projects::ProjectChoice;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{LandingView, MainView, PullView};
-use flower_core::landing::{self, Priority, Source};
+use flower_contract::view::{LandingView, MainView, PullView, SettleView};
+use flower_core::landing::{self, Priority, Source, State};
 use flower_core::main_branch::Step;
 use flower_core::policy::{self, Action, Right};
-use flower_core::{Caller, Command, Main};
+use flower_core::{Caller, Command, Landing, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, GitError, OwnRef, Push, Repo};
+use flower_store::landings;
 use std::time::Duration;
 
 /// A remote that does not answer within this time counts as unreachable.
@@ -37,6 +39,69 @@ impl MergeQueue {
         }
         let landing = self.queue_upstream(caller, &project, &remote, &main, &commit).await?;
         Ok(PullView { remote, commit: commit.into(), landing: Some(landing) })
+    }
+
+    /// The newest landing of the remote's commits, if it did not merge and MAIN does not have them since.
+    pub(crate) async fn remote_conflict(&self, project: &str, tip: &str) -> Result<Option<Landing>, Problem> {
+        let of = project.to_owned();
+        let last = self.store.read(move |conn| landings::last_upstream(conn, &of)).await?;
+        let is_conflict =
+            |landing: &Landing| landing.state == State::Rejected && landing.verdict == Some(landing::Verdict::Conflict);
+        let Some(landing) = last.filter(is_conflict) else { return Ok(None) };
+        let known = (tip.to_owned(), landing.commit.clone());
+        if self.settled_remotes.lock().expect("no panic while held").get(project) == Some(&known) {
+            return Ok(None);
+        }
+        // A repository that cannot be read is reported as a problem of the project.
+        let Ok(repository) = self.worktrees.repository(project).await else { return Ok(None) };
+        let commit = CommitId::parse(&landing.commit)?;
+        if !Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(tip)?).await.unwrap_or(true) {
+            return Ok(Some(landing));
+        }
+        self.settled_remotes.lock().expect("no panic while held").insert(project.to_owned(), known);
+        Ok(None)
+    }
+
+    /// Makes a worktree that begins at the remote's commit, and merges MAIN there. Conflicts stay open in it; once they are settled
+    /// and committed, the worktree lands like any other.
+    pub async fn settle_remote(
+        &self,
+        caller: &Caller,
+        choice: &ProjectChoice,
+        name: Option<String>,
+    ) -> Result<SettleView, Problem> {
+        policy::require_role(caller, Right::Steer)?;
+        let project = self.projects.require(choice).await?;
+        let repository = self.worktrees.repository(&project).await?;
+        let main = self.worktrees.main_of(&project).await?;
+        let repo = Repo::main(&repository);
+        let refused = |message: String, hint: &str| Err(Problem::new(ProblemKind::Refused, message, hint));
+        let (remote, commit) = match remote_of(&repository, &main.branch).await? {
+            Some(remote) => {
+                let kept = kept_at(&main.branch)?;
+                (remote, repo.tip(&kept).await?)
+            }
+            None => return refused(format!("MAIN of `{project}` has no remote"), "`git remote add origin ADDRESS`"),
+        };
+        let tip = CommitId::parse(&main.tip)?;
+        let Some(commit) = commit else {
+            return refused(format!("nothing was fetched from {remote} yet"), "fetch it: `flower main pull`");
+        };
+        if repo.is_ancestor(&commit, &tip).await? {
+            return refused(format!("MAIN has all that was fetched from {remote}"), "fetch more: `flower main pull`");
+        }
+        let paths = conflicts_with(&repository, &tip, &commit, &[]).await?;
+        if paths.is_empty() {
+            return refused(format!("the commits of {remote} merge with MAIN"), "land them: `flower main pull`");
+        }
+        let name = match name {
+            Some(name) => name,
+            None => self.free_worktree_name(&project, "settle").await?,
+        };
+        let wanted = self.worktree_from(name, &commit).await;
+        let worktree = self.worktrees.create(caller, &project, wanted).await?;
+        self.worktrees.merge_main_and_keep_conflicts(&project, &worktree.name).await?;
+        Ok(SettleView { worktree, remote, commit: commit.into(), paths })
     }
 
     async fn queue_upstream(
@@ -100,6 +165,18 @@ impl MergeQueue {
                     let commit = fetch(&repository, &remote, &main.branch).await?;
                     self.worktrees.fetch_missing(project, &repository, &[&commit]).await?;
                     if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
+                        if !conflicts_with(&repository, &tip, &commit, &[]).await?.is_empty() {
+                            let why = format!(
+                                "{remote} has commits that do not merge with MAIN; settle them: `flower main settle`"
+                            );
+                            self.record_push(project, &remote, &main.tip, Some(why)).await?;
+                            let of = project.to_owned();
+                            let last = self.store.read(move |conn| landings::last_upstream(conn, &of)).await?;
+                            if last.is_some_and(|last| last.commit == commit.as_str()) {
+                                return Ok(());
+                            }
+                            return self.queue_upstream(caller, project, &remote, main, &commit).await.map(|_| ());
+                        }
                         let why = format!(
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
                         );
@@ -135,8 +212,13 @@ pub(super) async fn remote_of(repository: &Repository, branch: &str) -> Result<O
     Ok(all.iter().find(|name| *name == "origin").or(only).cloned())
 }
 
+/// The ref that keeps what was fetched last.
+fn kept_at(branch: &str) -> Result<OwnRef, Problem> {
+    Ok(OwnRef::parse(&format!("{UPSTREAM}/{branch}"))?)
+}
+
 async fn fetch(repository: &Repository, remote: &str, branch: &str) -> Result<CommitId, Problem> {
-    let kept = OwnRef::parse(&format!("{UPSTREAM}/{branch}"))?;
+    let kept = kept_at(branch)?;
     let repo = Repo::main(repository);
     let fetched = repo.clone().with_deadline(REMOTE_TIMEOUT).fetch(remote, branch, &kept).await;
     fetched.map_err(|error| match error {

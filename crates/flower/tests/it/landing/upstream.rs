@@ -394,3 +394,37 @@ fn git_pull_in_main_is_put_back_and_main_pull_is_offered() {
     assert_eq!(tip(&flower), pushed);
     assert_eq!(events(&flower, "main_alarm"), [Value::Null; 0]);
 }
+
+#[test]
+fn a_remote_that_conflicts_is_settled_in_a_worktree() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    says(&flower.fails(&["main", "settle"], 1)["hints"], "flower main pull");
+    change(&flower, "one", "README.md", "ours\n");
+    lands(&flower, "one");
+    let theirs = remote.push(&flower, "README.md", "theirs\n");
+    let pulled = flower.run(&["main", "pull", "--wait", "--json"]);
+    assert!(pulled.code == 4 && pulled.stderr.contains("in which it is settled: `flower main settle`"), "{pulled:?}");
+    let inbox = flower.json(&["inbox"]);
+    assert_eq!((&inbox[0]["cause"], inbox.as_array().unwrap().len()), (&json!("remote_conflicts"), 1), "{inbox:#}");
+    assert_eq!(inbox[0]["next"], "flower main settle --project repo");
+    says(&flower.fails(&["main", "push"], 1)["message"], "do not merge with MAIN; settle them: `flower main settle`");
+    let settle = flower.json(&["main", "settle"]);
+    assert_eq!(
+        (&settle["worktree"]["name"], &settle["paths"]),
+        (&json!("settle-1"), &json!(["README.md"])),
+        "{settle:#}"
+    );
+    assert_eq!(settle["commit"], theirs.as_str());
+    let conflict = inside_ok(&flower, "settle-1", "cat README.md");
+    assert!(conflict.contains("<<<<<<<"), "{conflict}");
+    inside_ok(&flower, "settle-1", "echo both > README.md; git commit -qam settled");
+    let landed = lands(&flower, "settle-1");
+    assert_eq!(fs::read_to_string(flower.repo.join("README.md")).unwrap(), "both\n", "{landed:#}");
+    git(&flower, &flower.repo, &["merge-base", "--is-ancestor", &theirs, "main"]);
+    assert_eq!(flower.json(&["inbox"]), json!([]));
+    assert_eq!(flower.json(&["main", "pull"])["landing"], Value::Null);
+    flower.ok(&["main", "push"]);
+    assert_eq!(remote.tip(&flower), tip(&flower));
+    assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+}

@@ -6,6 +6,7 @@ mod pull;
 mod push;
 mod rescue;
 mod restore;
+mod settle;
 mod show;
 mod verify;
 
@@ -37,6 +38,7 @@ enum Verb {
     Adopt(adopt::AdoptArgs),
     Restore(restore::RestoreArgs),
     Pull(pull::PullArgs),
+    Settle(settle::SettleArgs),
     Push(push::PushArgs),
 }
 
@@ -49,6 +51,7 @@ pub(crate) async fn run(context: &Context, args: MainArgs) -> Result<(), Problem
         Some(Verb::Adopt(args)) => adopt::run(context, &args).await,
         Some(Verb::Restore(args)) => restore::run(context, &args).await,
         Some(Verb::Pull(args)) => pull::run(context, &args).await,
+        Some(Verb::Settle(args)) => settle::run(context, args).await,
         Some(Verb::Push(args)) => push::run(context, &args).await,
     }
 }
