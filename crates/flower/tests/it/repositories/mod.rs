@@ -1,5 +1,6 @@
 //! Repositories as they are found: partial, shallow, sparse, with LFS, submodules, other hooks, moved and deleted.
 
+mod as_found;
 mod notices;
 mod partial;
 
