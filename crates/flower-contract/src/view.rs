@@ -395,6 +395,9 @@ pub struct RepositoryNotice {
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct RemovedProject {
     pub removed: String,
+    /// Whether the repository is still at its path. Otherwise nothing was changed in it.
+    #[serde(default)]
+    pub repository_found: bool,
     /// flower's branches and refs that stay in the repository, because their commits are not in MAIN.
     pub branches_left: Vec<String>,
     /// Removed worktrees whose files and commits are kept in `archive`.

@@ -24,6 +24,13 @@ impl Home {
                 return Err(Problem::usage("flower has no directory for its state", "set FLOWER_HOME to a folder"));
             }
         };
+        // It would be another directory in each working directory, often inside of a repository.
+        if dir.is_relative() {
+            return Err(Problem::usage(
+                format!("FLOWER_HOME is the relative path {}", dir.display()),
+                "set FLOWER_HOME to a full path",
+            ));
+        }
         let dir = std::path::absolute(&dir).map_err(|error| {
             Problem::usage(format!("FLOWER_HOME is no path: {error}"), "set FLOWER_HOME to a folder")
         })?;
@@ -40,6 +47,10 @@ impl Home {
 
     /// Creates the directory, readable by its owner only.
     pub fn create(&self) -> Result<(), Problem> {
+        // A mode that forbids writing was set on purpose.
+        if fs::metadata(&self.dir).is_ok_and(|found| found.permissions().mode() & 0o200 == 0) {
+            return Err(self.problem(&self.dir, &io::ErrorKind::PermissionDenied.into()));
+        }
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir);
         made.and_then(|()| fs::set_permissions(&self.dir, fs::Permissions::from_mode(0o700)))
             .map_err(|error| self.problem(&self.dir, &error))

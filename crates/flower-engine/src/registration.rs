@@ -178,6 +178,7 @@ impl Registration {
     pub async fn remove(&self, caller: &Caller, name: &str) -> Result<RemovedProject, Problem> {
         policy::require_action(caller, Action::RemoveProject)?;
         let (root, repository) = self.repository_to_clean(name).await?;
+        self.worktrees.wait_for_removals(name).await?;
         let remains = self.worktrees.remains_after_removal(name, repository.as_ref()).await?;
         if let Some(repository) = &repository {
             self.worktrees.pack_archives(name, repository).await?;

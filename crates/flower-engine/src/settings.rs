@@ -336,6 +336,8 @@ pub struct WorktreeSettings {
     pub read: Vec<std::path::PathBuf>,
     /// Which objects of MAIN's repository programs inside may read.
     pub objects: Objects,
+    /// Whether the repository's own hooks run on commits inside.
+    pub hooks: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

@@ -247,9 +247,24 @@ impl Repo {
         TreeId::parse(&self.git().args(["hash-object", "-t", "tree", "/dev/null"]).line().await?)
     }
 
-    /// Whether a `.gitattributes` of a commit contains this text.
-    pub async fn attributes_mention(&self, commit: &CommitId, text: &str) -> Result<bool, GitError> {
-        let args = ["grep", "--quiet", "--fixed-strings", "-e", text, commit.as_str(), "--"];
+    /// Those of `paths` whose `filter`, by the attributes of this tree, is `filter`.
+    pub async fn filtered_paths(
+        &self,
+        tree: &TreeId,
+        paths: &[&OsStr],
+        filter: &str,
+    ) -> Result<Vec<OsString>, GitError> {
+        let input: Vec<u8> = paths.iter().flat_map(|path| [path.as_bytes(), b"\0"].concat()).collect();
+        let source = format!("--source={tree}");
+        let output = self.git().args(["check-attr", &source, "-z", "--stdin", "filter"]).input(input).run().await?;
+        let items: Vec<&[u8]> = output.items().collect();
+        let is_it = |item: &&[&[u8]]| item[2] == filter.as_bytes();
+        Ok(items.chunks_exact(3).filter(is_it).map(|item| path_of(item[0])).collect())
+    }
+
+    /// Whether a `.gitattributes` of a tree contains this text.
+    pub async fn attributes_mention(&self, tree: &impl Treeish, text: &str) -> Result<bool, GitError> {
+        let args = ["grep", "--quiet", "--fixed-strings", "-e", text, tree.name(), "--"];
         self.git().args(args).args([":(top,glob)**/.gitattributes"]).succeeds().await
     }
 

@@ -3,7 +3,7 @@
 use crate::projects::ProjectChoice;
 use crate::{Overview, PAGE};
 use flower_contract::error::Problem;
-use flower_contract::view::{MainSummary, NextLanding, StatusView};
+use flower_contract::view::{MainState, MainSummary, NextLanding, StatusView};
 use flower_core::policy;
 use flower_core::queue::QueueStatus;
 use flower_core::{Caller, Landing};
@@ -55,7 +55,13 @@ impl Overview {
                 let settings =
                     self.merge_queue.settings_problem(project, &main.tip).await.map(|problem| problem.in_words());
                 let unchecked = settings.is_none() && self.merge_queue.lacks_checks(project, &main.tip).await;
-                Some(MainSummary { settings, unchecked, ..self.merge_queue.summary_of(project, main) })
+                let mut summary = MainSummary { settings, unchecked, ..self.merge_queue.summary_of(project, main) };
+                // Moved or deleted: what the log has about it says nothing.
+                if let Err(problem) = self.worktrees.repository(project).await {
+                    summary.state = MainState::Unknown;
+                    (summary.reason, summary.next) = (Some(problem.message), problem.hints.into_iter().next());
+                }
+                Some(summary)
             }
             None => None,
         };

@@ -48,12 +48,15 @@ impl Registration {
             Some(_) => {}
         }
         if let Some(path) = settings.hooks_path {
+            let runs = match facts.settings.worktree.hooks {
+                true => "they run inside worktrees too (`[worktree] hooks = true`)",
+                false => "they do not run inside worktrees, unless flower.toml says `[worktree] hooks = true`",
+            };
             add(
                 NoticeKind::OtherHooks,
                 format!(
                     "git takes its hooks from `{path}` (core.hooksPath), so no hook of flower refuses a commit to \
-                     `{branch}` by hand: flower notices it afterwards and stops landings; those hooks do \
-                     not run inside worktrees"
+                     `{branch}` by hand: flower notices it afterwards and stops landings; {runs}"
                 ),
                 None,
             );

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use super::partial::may_be_partial;
 use super::paths::WorktreePaths;
 use super::private;
-use super::{disk, gitlinks, setup};
+use super::{disk, gitlinks, project_hooks, setup};
 use crate::Worktrees;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
@@ -189,6 +189,10 @@ impl Worktrees {
         setup::exclude_in_main(place, &linked).map_err(io)?;
         if place.seal == Seal::Sealed {
             private::write(place, facts, base, &identity?).map_err(io)?;
+            if facts.settings.worktree.hooks {
+                let hooks_path = repo.operators_settings().await?.hooks_path;
+                project_hooks::install(place, hooks_path.as_deref()).map_err(io)?;
+            }
             let admin = place.admin().ok_or_else(|| Problem::bug("git made a worktree and does not know it"))?;
             private::copy_index(place, &admin).map_err(io)?;
             private::exclude(place, &linked).map_err(io)?;

@@ -24,6 +24,7 @@ mod operators_commits;
 mod partial;
 pub(crate) mod paths;
 pub(crate) mod private;
+mod project_hooks;
 mod reconcile;
 pub(crate) mod remove;
 mod restore;

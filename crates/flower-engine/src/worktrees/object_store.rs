@@ -276,8 +276,8 @@ impl ObjectStore {
             return Ok(());
         }
         let files: Vec<PathBuf> = fs::read_dir(packs)?.flatten().map(|entry| entry.path()).collect();
-        let packs = files.iter().filter(|path| path.extension().is_some_and(|kind| kind == "pack"));
-        packs.map(|pack| fs::write(pack.with_extension("promisor"), "")).collect()
+        let mut packs = files.iter().filter(|path| path.extension().is_some_and(|kind| kind == "pack"));
+        packs.try_for_each(|pack| fs::write(pack.with_extension("promisor"), ""))
     }
 
     /// Moves indexes last, because git finds a pack by its index.

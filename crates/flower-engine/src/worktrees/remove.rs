@@ -36,6 +36,8 @@ const MAX_IGNORED_BYTES: u64 = 256 * 1024 * 1024;
 const KEPT_HOURS: i64 = 30 * 24;
 /// How long a removal waits for flower's own processes in the worktree.
 const OWN_PROCESS_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the removal of a project waits for those of its worktrees.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Paths that are listed as left out.
 const MAX_LEFT_OUT: usize = 50;
 /// Empty directories that are restored; more than any tool makes on purpose.
@@ -106,6 +108,18 @@ impl Worktrees {
             }
         });
         Ok(view)
+    }
+
+    /// Waits until no removal of a worktree is under way in this project, for a minute at most.
+    pub(crate) async fn wait_for_removals(&self, project: &str) -> Result<(), Problem> {
+        let start = Instant::now();
+        while start.elapsed() < REMOVAL_TIMEOUT {
+            if !self.live(project).await?.iter().any(|worktree| worktree.stage == Stage::Removing) {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
     }
 
     /// Like [`busy_process`], but gives flower's own git processes a moment to end: after a landing flower merges inside.

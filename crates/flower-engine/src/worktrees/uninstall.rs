@@ -58,6 +58,7 @@ impl Worktrees {
         }
         Ok(RemovedProject {
             removed: project.to_owned(),
+            repository_found: repository.is_some(),
             branches_left,
             archives_left: archived.iter().map(|worktree| worktree.name.clone()).collect(),
             archive: self.home.archive().to_string_lossy().into_owned(),

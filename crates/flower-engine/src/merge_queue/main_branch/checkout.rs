@@ -133,7 +133,9 @@ impl<'a> StagedFiles<'a> {
         to: &CommitId,
         changes: &[Change],
     ) -> Result<Option<StagedFiles<'a>>, Problem> {
-        if !changes.iter().all(|change| is_plain(repository, change)) {
+        // In a sparse checkout only git knows which files belong into it.
+        let is_sparse = Repo::main(repository).operators_settings().await?.is_sparse;
+        if is_sparse || !changes.iter().all(|change| is_plain(repository, change)) {
             return Ok(None);
         }
         wait_for_index_lock(repository).await;

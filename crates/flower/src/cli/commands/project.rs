@@ -49,7 +49,11 @@ async fn remove(context: &Context, name: &str) -> Result<(), Problem> {
     }
     let removed: RemovedProject = client.delete(&address).await?;
     context.answer(&removed, |removed| {
-        format!("{name} is removed; flower's hook and refs are deleted from the repository\n{}", remaining(removed))
+        let repository = match removed.repository_found {
+            true => "flower's hook and refs are deleted from the repository",
+            false => "its repository is not at its path any more, so nothing was changed in it",
+        };
+        format!("{name} is removed; {repository}\n{}", remaining(removed))
     })
 }
 

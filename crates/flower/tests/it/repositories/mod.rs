@@ -1,5 +1,7 @@
 //! Repositories as they are found: partial, shallow, sparse, with LFS, submodules, other hooks, moved and deleted.
 
+mod as_found;
+mod hooks;
 mod notices;
 mod partial;
 

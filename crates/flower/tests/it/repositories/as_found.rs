@@ -1,0 +1,86 @@
+//! Sparse checkouts, LFS, deleted repositories, and a FLOWER_HOME that cannot be meant.
+
+use super::*;
+
+fn commit_all(flower: &Flower) {
+    flower.git(&flower.repo, &["add", "."]);
+    flower.git(&flower.repo, &["commit", "--quiet", "--message", "more"]);
+}
+
+#[test]
+fn a_landing_leaves_a_sparse_checkout_sparse() {
+    let flower = Flower::new();
+    for path in ["seen/a", "unseen/a"] {
+        put(&flower, &flower.repo.join(path), "a\n");
+    }
+    commit_all(&flower);
+    flower.git(&flower.repo, &["sparse-checkout", "set", "seen"]);
+    prepare(&flower);
+    new(&flower, "one", &[]);
+    inside_ok(
+        &flower,
+        "one",
+        "for d in seen unseen other; do mkdir -p $d; echo b > $d/a; echo c > $d/c; done; git add -A; git commit -qm x",
+    );
+    flower.ok(&["land", "one", "--wait"]);
+    assert_eq!(fs::read_to_string(flower.repo.join("seen/a")).unwrap(), "b\n");
+    assert_eq!(fs::read_to_string(flower.repo.join("seen/c")).unwrap(), "c\n");
+    assert!(!flower.repo.join("unseen").exists() && !flower.repo.join("other").exists());
+    assert_eq!(git(&flower, &flower.repo, &["show", "HEAD:unseen/c"]), "c");
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "");
+    assert_eq!(flower.json(&["main"])["state"], "stable");
+}
+
+#[test]
+fn a_file_that_belongs_into_lfs_lands_only_as_a_pointer() {
+    let flower = Flower::new();
+    put(&flower, &flower.repo.join(".gitattributes"), "*.bin filter=lfs diff=lfs merge=lfs -text\n");
+    commit_all(&flower);
+    prepare(&flower);
+    new(&flower, "one", &["--lfs-pointers"]);
+    inside_ok(&flower, "one", "echo raw > a.bin; echo text > a.txt; git add -A; git commit -qm raw");
+    let landed = flower.run(&["land", "one", "--wait"]);
+    assert_ne!(landed.code, 0, "{landed:?}");
+    assert!(format!("{landed:?}").contains("`a.bin` belongs into LFS"), "{landed:?}");
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n";
+    put(&flower, &tree(&flower, "one").join("a.bin"), pointer);
+    inside_ok(&flower, "one", "git commit -qam pointer");
+    flower.ok(&["land", "one", "--wait"]);
+    assert_eq!(fs::read_to_string(flower.repo.join("a.bin")).unwrap(), pointer);
+}
+
+#[test]
+fn a_deleted_repository_is_reported_and_its_removal_too() {
+    let flower = Flower::started();
+    fs::remove_dir_all(&flower.repo).unwrap();
+    let elsewhere = flower.dir().to_owned();
+    let status = flower.json_in(&elsewhere, &["status", "--project", "repo"]);
+    assert_ne!(status["main"]["state"], "stable", "{status}");
+    says(&status["main"]["reason"], "no repository any more");
+    let removed = flower.run_in(&elsewhere, &["project", "remove", "repo"]);
+    assert_eq!(removed.code, 0, "{removed:?}");
+    assert!(removed.stdout.contains("not at its path any more"), "{removed:?}");
+    fs::create_dir(&flower.repo).unwrap();
+}
+
+#[test]
+fn a_project_is_removed_right_after_its_worktrees() {
+    let flower = Flower::new();
+    prepare(&flower);
+    for name in ["one", "two", "three"] {
+        new(&flower, name, &[]);
+    }
+    for name in ["one", "two", "three"] {
+        flower.ok(&["worktree", "remove", name]);
+    }
+    flower.ok(&["project", "remove", "repo"]);
+}
+
+#[test]
+fn a_relative_home_is_refused() {
+    let mut flower = Flower::new();
+    flower.env("FLOWER_HOME", "relative");
+    let error = flower.fails(&["status"], 2);
+    says(&error["hints"], "full path");
+    assert!(!flower.repo.join("relative").exists());
+}
