@@ -15,6 +15,7 @@ mod page_probe;
 mod pictures;
 mod postgres;
 mod postgres_binaries;
+mod repositories;
 mod run;
 mod scratch;
 mod skipped;
@@ -50,6 +51,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "Check the licences of all dependencies",
         help: licences::HELP,
         run: licences::run,
+    },
+    Subcommand {
+        name: "repositories",
+        about: "Fetch the sources and programs of the tests on real repositories",
+        help: repositories::HELP,
+        run: repositories::run,
     },
     Subcommand {
         name: "postgres",
