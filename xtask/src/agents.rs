@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_wrong_version_and_a_missing_program_are_errors() {
-        let scratch = crate::scratch::Scratch::new("flower-agents-test").unwrap();
+        let scratch = crate::story::scratch::Scratch::new("flower-agents-test").unwrap();
         let package = AGENTS[0].package;
         let place = scratch.path().join("node_modules").join(package);
         fs::create_dir_all(&place).unwrap();
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_launcher_passes_its_arguments_from_any_folder() {
-        let scratch = crate::scratch::Scratch::new("flower-launcher test").unwrap();
+        let scratch = crate::story::scratch::Scratch::new("flower-launcher test").unwrap();
         let bin = scratch.path().join("bin");
         fs::create_dir_all(&bin).unwrap();
         std::os::unix::fs::symlink("/bin/echo", bin.join("node")).unwrap();

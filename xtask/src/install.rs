@@ -48,6 +48,14 @@ const PYTHON: Tool = Tool {
     skipped_without: Some("tests that need Python"),
 };
 
+const IP: Tool = Tool {
+    name: "ip",
+    is_installed: || Path::new("/usr/sbin/ip").exists() || Path::new("/sbin/ip").exists() || answers("ip"),
+    debian_packages: &["iproute2"],
+    install_hint: "install iproute2 with your package manager, so that `ip` runs",
+    skipped_without: None,
+};
+
 const POSTGRES: Tool = Tool {
     name: "PostgreSQL server, 14 or newer",
     is_installed: || Binaries::find().is_some(),
@@ -83,7 +91,7 @@ const CHROMIUM: Tool = Tool {
     skipped_without: Some("tests of the page in a browser"),
 };
 
-const TOOLS: [&Tool; 7] = [&GIT, &C_COMPILER, &PYTHON, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
+const TOOLS: [&Tool; 8] = [&GIT, &C_COMPILER, &PYTHON, &IP, &POSTGRES, &NEXTEST, &NODE, &CHROMIUM];
 
 /// Installs missing programs where that is possible. A program that is still missing is an error in CI; elsewhere its
 /// tests are skipped, so that a laptop without PostgreSQL can run the others.

@@ -4,23 +4,20 @@ mod agents;
 mod bench;
 mod bloom;
 mod demo;
-mod demo_env;
-mod demo_repository;
 mod edit_loop;
-mod guard;
 mod install;
 mod licences;
-mod narration;
-mod page_probe;
 mod pictures;
 mod postgres;
 mod postgres_binaries;
 mod repositories;
 mod run;
-mod scratch;
 mod skipped;
 mod spdx;
 mod steps;
+#[path = "../../crates/flower/src/demo/mod.rs"]
+#[expect(dead_code, reason = "parts of the demo that only `flower demo` uses")]
+mod story;
 mod test;
 mod tmpfs;
 mod user;
@@ -75,7 +72,9 @@ struct Subcommand {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match dispatch(&arguments) {
+    // Programs start in the root of the repository unless they say otherwise.
+    let at_root = std::env::set_current_dir(run::repository_root());
+    match at_root.map_err(|error| error.to_string()).and_then(|()| dispatch(&arguments)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("\nerror: {message}");

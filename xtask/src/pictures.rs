@@ -1,13 +1,15 @@
 //! `cargo xtask pictures`: takes the README's pictures from the real program with the data of the demo.
 
 use std::fs;
+use std::path::Path;
 
 use crate::bloom;
 use crate::demo;
-use crate::demo_env::DemoEnv;
 use crate::install;
 use crate::run::{Program, repository_root, seconds};
-use crate::scratch::Scratch;
+use crate::story::env::DemoEnv;
+use crate::story::scratch::Scratch;
+use crate::story::{demonstrate, repository};
 
 pub(crate) const HELP: &str = "\
 Usage: cargo xtask pictures
@@ -34,18 +36,18 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let flower = demo::build()?;
     let scratch = Scratch::new("flower-pictures")?;
     let mut env = DemoEnv::new(&flower, scratch.path())?;
-    demo::demonstrate(&mut env)?;
+    demonstrate(&mut env)?;
     leave_work_under_way(&env)?;
 
     let pictures = repository_root().join("docs/pictures");
     fs::create_dir_all(&pictures).map_err(|error| error.to_string())?;
-    let said = env.in_a_terminal(&[&["status"], &["agent"], &["queue", "--all", "--limit", "5"]])?;
+    let said = in_a_terminal(&env, &flower, &[&["status"], &["agent"], &["queue", "--all", "--limit", "5"]])?;
     let terminal = scratch.path().join("terminal.txt");
     fs::write(&terminal, said).map_err(|error| error.to_string())?;
     let links = (0..2).map(|_| env.link()).collect::<Result<Vec<_>, _>>()?.join(" ");
     bloom::npm(&["run", "pictures"])
         .env("FLOWER_LINKS", links)
-        .env("FLOWER_BRIEF", crate::demo_repository::SALE.to_string())
+        .env("FLOWER_BRIEF", repository::SALE.to_string())
         .env("FLOWER_TERMINAL", terminal)
         .env("FLOWER_PICTURES", &pictures)
         .run()?;
@@ -85,4 +87,17 @@ fn leave_work_under_way(env: &DemoEnv) -> Result<(), String> {
     })?;
     // Gives the other agents time to commit.
     Program::new("sleep", seconds(10)).args(["3"]).run()
+}
+
+/// Commands and their output as a terminal shows them, in colour.
+fn in_a_terminal(env: &DemoEnv, flower: &Path, commands: &[&[&str]]) -> Result<String, String> {
+    let mut text = String::new();
+    for args in commands {
+        text.push_str(&format!("\u{1b}[1m$ flower {}\u{1b}[0m\n", args.join(" ")));
+        let line = format!("stty cols 112; '{}' {}", flower.display(), args.join(" "));
+        let shown = Program::new("script", seconds(30)).args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        let shown = shown.directory(env.repository()).env("FLOWER_HOME", env.home()).output()?;
+        text.push_str(&format!("{}\n\n", shown.trim_end().replace('\r', "")));
+    }
+    Ok(text)
 }

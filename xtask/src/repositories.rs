@@ -115,7 +115,7 @@ fn programs(draft: &Path) -> Result<(), String> {
         std::os::unix::fs::symlink(&to, draft.join(name)).map_err(io(draft))?;
     }
     let environment = draft.join("environment");
-    Program::new("python3", minutes(5)).args(["-m", "venv"]).arg(&environment).run()?;
+    Program::new("python3", minutes(5)).args(["-m", "venv"]).args([&environment]).run()?;
     Program::new(environment.join("bin/pip"), minutes(15)).args(["install", "--quiet", UV]).run()?;
     fs::copy(environment.join("bin/uv"), draft.join("uv")).map_err(io(draft))?;
     fs::remove_dir_all(&environment).map_err(io(draft))
@@ -167,7 +167,7 @@ fn pypi_source(draft: &Path, name: &str, version: &str) -> Result<(), String> {
     let scratch = draft.join("download");
     Program::new("python3", minutes(10))
         .args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "--dest"])
-        .arg(&scratch)
+        .args([&scratch])
         .args([format!("{name}=={version}")])
         .run()?;
     let archive = fs::read_dir(&scratch).map_err(io(&scratch))?.flatten().map(|entry| entry.path()).next();
@@ -188,7 +188,7 @@ fn crates(draft: &Path) -> Result<(), String> {
 
 fn unpack(archive: &Path, into: &Path) -> Result<(), String> {
     let tar = Program::new("tar", minutes(5)).args(["--extract", "--strip-components=1", "--file"]);
-    tar.arg(archive).args(["--directory"]).arg(into).run()
+    tar.args([archive]).args(["--directory"]).args([into]).run()
 }
 
 fn io(place: &Path) -> impl Fn(std::io::Error) -> String + use<'_> {
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_cannot_be_fetched_says_why_and_is_tried_again() {
-        let scratch = crate::scratch::Scratch::new("flower-repositories-test").unwrap();
+        let scratch = crate::story::scratch::Scratch::new("flower-repositories-test").unwrap();
         let folder = scratch.path();
         fetch(folder, "piece", &|_| Err("no network".to_owned()));
         assert!(!folder.join("piece").exists());

@@ -39,7 +39,9 @@ export function asProblem(error: unknown): Problem {
 export async function beginSession(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get("open");
   if (!code) return;
-  history.replaceState(history.state, "", location.pathname + location.search);
+  const query = new URLSearchParams(location.search);
+  query.delete("project");
+  history.replaceState(history.state, "", location.pathname + (query.size > 0 ? `?${query}` : ""));
   const answer = await fetch("/api/session", { method: "POST", headers: { authorization: `Bearer ${code}` } });
   if (answer.ok) localStorage.setItem(KEY, ((await answer.json()) as { token: string }).token);
 }

@@ -4,6 +4,13 @@ import { any, Resource, topics } from "./live.svelte";
 
 const KEY = "flower.project";
 
+/** The project that was chosen last, or the one that the link of `flower up` names. */
+function chosenProject(): string | undefined {
+  const named = location.hash.startsWith("#open=") ? new URLSearchParams(location.search).get("project") : null;
+  if (named) localStorage.setItem(KEY, named);
+  return named ?? localStorage.getItem(KEY) ?? undefined;
+}
+
 class AppState {
   projects = new Resource(() => ask(api.GET("/api/projects")), topics("projects"));
   inbox = new Resource(() => ask(api.GET("/api/inbox")), topics("inbox"));
@@ -13,7 +20,7 @@ class AppState {
     any((update) => update.events.length > 0, topics("agents", "landings")),
   );
 
-  private wanted = $state(localStorage.getItem(KEY) ?? undefined);
+  private wanted = $state(chosenProject());
 
   /** The current project: the chosen one, or the first. */
   get project(): string | undefined {

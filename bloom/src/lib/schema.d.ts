@@ -1145,6 +1145,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/main/settings/try": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest trial of a `flower.toml`. */
+        get: operations["show_trial"];
+        put?: never;
+        /** Runs the checks of a `flower.toml` that MAIN does not have, on MAIN with this file. */
+        post: operations["try_settings"];
+        /** Cancels the trial, unless it has ended. */
+        delete: operations["cancel_trial"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/main/settings/try/{check}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The output of one check of the trial, from a position on. */
+        get: operations["trial_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/main/thaw": {
         parameters: {
             query?: never;
@@ -1462,6 +1498,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/thaw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Resumes landings and agents in all projects. */
+        post: operations["thaw_all"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/tokens": {
         parameters: {
             query?: never;
@@ -1560,6 +1613,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/worktrees/{name}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest run of the worktree's checks. */
+        get: operations["show_check"];
+        put?: never;
+        /** Starts the checks of a worktree on its merge with MAIN, or joins a run of the same commit. */
+        post: operations["check_worktree"];
+        /** Cancels the worktree's checks, unless they have ended. */
+        delete: operations["cancel_check"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/worktrees/{name}/check/{check}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The output of one of the worktree's checks, from a position on. */
+        get: operations["check_run_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/worktrees/{name}/comments": {
         parameters: {
             query?: never;
@@ -1622,7 +1711,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The changes of a worktree against MAIN. */
+        /** The changes of a worktree against MAIN, or those that are not committed. */
         get: operations["diff_worktree"];
         put?: never;
         post?: never;
@@ -1916,7 +2005,53 @@ export interface components {
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "agent_failed" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "agent_failed" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        /** @description The merge with MAIN. */
+        CheckMergeView: {
+            ok: boolean;
+            /** @description Paths that conflict. */
+            paths: string[];
+            /** @description The commit of MAIN. */
+            onto: string;
+            /** @description Paths that the merge changes in MAIN. */
+            changed?: string[];
+            /**
+             * Format: int64
+             * @description Number of all paths that the merge changes.
+             */
+            changes: number;
+        };
+        CheckRequest: {
+            /** @description Runs this check alone. */
+            check?: string | null;
+            /** @description Approves the commands with this digest, which the worktree's `flower.toml` brings. */
+            approve?: string | null;
+        };
+        /** @enum {string} */
+        CheckRunState: "waiting" | "running" | "passed" | "failed" | "cancelled";
+        /** @description The checks of a landing, run without landing. */
+        CheckRunView: {
+            /** @description Whether it merges and every check passed. False until the run has ended. */
+            ok: boolean;
+            state: components["schemas"]["CheckRunState"];
+            /** @description Why it waits, or how it ended. */
+            reason?: string | null;
+            project: string;
+            /** @description Absent if a proposed `flower.toml` is tried. */
+            worktree?: string | null;
+            /** @description The commit that is checked. */
+            commit: string;
+            merge: components["schemas"]["CheckMergeView"];
+            checks: components["schemas"]["CheckView"][];
+            running?: components["schemas"]["RunningCheck"] | null;
+            /** @description Why its landing would wait for the operator. */
+            held?: components["schemas"]["HoldView"][];
+            /** @description What its reader should know. */
+            notes?: string[];
+            not_approved?: components["schemas"]["NotApproved"] | null;
+            began_at: string;
+            ended_at?: string | null;
+        };
         CheckView: {
             name: string;
             ok: boolean;
@@ -1930,6 +2065,10 @@ export interface components {
             /** @description The end of its output. */
             log: string;
             log_file: string;
+            /** @description It did not run, because the merge changes none of its paths. */
+            skipped?: boolean;
+            /** @description It did not run, because it passed before on the same tree. Says where, such as `in landing 12`. */
+            reused?: string | null;
         };
         Claim: {
             /**
@@ -2044,6 +2183,8 @@ export interface components {
             /** @description The current or last holder. */
             held_by?: string | null;
             result?: components["schemas"]["Outcome"] | null;
+            /** @description Why it was cancelled. */
+            cancelled?: string | null;
             /** @description Why it waits. */
             waits: components["schemas"]["ReasonView"][];
             /**
@@ -2100,6 +2241,8 @@ export interface components {
             /** @description The words to put before the command; empty for a linked worktree. */
             launcher: string[];
             sealed: boolean;
+            /** @description What the operator should know before the command runs. */
+            notes?: string[];
         };
         Entry: {
             at: string;
@@ -2232,6 +2375,18 @@ export interface components {
             /** @description The commands that are not approved. */
             commands?: string[];
         };
+        /** @description A host that was asked for. */
+        HostView: {
+            /** @description `example.com:443` */
+            host: string;
+            reached: boolean;
+            /** @description Why it was refused or could not be reached. */
+            reason?: string | null;
+            /** @description The setting that would allow it. */
+            remedy?: string | null;
+            /** @description When it was first asked for. */
+            at: string;
+        };
         /** @description An image in the blob store, addressed by the SHA-256 of its content. */
         Image: {
             sha256: string;
@@ -2274,6 +2429,8 @@ export interface components {
             version?: number | null;
             /** @description The project whose MAIN the item is about. */
             project?: string | null;
+            /** @description The project of the brief, landing or agent that the item is about. */
+            in_project?: string | null;
             /** @description The agent that the item is about. */
             agent?: string | null;
             /** @description The deadline: a permission that is not granted by then is denied. */
@@ -2312,6 +2469,11 @@ export interface components {
             title: string | null;
             /** @default null */
             priority: components["schemas"]["Priority"] | null;
+            /**
+             * @description If a landing of the same commits is open already, answers with that one instead of a conflict.
+             * @default false
+             */
+            join: boolean;
         };
         LandSettings: {
             /** @description The whole `flower.toml`. */
@@ -2329,6 +2491,11 @@ export interface components {
             commit: string;
             /** @description The merge commit that MAIN gets. */
             merge_commit?: string | null;
+            /**
+             * Format: int64
+             * @description If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
+             */
+            upstream?: number | null;
             onto?: string | null;
             state: components["schemas"]["State"];
             /** @description A description of its state. */
@@ -2351,9 +2518,11 @@ export interface components {
             /** @description For a revert: the given reason. */
             why?: string | null;
             /**
-             * Format: int64
              * @description Landings that are tested together with this one.
+             *     Paths of the worktree that are not committed and stay there; only in the answer to the request that queued it.
              */
+            uncommitted?: string[];
+            /** Format: int64 */
             batch?: number | null;
             by: string;
             queued_at: string;
@@ -2451,6 +2620,17 @@ export interface components {
             needs: number;
             drop?: boolean;
         };
+        /**
+         * @description What programs inside can reach, from the narrowest to the widest.
+         * @enum {string}
+         */
+        NetworkMode: "closed" | "web" | "open";
+        /** @description The network of a worktree, and the hosts that programs in it have asked for. */
+        NetworkView: {
+            mode: components["schemas"]["NetworkMode"];
+            /** @description Oldest first; the number of hosts is bounded. */
+            hosts: components["schemas"]["HostView"][];
+        };
         NewBrief: {
             title: string;
             kind?: components["schemas"]["BriefKind"] | null;
@@ -2545,6 +2725,16 @@ export interface components {
             /** @description A description of its state. */
             reason: string;
         };
+        NotApproved: {
+            commands: string[];
+            /** @description Approves exactly these commands. */
+            sha256: string;
+        };
+        /**
+         * @description A property of a repository that the operator should know.
+         * @enum {string}
+         */
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2622,7 +2812,7 @@ export interface components {
             error: components["schemas"]["Problem"];
         };
         /** @enum {string} */
-        ProblemKind: "usage" | "invalid" | "refused" | "not_found" | "conflict" | "forbidden" | "unauthorized" | "too_large" | "unsupported_type" | "timeout" | "no_space" | "unreachable" | "bug";
+        ProblemKind: "usage" | "invalid" | "refused" | "not_found" | "conflict" | "forbidden" | "unauthorized" | "too_large" | "unsupported_type" | "timeout" | "still_waiting" | "no_space" | "unreachable" | "bug";
         /** @description The name of a variable or a file, never its content. */
         ProfileNeed: {
             name: string;
@@ -2648,6 +2838,8 @@ export interface components {
             programs?: string[];
             /** @description The progress of copying the objects that worktrees may read, or why they are not copied. Absent when finished. */
             lending?: string | null;
+            /** @description What is special about the repository, reported at registration: what works differently there, and what to do about it. */
+            notices?: components["schemas"]["RepositoryNotice"][];
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
@@ -2657,6 +2849,12 @@ export interface components {
             text: string;
             /** @description What the proposal was derived from. */
             found: string[];
+            /** @description The text lies in MAIN's checkout and is not committed. */
+            uncommitted?: boolean;
+            /** @description Whether the text has a check. Without one, whatever lands reaches MAIN untested. */
+            has_checks?: boolean;
+            /** @description Programs that the commands start and that are not installed. */
+            missing_programs?: string[];
         };
         /**
          * @description `kernel`: processes of agents cannot access MAIN. `watched`: changes of MAIN are only detected. `none`: processes in a
@@ -2739,12 +2937,24 @@ export interface components {
             archives_left: string[];
             archive: string;
         };
+        /** @description What is special about a repository. */
+        RepositoryNotice: {
+            kind: components["schemas"]["NoticeKind"];
+            text: string;
+            /** @description The next step, with a command. Absent if nothing needs to be done. */
+            next?: string | null;
+        };
         Rescue: {
             /**
              * @description The name of the new worktree.
              * @default null
              */
             name: string | null;
+            /**
+             * @description Untracked files and folders of MAIN that are moved too: absolute, or from the root of MAIN.
+             * @default []
+             */
+            paths: string[];
         };
         /** @description The result of a rescue: changes in MAIN that were moved to a worktree. */
         RescueView: {
@@ -2785,6 +2995,13 @@ export interface components {
              * @description 2 if the first attempt failed.
              */
             attempt: number;
+            /**
+             * Format: int64
+             * @description With `history = "rebase"`: which of the commits is checked, from 1, and how many there are.
+             */
+            commit?: number;
+            /** Format: int64 */
+            commits?: number;
         };
         ScratchpadView: {
             /** Format: int64 */
@@ -3006,6 +3223,10 @@ export interface components {
         Text: {
             text: string;
         };
+        /** @description The projects that were frozen and are not any more. */
+        ThawView: {
+            thawed: string[];
+        };
         TokenView: {
             id: string;
             agent: string;
@@ -3138,6 +3359,7 @@ export interface components {
             base: string;
             created_at: string;
             setup?: components["schemas"]["SetupView"] | null;
+            network?: components["schemas"]["NetworkView"] | null;
             /** @description Warnings for the operator, each with a solution. */
             notes: string[];
         };
@@ -3174,6 +3396,10 @@ export type BriefProject = components['schemas']['BriefProject'];
 export type BriefRow = components['schemas']['BriefRow'];
 export type BriefView = components['schemas']['BriefView'];
 export type Cause = components['schemas']['Cause'];
+export type CheckMergeView = components['schemas']['CheckMergeView'];
+export type CheckRequest = components['schemas']['CheckRequest'];
+export type CheckRunState = components['schemas']['CheckRunState'];
+export type CheckRunView = components['schemas']['CheckRunView'];
 export type CheckView = components['schemas']['CheckView'];
 export type Claim = components['schemas']['Claim'];
 export type ClaimView = components['schemas']['ClaimView'];
@@ -3207,6 +3433,7 @@ export type HeardView = components['schemas']['HeardView'];
 export type HistoryEntry = components['schemas']['HistoryEntry'];
 export type HoldCode = components['schemas']['HoldCode'];
 export type HoldView = components['schemas']['HoldView'];
+export type HostView = components['schemas']['HostView'];
 export type Image = components['schemas']['Image'];
 export type InboxItem = components['schemas']['InboxItem'];
 export type IssueToken = components['schemas']['IssueToken'];
@@ -3226,6 +3453,8 @@ export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
+export type NetworkMode = components['schemas']['NetworkMode'];
+export type NetworkView = components['schemas']['NetworkView'];
 export type NewBrief = components['schemas']['NewBrief'];
 export type NewComment = components['schemas']['NewComment'];
 export type NewDispatch = components['schemas']['NewDispatch'];
@@ -3236,6 +3465,8 @@ export type NewScratchpad = components['schemas']['NewScratchpad'];
 export type NewToken = components['schemas']['NewToken'];
 export type NewWorktree = components['schemas']['NewWorktree'];
 export type NextLanding = components['schemas']['NextLanding'];
+export type NotApproved = components['schemas']['NotApproved'];
+export type NoticeKind = components['schemas']['NoticeKind'];
 export type OpenLink = components['schemas']['OpenLink'];
 export type Outcome = components['schemas']['Outcome'];
 export type Packet = components['schemas']['Packet'];
@@ -3263,6 +3494,7 @@ export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
+export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
 export type ResourceView = components['schemas']['ResourceView'];
@@ -3295,6 +3527,7 @@ export type SyncView = components['schemas']['SyncView'];
 export type TakeLease = components['schemas']['TakeLease'];
 export type TerminalSize = components['schemas']['TerminalSize'];
 export type Text = components['schemas']['Text'];
+export type ThawView = components['schemas']['ThawView'];
 export type TokenView = components['schemas']['TokenView'];
 export type Tone = components['schemas']['Tone'];
 export type ToolAnswer = components['schemas']['ToolAnswer'];
@@ -5557,6 +5790,8 @@ export interface operations {
                 project?: string;
                 /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
+                /** @description Propose one from the files of the repository, also if MAIN or its checkout has one. */
+                anew?: boolean;
             };
             header?: never;
             path?: never;
@@ -5608,6 +5843,138 @@ export interface operations {
                 };
             };
             "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    show_trial: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    try_settings: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LandSettings"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    cancel_trial: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    trial_log: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+                /** @description A position in bytes. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                check: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6210,6 +6577,8 @@ export interface operations {
                 project?: string;
                 /** @description A directory; its project is the one whose repository contains it. */
                 dir?: string;
+                /** @description Examines MAIN first, as `/api/main` does. */
+                live?: boolean;
             };
             header?: never;
             path?: never;
@@ -6223,6 +6592,25 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StatusView"];
+                };
+            };
+        };
+    };
+    thaw_all: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ThawView"];
                 };
             };
         };
@@ -6496,6 +6884,145 @@ export interface operations {
             };
         };
     };
+    show_check: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    check_worktree: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckRequest"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    cancel_check: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckRunView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    check_run_log: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+                /** @description A position in bytes. */
+                after?: number;
+            };
+            header?: never;
+            path: {
+                name: string;
+                check: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     list_comments: {
         parameters: {
             query?: {
@@ -6644,6 +7171,8 @@ export interface operations {
                 stat?: boolean;
                 /** @description Only this commit of the worktree. */
                 commit?: string;
+                /** @description The changes that are not committed, untracked files included. */
+                uncommitted?: boolean;
             };
             header?: never;
             path: {

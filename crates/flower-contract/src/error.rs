@@ -23,6 +23,8 @@ pub enum ProblemKind {
     TooLarge,
     UnsupportedType,
     Timeout,
+    /// `--timeout` ran out before what a command waits for has ended. It goes on without the command.
+    StillWaiting,
     /// The disk is full; nothing was stored.
     NoSpace,
     /// The daemon or the database cannot be reached.
@@ -69,6 +71,7 @@ impl Problem {
             ProblemKind::NotFound => 3,
             ProblemKind::Conflict => 4,
             ProblemKind::NoSpace | ProblemKind::Unreachable | ProblemKind::Timeout => 5,
+            ProblemKind::StillWaiting => 6,
             ProblemKind::Bug => 70,
         }
     }
@@ -79,7 +82,7 @@ impl Problem {
             ProblemKind::Unauthorized => 401,
             ProblemKind::Forbidden => 403,
             ProblemKind::NotFound => 404,
-            ProblemKind::Timeout => 408,
+            ProblemKind::Timeout | ProblemKind::StillWaiting => 408,
             ProblemKind::Conflict => 409,
             ProblemKind::TooLarge => 413,
             ProblemKind::UnsupportedType => 415,

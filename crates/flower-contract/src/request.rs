@@ -185,6 +185,8 @@ pub struct Land {
     pub title: Option<String>,
     #[schema(value_type = Option<schema::Priority>)]
     pub priority: Option<Priority>,
+    /// If a landing of the same commits is open already, answers with that one instead of a conflict.
+    pub join: bool,
 }
 
 /// The reason for an action, in one line.
@@ -209,6 +211,8 @@ pub struct RevertRequest {
 pub struct Rescue {
     /// The name of the new worktree.
     pub name: Option<String>,
+    /// Untracked files and folders of MAIN that are moved too: absolute, or from the root of MAIN.
+    pub paths: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

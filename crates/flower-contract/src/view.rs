@@ -3,11 +3,13 @@
 mod agents;
 mod dispatches;
 mod landings;
+mod network;
 mod worktrees;
 
 pub use agents::*;
 pub use dispatches::*;
 pub use landings::*;
+pub use network::*;
 pub use worktrees::*;
 
 use crate::schema;
@@ -269,6 +271,9 @@ pub struct InboxItem {
     /// The project whose MAIN the item is about.
     #[serde(default)]
     pub project: Option<String>,
+    /// The project of the brief, landing or agent that the item is about.
+    #[serde(default)]
+    pub in_project: Option<String>,
     /// The agent that the item is about.
     #[serde(default)]
     pub agent: Option<String>,
@@ -299,6 +304,7 @@ impl InboxItem {
             title: item.title,
             question: item.question,
             version: item.version,
+            in_project: item.project.clone(),
             project: item.project,
             agent: item.agent,
             until,
@@ -355,6 +361,35 @@ pub struct ProjectView {
     /// The progress of copying the objects that worktrees may read, or why they are not copied. Absent when finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lending: Option<String>,
+    /// What is special about the repository, reported at registration: what works differently there, and what to do about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<RepositoryNotice>,
+}
+
+words! {
+    /// A property of a repository that the operator should know.
+    NoticeKind {
+        OtherHooks = "other_hooks",
+        OtherBranch = "other_branch",
+        Detached = "detached",
+        Partial = "partial",
+        Shallow = "shallow",
+        Sparse = "sparse",
+        Lfs = "lfs",
+        Submodules = "submodules",
+        Unsigned = "unsigned",
+        NoChecks = "no_checks",
+    }
+}
+
+/// What is special about a repository.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RepositoryNotice {
+    pub kind: NoticeKind,
+    pub text: String,
+    /// The next step, with a command. Absent if nothing needs to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]

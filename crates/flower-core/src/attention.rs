@@ -2,9 +2,9 @@
 
 use crate::agent::{Agent, Ending};
 use crate::brief::Status;
-use crate::ids::{BriefId, LandingId, MessageId, PermissionId};
+use crate::ids::{BriefId, DispatchId, LandingId, MessageId, PermissionId};
 use crate::landing::{Landing, State};
-use crate::main_branch::{Alarm, Main};
+use crate::main_branch::{Alarm, Main, PutBack};
 use crate::permission::Permission;
 use crate::word::words;
 use crate::{Actor, ActorType};
@@ -29,6 +29,8 @@ words! {
         SettingsInvalid = "settings_invalid",
         /// An agent did not finish its work, and flower requests no further dispatch.
         AgentFailed = "agent_failed",
+        /// A dispatch waits for an agent that cannot start here.
+        DispatchStuck = "dispatch_stuck",
         /// An agent waits until it may do something.
         PermissionAsked = "permission_asked",
         /// An agent or a person asked a question about a brief.
@@ -54,7 +56,7 @@ words! {
 impl Cause {
     pub fn kind(self) -> ItemKind {
         match self {
-            Cause::MainChanged | Cause::SettingsInvalid | Cause::AgentFailed => ItemKind::Alarm,
+            Cause::MainChanged | Cause::SettingsInvalid | Cause::AgentFailed | Cause::DispatchStuck => ItemKind::Alarm,
             Cause::PermissionAsked => ItemKind::Permission,
             Cause::QuestionAsked => ItemKind::Question,
             Cause::PlanProposed | Cause::SpecRefined | Cause::ResultInReview | Cause::LandingHeld => ItemKind::Approval,
@@ -92,6 +94,18 @@ pub struct Unaccepted {
     pub at: String,
     /// The version of the spec; absent for a result.
     pub version: Option<u64>,
+    /// A result without commits.
+    pub no_commits: bool,
+}
+
+/// A dispatch whose agent cannot start.
+#[derive(Clone, Debug)]
+pub struct Stuck {
+    pub dispatch: DispatchId,
+    pub brief: BriefId,
+    pub title: String,
+    pub why: String,
+    pub at: String,
 }
 
 /// A message to the operator that is not marked as seen.
@@ -125,6 +139,7 @@ pub struct Situation {
     pub permissions: Vec<Permission>,
     /// Agents of the newest dispatch of a brief that is still open, when that dispatch failed.
     pub failed: Vec<Agent>,
+    pub stuck: Vec<Stuck>,
     pub messages: Vec<Unseen>,
 }
 
@@ -180,6 +195,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
     let mains = situation.mains.iter().flat_map(main);
     let permissions = situation.permissions.iter().filter_map(permission);
     let agents = situation.failed.iter().filter_map(agent);
+    let stuck = situation.stuck.iter().map(stuck);
     let messages = situation.messages.iter().map(message);
     let mut items: Vec<Item> = questions
         .chain(unaccepted)
@@ -187,6 +203,7 @@ pub fn attention(situation: &Situation) -> Vec<Item> {
         .chain(mains)
         .chain(permissions)
         .chain(agents)
+        .chain(stuck)
         .chain(messages)
         .collect();
     items.sort_by(|a, b| a.at.cmp(&b.at));
@@ -210,6 +227,9 @@ fn acceptance(waiting: &Unaccepted) -> Option<Item> {
         Status::Draft => (Cause::PlanProposed, "a plan was proposed and waits to be accepted"),
         Status::Planned | Status::InProgress => {
             (Cause::SpecRefined, "the accepted plan was refined, and the refinement waits to be accepted")
+        }
+        Status::InReview if waiting.no_commits => {
+            (Cause::ResultInReview, "the result has no commits; it is in review and waits to be accepted")
         }
         Status::InReview => (Cause::ResultInReview, "the result is in review and waits to be accepted"),
         Status::Parked | Status::Cancelled | Status::Done | Status::Landed => return None,
@@ -302,6 +322,17 @@ fn agent(agent: &Agent) -> Option<Item> {
     })
 }
 
+fn stuck(waiting: &Stuck) -> Item {
+    let number = waiting.dispatch;
+    Item {
+        brief: Some(waiting.brief),
+        title: waiting.title.clone(),
+        text: format!("dispatch {number} cannot start: {}", waiting.why),
+        next: format!("flower dispatch packet {number}; flower dispatch cancel {number}"),
+        ..Item::new(Cause::DispatchStuck, &waiting.at)
+    }
+}
+
 /// A message as the agent that it is for sees it.
 pub fn message_to_agent(message: &Unseen) -> Item {
     Item { next: "the tool `check_inbox` takes it".to_owned(), seq: None, ..self::message(message) }
@@ -318,11 +349,31 @@ fn message(message: &Unseen) -> Item {
     }
 }
 
+impl PutBack {
+    /// What has happened, and the command for what the person wanted.
+    pub fn note(&self) -> String {
+        let commit = &self.commit;
+        let next = match self.upstream {
+            true => "to take the commits of the remote in: `flower main pull`".to_owned(),
+            false => {
+                format!("to work with it: `flower worktree new NAME --from {}`", commit.get(..12).unwrap_or(commit))
+            }
+        };
+        format!(
+            "git was refused to move MAIN to {}, and its files were put back; the commit is kept as \
+             refs/flower/saved/{commit}; {next}",
+            commit.get(..12).unwrap_or(commit)
+        )
+    }
+}
+
 impl Alarm {
     /// The commands that end an alarm.
     pub fn way_out(self) -> &'static str {
         match self {
-            Alarm::Dirty => "make them a worktree: `flower main rescue`; or undo them",
+            Alarm::Dirty => {
+                "make the changes a worktree: `flower main rescue`; or put MAIN back and keep them under a ref: `flower main restore`"
+            }
             Alarm::Moved => {
                 "take it in through the checks: `flower main adopt`; make it a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }

@@ -208,6 +208,10 @@ impl Event {
             Event::MainRecorded(e) => of(format!("{} at {}", e.branch, short(&e.tip)), &[Main, Inbox, Commands]),
             Event::MainAlarm(e) => of(&e.text, &[Main, Inbox]),
             Event::MainSettled(e) => of(format!("{}, at {}", e.how, short(&e.tip)), &[Main, Inbox, Commands]),
+            Event::MainPutBack(e) => of(
+                format!("{} files of {}, to which git may not move MAIN", e.files.len(), short(&e.commit)),
+                &[Main, Inbox],
+            ),
             Event::QueueFrozen(e) => of(format!("{}: {}", e.project, e.why), &[Landings, Main]),
             Event::QueueThawed(e) => of(&e.project, &[Landings, Main]),
             Event::Pushed(e) => of(format!("{} to {}", short(&e.commit), e.remote), &[Main]),

@@ -67,6 +67,9 @@ pub struct Dispatch {
     /// The commit at which the work started.
     pub base: Option<String>,
     pub result: Option<Outcome>,
+    /// Why it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<String>,
     pub by: String,
     pub requested_at: String,
     pub ended_at: Option<String>,
@@ -126,6 +129,7 @@ impl Aggregate for Dispatch {
             runs: Vec::new(),
             base: None,
             result: None,
+            cancelled: None,
             by: context.by.to_owned(),
             requested_at: context.at.to_owned(),
             ended_at: None,
@@ -169,7 +173,10 @@ impl Aggregate for Dispatch {
                 let (summary, not_done) = (failed.summary.clone(), failed.not_done.clone());
                 self.result = Some(Outcome { summary, not_done, tip: None, commits: Vec::new() });
             }
-            DispatchEvent::DispatchCancelled(_) => self.end(State::Cancelled, at),
+            DispatchEvent::DispatchCancelled(cancelled) => {
+                self.cancelled.clone_from(&cancelled.why);
+                self.end(State::Cancelled, at);
+            }
             DispatchEvent::DispatchLanded(_) => self.end(State::Landed, at),
         }
     }

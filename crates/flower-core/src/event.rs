@@ -244,7 +244,15 @@ events! {
             fix: bool,
         }
         /// The commit was merged with MAIN's tip, outside MAIN's checkout, and the checks start.
-        LandingChecking = "landing_checking" { number: LandingId, onto: String, merge_commit: String }
+        LandingChecking = "landing_checking" {
+            number: LandingId,
+            onto: String,
+            merge_commit: String,
+            /// MAIN is moved forward to `merge_commit`, a commit of its remote: the number of the remote's commits on the
+            /// first-parent history above `onto`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            upstream: Option<u64>,
+        }
         LandingHeld = "landing_held" {
             number: LandingId,
             /// In words.
@@ -286,7 +294,13 @@ events! {
     Main(MainEvent by project: String) {
         /// The position of MAIN's branch when flower starts to manage it.
         MainRecorded = "main_recorded" { project: String, branch: String, tip: String }
-        QueueFrozen = "queue_frozen" { project: String, why: String }
+        QueueFrozen = "queue_frozen" {
+            project: String,
+            why: String,
+            /// By `flower halt`, which stops all projects.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            halt: bool,
+        }
         QueueThawed = "queue_thawed" { project: String }
         MainAlarm = "main_alarm" {
             project: String,
@@ -296,6 +310,9 @@ events! {
             files: Vec<String>,
         }
         MainSettled = "main_settled" { project: String, how: Settlement, tip: String, worktree: Option<String> }
+        /// git was refused to move MAIN's branch to `commit` and had written files already. They are as before again, and the
+        /// commit is kept. `upstream`: a remote has it.
+        MainPutBack = "main_put_back" { project: String, commit: String, upstream: bool, files: Vec<String> }
         Pushed = "pushed" { project: String, remote: String, commit: String }
         PushFailed = "push_failed" { project: String, remote: String, commit: String, why: String }
     }

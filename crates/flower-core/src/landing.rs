@@ -155,6 +155,10 @@ pub struct Landing {
     /// The tip of MAIN that the commit was merged with, and the merge commit.
     pub onto: Option<String>,
     pub merge_commit: Option<String>,
+    /// If `merge_commit` is a commit of the remote, to which MAIN is moved forward: how many commits of the remote are on the
+    /// first-parent history from there to `onto`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upstream: Option<u64>,
     pub checks: Vec<Check>,
     pub flaky: Vec<String>,
     /// The paths that conflict, or that the gate found.
@@ -190,6 +194,7 @@ impl Aggregate for Landing {
             waived: false,
             onto: None,
             merge_commit: None,
+            upstream: None,
             checks: Vec::new(),
             flaky: Vec::new(),
             paths: Vec::new(),
@@ -208,6 +213,7 @@ impl Aggregate for Landing {
                 self.reason = None;
                 self.onto = Some(begun.onto.clone());
                 self.merge_commit = Some(begun.merge_commit.clone());
+                self.upstream = begun.upstream;
                 self.checks.clear();
             }
             LandingEvent::LandingHeld(held) => {
@@ -290,6 +296,8 @@ pub enum Step {
     Begin {
         onto: String,
         merge_commit: String,
+        /// See [`Landing::upstream`].
+        upstream: Option<u64>,
     },
     Hold {
         reasons: Vec<HoldReason>,
@@ -407,9 +415,10 @@ pub(crate) fn step(world: &World, number: LandingId, step: &Step) -> Result<Vec<
     let landing = world.landing(number)?;
     let wanted = |wanted: &'static str| Refusal::LandingState { number, state: landing.state, wanted };
     match step {
-        Step::Begin { onto, merge_commit } => match landing.state {
+        Step::Begin { onto, merge_commit, upstream } => match landing.state {
             State::Queued => {
-                let begun = LandingChecking { number, onto: onto.clone(), merge_commit: merge_commit.clone() };
+                let (onto, merge_commit) = (onto.clone(), merge_commit.clone());
+                let begun = LandingChecking { number, onto, merge_commit, upstream: *upstream };
                 Ok(vec![draft(landing, begun)])
             }
             _ => Err(wanted("queued")),

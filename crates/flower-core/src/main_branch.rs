@@ -4,8 +4,8 @@
 use crate::Event;
 use crate::aggregate::{Aggregate, Context, subject};
 use crate::event::{
-    Draft, Landed, MainAlarm, MainEvent, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen, QueueThawed,
-    Stream,
+    Draft, Landed, MainAlarm, MainEvent, MainPutBack, MainRecorded, MainSettled, PushFailed, Pushed, QueueFrozen,
+    QueueThawed, Stream,
 };
 use crate::refusal::Refusal;
 use crate::text;
@@ -45,8 +45,14 @@ pub struct Main {
     /// The commit of the branch when flower started to manage it.
     pub began: String,
     pub frozen: Option<String>,
+    /// Frozen by `flower halt`, so that one thaw lifts the halt of all projects.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub halted: bool,
     pub alarm: Option<Raised>,
     pub push: Option<Push>,
+    /// Files that git had written by hand and flower has put back, until the next landing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub put_back: Option<PutBack>,
     /// The time of the last landing, freeze, alarm or settlement.
     pub since: String,
 }
@@ -57,6 +63,16 @@ pub struct Raised {
     pub found: Option<String>,
     pub text: String,
     pub files: Vec<String>,
+    pub at: String,
+}
+
+/// A move of MAIN's branch by hand that was refused, and whose files flower has put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PutBack {
+    /// The commit that git tried to move to.
+    pub commit: String,
+    /// Whether a remote has it.
+    pub upstream: bool,
     pub at: String,
 }
 
@@ -80,6 +96,10 @@ pub enum Step {
     Freeze {
         why: Option<String>,
     },
+    /// Freezes the queue, unless it is frozen already.
+    Halt {
+        why: String,
+    },
     Thaw,
     Alarm {
         what: Alarm,
@@ -91,6 +111,12 @@ pub enum Step {
         how: Settlement,
         tip: String,
         worktree: Option<String>,
+    },
+    /// The checkout, which git had moved to a commit by hand, is at the recorded tip again.
+    PutBack {
+        commit: String,
+        upstream: bool,
+        files: Vec<String>,
     },
     Pushed {
         remote: String,
@@ -120,11 +146,20 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
         }
         Step::Freeze { why } => {
             let why = why.as_deref().map(|why| text::line("reason", why, WHY_CHARS)).transpose()?;
-            let why = why.unwrap_or_else(|| "frozen by hand".to_owned());
-            if require(world, project)?.frozen.as_ref() == Some(&why) {
+            let frozen = require(world, project)?.frozen.as_ref();
+            // Without a reason, the reason of an earlier freeze stays.
+            let why = why.or_else(|| frozen.cloned()).unwrap_or_else(|| "frozen by hand".to_owned());
+            if frozen == Some(&why) {
                 return Ok(Vec::new());
             }
-            QueueFrozen { project: name(), why }.into()
+            QueueFrozen { project: name(), why, halt: false }.into()
+        }
+        Step::Halt { why } => {
+            let why = text::line("reason", why, WHY_CHARS)?;
+            if require(world, project)?.frozen.is_some() {
+                return Ok(Vec::new());
+            }
+            QueueFrozen { project: name(), why, halt: true }.into()
         }
         Step::Thaw => {
             if require(world, project)?.frozen.is_none() {
@@ -149,6 +184,11 @@ pub(crate) fn step(world: &World, project: &str, step: &Step) -> Result<Vec<Draf
             }
             MainSettled { project: name(), how: *how, tip: tip.clone(), worktree: worktree.clone() }.into()
         }
+        Step::PutBack { commit, upstream, files } => {
+            require(world, project)?;
+            let files = files.iter().take(MAX_FILES).cloned().collect();
+            MainPutBack { project: name(), commit: commit.clone(), upstream: *upstream, files }.into()
+        }
         Step::Pushed { remote, commit } => {
             Pushed { project: name(), remote: remote.clone(), commit: commit.clone() }.into()
         }
@@ -167,12 +207,14 @@ fn require<'a>(world: &'a World, project: &str) -> Result<&'a Main, Refusal> {
 impl Main {
     /// MAIN before its first record in the log.
     pub fn unrecorded(branch: String, tip: String, since: String) -> Main {
-        Main { branch, began: tip.clone(), tip, frozen: None, alarm: None, push: None, since }
+        let began = tip.clone();
+        Main { branch, began, tip, frozen: None, halted: false, alarm: None, push: None, put_back: None, since }
     }
 
     /// A landing has moved the branch.
     pub fn land(&mut self, landed: &Landed, at: &str) {
         self.tip.clone_from(&landed.merge_commit);
+        self.put_back = None;
         at.clone_into(&mut self.since);
     }
 }
@@ -196,8 +238,14 @@ impl Aggregate for Main {
                 self.branch.clone_from(&e.branch);
                 self.tip.clone_from(&e.tip);
             }
-            MainEvent::QueueFrozen(e) => self.frozen = Some(e.why.clone()),
-            MainEvent::QueueThawed(_) => self.frozen = None,
+            MainEvent::QueueFrozen(e) => {
+                self.frozen = Some(e.why.clone());
+                self.halted = e.halt;
+            }
+            MainEvent::QueueThawed(_) => {
+                self.frozen = None;
+                self.halted = false;
+            }
             MainEvent::MainAlarm(e) => {
                 let (found, text, files) = (e.found.clone(), e.text.clone(), e.files.clone());
                 self.alarm = Some(Raised { what: e.what, found, text, files, at: at.to_owned() });
@@ -205,6 +253,14 @@ impl Aggregate for Main {
             MainEvent::MainSettled(e) => {
                 self.alarm = None;
                 self.tip.clone_from(&e.tip);
+            }
+            MainEvent::MainPutBack(e) => {
+                // A branch that moved stays an alarm until the operator settles it.
+                if self.alarm.as_ref().is_some_and(|alarm| alarm.what == Alarm::Dirty) {
+                    self.alarm = None;
+                }
+                let (commit, upstream) = (e.commit.clone(), e.upstream);
+                self.put_back = Some(PutBack { commit, upstream, at: at.to_owned() });
             }
             MainEvent::Pushed(e) => {
                 self.push = push(&e.remote, &e.commit, None);

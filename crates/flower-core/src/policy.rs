@@ -397,7 +397,7 @@ fn right(command: &Command) -> Right {
         | Command::Dispatch { step: dispatch::Step::Cancel { .. }, .. }
         | Command::StartAgent(agent::Request { role: Role::Worker, .. })
         | Command::Agent { step: agent::Step::Stop { .. }, .. }
-        | Command::Main { step: main_branch::Step::Freeze { .. }, .. } => Right::Steer,
+        | Command::Main { step: main_branch::Step::Freeze { .. } | main_branch::Step::Halt { .. }, .. } => Right::Steer,
         Command::Dispatch { number, step: dispatch::Step::Claim { .. } | dispatch::Step::HandBack(_) } => {
             Right::Run(*number)
         }

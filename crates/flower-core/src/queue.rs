@@ -6,7 +6,7 @@
 use crate::brief::{Brief, Status};
 use crate::ids::{BriefId, LandingId};
 use crate::landing::{Landing, State};
-use crate::main_branch::Main;
+use crate::main_branch::{Alarm, Main};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The position of a landing in the queue.
@@ -34,6 +34,7 @@ pub enum QueueStatus {
         why: String,
     },
     Alarm {
+        what: Alarm,
         text: String,
     },
 }
@@ -51,7 +52,7 @@ impl QueueStatus {
             QueueStatus::NeedsLanding { number } => format!("it needs landing {number}, which has not landed yet"),
             QueueStatus::Approval { why } => format!("it waits for the operator: {why}"),
             QueueStatus::Frozen { why } => format!("the queue is frozen: {why}; `flower thaw`"),
-            QueueStatus::Alarm { text } => format!("landings wait, because {text}"),
+            QueueStatus::Alarm { what, text } => format!("landings wait, because {text}; {}", what.way_out()),
         }
     }
 }
@@ -83,7 +84,7 @@ pub fn plan(main: Option<&Main>, open: &[Landing], briefs: &BTreeMap<BriefId, Br
         } else if let Some(alarm) =
             main.and_then(|m| m.alarm.as_ref()).filter(|_| landing.source != crate::landing::Source::Adopted)
         {
-            QueueStatus::Alarm { text: alarm.text.clone() }
+            QueueStatus::Alarm { what: alarm.what, text: alarm.text.clone() }
         } else if let Some(why) = main.and_then(|main| main.frozen.clone()) {
             QueueStatus::Frozen { why }
         } else if let Some(&next) = ahead.first() {
@@ -202,8 +203,10 @@ mod tests {
             tip: "a".into(),
             began: "a".into(),
             frozen: None,
+            halted: false,
             alarm: None,
             push: None,
+            put_back: None,
             since: "now".into(),
         }
     }

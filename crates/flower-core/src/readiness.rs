@@ -45,6 +45,11 @@ words! {
 }
 
 impl ReasonCode {
+    /// Whether no agent starts for a dispatch until a person changes something.
+    pub fn is_stuck(self) -> bool {
+        matches!(self, ReasonCode::NoProfile | ReasonCode::AgentMissing | ReasonCode::NetworkClosed)
+    }
+
     /// Whether a dispatch waits for an agent that is started by hand, with the packet.
     pub fn waits_for_packet(self) -> bool {
         matches!(self, ReasonCode::NoAgent | ReasonCode::NoProfile | ReasonCode::AgentMissing)

@@ -19,9 +19,13 @@ pub const NAMES: &[&str] = &[
     "landing.after",
 ];
 
+/// The same while the checkout is put back after a move by hand that was refused.
+pub const PUT_BACK_NAMES: &[&str] =
+    &["put_back.begun", "put_back.saved", "put_back.files", "put_back.merge", "put_back.recorded"];
+
 pub fn here(name: &str) {
     static AT: OnceLock<Option<String>> = OnceLock::new();
-    debug_assert!(NAMES.contains(&name), "{name} is not listed");
+    debug_assert!(NAMES.contains(&name) || PUT_BACK_NAMES.contains(&name), "{name} is not listed");
     if AT.get_or_init(|| std::env::var("FLOWER_FAIL_AT").ok()).as_deref() == Some(name) {
         // Not `abort`, which runs handlers and leaves a core file.
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);

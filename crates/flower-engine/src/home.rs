@@ -58,6 +58,11 @@ impl Home {
         self.dir.join("flower.sock")
     }
 
+    /// Where jails ask the daemon for their network.
+    pub fn network_socket(&self) -> PathBuf {
+        self.dir.join("network.sock")
+    }
+
     pub fn token(&self) -> PathBuf {
         self.dir.join("token")
     }

@@ -21,6 +21,7 @@ pub mod lock;
 pub mod log;
 pub mod merge_queue;
 pub mod messages;
+pub mod network;
 pub mod notify;
 pub mod overview;
 mod own_refs;
@@ -44,6 +45,7 @@ pub use leases::Leases;
 pub use log::EventLog;
 pub use merge_queue::MergeQueue;
 pub use messages::Messages;
+pub use network::Networks;
 pub use overview::Overview;
 pub use profiles::Profiles;
 pub use projects::Projects;
@@ -87,6 +89,7 @@ pub struct App {
     pub briefs: Arc<Briefs>,
     pub log: Arc<EventLog>,
     pub messages: Arc<Messages>,
+    pub networks: Arc<Networks>,
     pub worktrees: Arc<Worktrees>,
     pub leases: Arc<Leases>,
     pub profiles: Arc<Profiles>,
@@ -106,10 +109,11 @@ impl App {
         let briefs = Arc::new(Briefs::new(setup, &access));
         let log = Arc::new(EventLog::new(setup, &access, &projects, &briefs));
         let messages = Arc::new(Messages::new(setup));
-        let worktrees = Arc::new(Worktrees::new(setup, &access, &projects));
+        let networks = Arc::new(Networks::new(setup));
+        let worktrees = Arc::new(Worktrees::new(setup, &access, &projects, &networks));
         let leases = Arc::new(Leases::new(setup, &access, &projects, &worktrees));
         let profiles = Arc::new(Profiles::new(setup, &worktrees));
-        let merge_queue = Arc::new(MergeQueue::new(setup, &access, &projects, &worktrees, &profiles));
+        let merge_queue = Arc::new(MergeQueue::new(setup, &access, &projects, &networks, &worktrees, &profiles));
         let review = Arc::new(Review::new(setup, &worktrees, &merge_queue));
         let dispatcher = Arc::new(Dispatcher::new(setup, &access, &projects, &worktrees, &profiles, &merge_queue));
         let agents = Arc::new(Agents::new(
@@ -123,7 +127,8 @@ impl App {
             &dispatcher,
         ));
         let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
-        let overview = Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents));
+        let overview =
+            Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents, &profiles));
         let tools = Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &dispatcher, &overview));
         App {
             hints: setup.hints.clone(),
@@ -132,6 +137,7 @@ impl App {
             briefs,
             log,
             messages,
+            networks,
             worktrees,
             leases,
             profiles,

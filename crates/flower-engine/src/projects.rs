@@ -30,7 +30,14 @@ impl Projects {
         let projects = self.store.read(flower_store::projects::all).await?;
         Ok(projects
             .into_iter()
-            .map(|p| ProjectView { name: p.name, root: p.root, at: p.at, programs: Vec::new(), lending: None })
+            .map(|p| ProjectView {
+                name: p.name,
+                root: p.root,
+                at: p.at,
+                programs: Vec::new(),
+                lending: None,
+                notices: Vec::new(),
+            })
             .collect())
     }
 
@@ -49,6 +56,9 @@ impl Projects {
     pub(super) async fn require(&self, choice: &ProjectChoice) -> Result<String, Problem> {
         if let Some(name) = self.find(choice).await? {
             return Ok(name);
+        }
+        if let Some(dir) = choice.dir.as_deref().filter(|dir| Repository::is_bare(dir)) {
+            return Err(bare(dir));
         }
         let projects = self.list().await?;
         match projects.as_slice() {
@@ -76,6 +86,15 @@ impl Projects {
         let root = utf8(root)?;
         Ok(self.store.read(move |conn| flower_store::projects::at_root(conn, &root)).await?)
     }
+}
+
+/// The error for a repository without a checkout.
+pub(crate) fn bare(dir: &Path) -> Problem {
+    Problem::new(
+        ProblemKind::Refused,
+        format!("{} is a bare repository, and MAIN is a checkout", dir.display()),
+        "clone it, and run `flower up` in the clone",
+    )
 }
 
 fn names(projects: &[ProjectView]) -> String {

@@ -1,10 +1,12 @@
 //! Registers repositories as projects of this flower, and removes them. Each repository has one daemon at a time.
 
+mod notices;
+
 use crate::Setup;
 use crate::home::Home;
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
-use crate::projects::{ProjectChoice, utf8};
+use crate::projects::{ProjectChoice, bare, utf8};
 use crate::{Access, MergeQueue, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ProjectView, RemovedProject};
@@ -128,11 +130,7 @@ impl Registration {
         policy::require_action(caller, Action::RegisterProject)?;
         let Some(repository) = Repository::discover(dir) else {
             if Repository::is_bare(dir) {
-                return Err(Problem::new(
-                    ProblemKind::Refused,
-                    format!("{} is a bare repository; MAIN is a checkout that can be served", dir.display()),
-                    "clone it, and run `flower init` in the clone",
-                ));
+                return Err(bare(dir));
             }
             return Err(Problem::new(
                 ProblemKind::Refused,
@@ -171,6 +169,7 @@ impl Registration {
         project.lending = self.worktrees.lending_note(&name);
         // flower's git runs none of these programs; the operator should know that others do.
         project.programs = flower_git::programs(&repository).await.unwrap_or_default();
+        project.notices = self.notices(&name).await.unwrap_or_default();
         Ok(project)
     }
 

@@ -2,6 +2,7 @@
 
 use super::projects::ProjectChoice;
 use super::worktrees::paths::WorktreePaths;
+use super::worktrees::uncommitted::uncommitted_diff;
 use crate::Setup;
 use crate::clock::BootClock;
 use crate::{MergeQueue, Worktrees};
@@ -79,6 +80,12 @@ impl Review {
     ) -> Result<Vec<u8>, Problem> {
         let work = self.work(choice, name).await?;
         work.compare(commit).await?.diff(stat).await
+    }
+
+    /// The changes of a worktree that are not committed, untracked files included.
+    pub async fn diff_uncommitted(&self, choice: &ProjectChoice, name: &str, stat: bool) -> Result<Vec<u8>, Problem> {
+        let work = self.work(choice, name).await?;
+        uncommitted_diff(&work.place, stat).await
     }
 
     /// What a landing changes in MAIN: its merge, or before that its commit against the merge base.

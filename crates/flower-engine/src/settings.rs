@@ -1,9 +1,10 @@
 //! `flower.toml` of MAIN's branch. A file that is not committed has no effect.
 
+use crate::network::{HostPattern, MAX_FORWARDED, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::NetworkMode;
 use flower_core::chain::sha256;
 use flower_core::pattern::Pattern;
-use flower_jail::Network;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer, StrDeserializer};
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Checks {
     /// Commands that make a candidate ready for the checks, with the network of worktrees.
     pub prepare: Vec<String>,
     /// The network of checks that name none; closed by default.
-    pub network: Option<Network>,
+    pub network: Option<NetworkMode>,
     /// The checks, in the order of the file, in which they also start.
     pub list: Vec<(String, CheckSettings)>,
 }
@@ -41,7 +42,7 @@ pub struct CheckSettings {
     pub paths: Vec<Pattern>,
     /// Overrides the network of all checks.
     #[serde(default, deserialize_with = "network")]
-    pub network: Option<Network>,
+    pub network: Option<NetworkMode>,
     /// Whether a green result counts again for the same tree. Must be false for a check that reads git's history, the time, or
     /// anything else that is not in the tree.
     #[serde(default = "yes")]
@@ -173,8 +174,8 @@ fn patterns<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Vec<Pattern>, D
     parsed.map_err(|refusal| serde::de::Error::custom(refusal.to_string()))
 }
 
-fn network<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Network>, D::Error> {
-    Expected::<Network>::new("`\"closed\"`, `\"web\"` or `\"open\"`").read(from).map(Some)
+fn network<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<NetworkMode>, D::Error> {
+    Expected::<NetworkMode>::new("`\"closed\"`, `\"web\"` or `\"open\"`").read(from).map(Some)
 }
 
 /// A list of texts.
@@ -209,7 +210,7 @@ impl Form for List {
     const LIST: bool = true;
 }
 
-impl Form for Network {
+impl Form for NetworkMode {
     const TEXT: bool = true;
 }
 
@@ -287,7 +288,7 @@ impl<'de> Deserialize<'de> for Checks {
                         "network" => {
                             let form =
                                 "`\"closed\"`, `\"web\"` or `\"open\"` (a check needs another name than `network`)";
-                            checks.network = Some(map.next_value_seed(Expected::<Network>::new(form))?);
+                            checks.network = Some(map.next_value_seed(Expected::<NetworkMode>::new(form))?);
                         }
                         _ => {
                             let form = "a check such as `{ run = \"make test\" }`";
@@ -325,8 +326,12 @@ pub struct WorktreeSettings {
     /// Ignored folders of MAIN that a new worktree gets a copy of.
     pub carry: Vec<String>,
     /// The network of programs inside; the web by default.
-    pub network: Option<Network>,
-    /// Further ports that programs inside may connect to.
+    pub network: Option<NetworkMode>,
+    /// With the web: the only hosts that programs inside may reach, if any are listed, such as `*.example.com` or `example.com:8443`.
+    pub allow: Vec<HostPattern>,
+    /// Hosts that programs inside may not reach.
+    pub deny: Vec<HostPattern>,
+    /// Ports of this machine's loopback that programs inside find at the same port, with every network.
     pub connect: Vec<u16>,
     /// Further paths that programs inside may read.
     pub read: Vec<std::path::PathBuf>,
@@ -344,9 +349,32 @@ pub enum Objects {
     All,
 }
 
+impl WorktreeSettings {
+    /// What cannot be meant.
+    fn contradiction(&self) -> Option<String> {
+        if !self.allow.is_empty() && matches!(self.network, Some(NetworkMode::Closed | NetworkMode::Open)) {
+            return Some("`allow` has an effect only with `network = \"web\"` in `[worktree]`".to_owned());
+        }
+        if self.connect.contains(&0) {
+            return Some("0 in `connect` of `[worktree]` is no port".to_owned());
+        }
+        (self.connect.len() > MAX_FORWARDED)
+            .then(|| format!("`connect` of `[worktree]` lists more than {MAX_FORWARDED} ports"))
+    }
+
+    pub(crate) fn network_policy(&self) -> NetworkPolicy {
+        NetworkPolicy {
+            mode: self.network.unwrap_or_default(),
+            allow: vec![self.allow.clone()],
+            deny: self.deny.clone(),
+            connect: self.connect.clone(),
+        }
+    }
+}
+
 impl Settings {
     pub fn parse(text: &str) -> Result<Settings, Problem> {
-        toml::from_str(text).map_err(|error| {
+        let settings: Settings = toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             let at = line.map_or_else(String::new, |line| format!(" in line {line}"));
             Problem::new(
@@ -354,7 +382,15 @@ impl Settings {
                 format!("flower.toml cannot be read: {}{at}", parse_error(error.message())),
                 "correct it in a worktree and land that; docs/guide.md lists every key",
             )
-        })
+        })?;
+        match settings.worktree.contradiction() {
+            Some(why) => Err(Problem::new(
+                ProblemKind::Refused,
+                format!("flower.toml cannot be used: {why}"),
+                "correct it in a worktree and land that; docs/guide.md explains networks",
+            )),
+            None => Ok(settings),
+        }
     }
 
     /// Checks of `before` that these settings remove or change, as they were.
@@ -401,18 +437,26 @@ impl Settings {
     }
 
     /// The network in which a check runs.
-    pub fn check_network(&self, check: &CheckSettings) -> Network {
-        check.network.or(self.checks.network).unwrap_or(Network::Closed)
+    pub fn check_network(&self, check: &CheckSettings) -> NetworkMode {
+        check.network.or(self.checks.network).unwrap_or(NetworkMode::Closed)
     }
 
     /// Describes what a jail shows and reaches beyond the default.
     pub fn openings(&self) -> Vec<String> {
-        let network = (self.worktree.network == Some(Network::Open)).then(|| "(reach any network)".to_owned());
+        let network = (self.worktree.network == Some(NetworkMode::Open)).then(|| "(reach any network)".to_owned());
         let ports = self.worktree.connect.iter().map(|port| format!("(connect to port {port})"));
+        let hosts = self.worktree.allow.iter().map(|host| format!("(reach {host})"));
         let places = self.worktree.read.iter().map(|path| format!("(read {})", path.display()));
         let objects =
             (self.worktree.objects == Objects::All).then(|| "(read all objects of MAIN's repository)".to_owned());
-        network.into_iter().chain(ports).chain(places).chain(objects).chain(self.check_openings()).collect()
+        network
+            .into_iter()
+            .chain(ports)
+            .chain(hosts)
+            .chain(places)
+            .chain(objects)
+            .chain(self.check_openings())
+            .collect()
     }
 
     /// Describes which checks reach a network, which they do not by default.
@@ -420,9 +464,9 @@ impl Settings {
         let all = self.checks.network.into_iter().map(|network| ("checks".to_owned(), network));
         let own = self.checks.list.iter().filter_map(|(name, check)| Some((format!("check {name}"), check.network?)));
         all.chain(own).filter_map(|(who, network)| match network {
-            Network::Closed => None,
-            Network::Web => Some(format!("({who}: reach the web)")),
-            Network::Open => Some(format!("({who}: reach any network)")),
+            NetworkMode::Closed => None,
+            NetworkMode::Web => Some(format!("({who}: reach the web)")),
+            NetworkMode::Open => Some(format!("({who}: reach any network)")),
         })
     }
 
@@ -526,8 +570,8 @@ mod tests {
         let settings = Settings::parse(text).unwrap();
         let Checks { prepare, list, .. } = &settings.checks;
         assert_eq!((prepare.as_slice(), settings.land.parallel), (&["uv sync --frozen".to_owned()][..], 4));
-        let networks: Vec<Network> = list.iter().map(|(_, check)| settings.check_network(check)).collect();
-        assert_eq!(networks, [Network::Web, Network::Open, Network::Closed]);
+        let networks: Vec<NetworkMode> = list.iter().map(|(_, check)| settings.check_network(check)).collect();
+        assert_eq!(networks, [NetworkMode::Web, NetworkMode::Open, NetworkMode::Closed]);
         assert!(list[0].1.paths[0].matches("src/a/b.rs") && list[0].1.reuse && !list[1].1.reuse);
         assert_eq!(
             settings.commands(),
@@ -541,7 +585,7 @@ mod tests {
             ]
         );
         let plain = Settings::parse("[checks]\ntest = { run = \"x\" }").unwrap();
-        assert_eq!((plain.check_network(&plain.checks.list[0].1), plain.land.parallel), (Network::Closed, 1));
+        assert_eq!((plain.check_network(&plain.checks.list[0].1), plain.land.parallel), (NetworkMode::Closed, 1));
     }
 
     #[test]
@@ -583,6 +627,9 @@ mod tests {
             "[checks]\ntest = { command = \"x\" }",
             "[checks]\n\"../x\" = { run = \"x\" }",
             "[land]\nhistory = \"tangled\"",
+            "[worktree]\nnetwork = \"closed\"\nallow = [\"example.com\"]",
+            "[worktree]\nallow = [\"http://example.com\"]",
+            "[worktree]\nconnect = [0]",
         ] {
             assert!(Settings::parse(bad).unwrap_err().message.contains("flower.toml"), "{bad}");
         }

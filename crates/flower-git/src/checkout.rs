@@ -6,6 +6,11 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// Names of untracked files; more than any checkout that a person works in.
+const MAX_UNTRACKED_BYTES: usize = 64 << 20;
+/// A patch of uncommitted changes; more than a person reads.
+const MAX_PATCH_BYTES: usize = 64 << 20;
+
 /// A path that differs from the commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -28,6 +33,35 @@ impl Repo {
         let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=normal"];
         let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
         Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// Untracked files that are not ignored, each by its own path. Nested repositories are left out.
+    pub async fn untracked_files(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["ls-files", "--others", "--exclude-standard", "-z"];
+        let output = self.git().args(args).answer_at_most(MAX_UNTRACKED_BYTES).run().await?;
+        Ok(output.items().filter(|item| item.last() != Some(&b'/')).map(path_of).collect())
+    }
+
+    /// What differs between the newest commit and the tracked files of the checkout, as a patch, or with `only_figures` the number of
+    /// changed lines of each file. Does not write the index. A file of more than 8 MB counts as binary.
+    pub async fn diff_checkout(&self, only_figures: bool) -> Result<Vec<u8>, GitError> {
+        let style = if only_figures { "--stat" } else { "--patch" };
+        let quiet = ["--no-optional-locks", "-c", "core.bigFileThreshold=8m", "diff", "--no-color", "--no-ext-diff"];
+        let args = ["--no-textconv", "--no-renames", "--ignore-submodules=all", style, "HEAD", "--"];
+        Ok(self.git().args(quiet).args(args).answer_at_most(MAX_PATCH_BYTES).run().await?.stdout)
+    }
+
+    /// Paths of the index or of the commit that are changed or staged; untracked files are left out. Does not write the index.
+    pub async fn changed(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["--no-optional-locks", "status", "--porcelain=v1", "-z", "--untracked-files=no"];
+        let output = self.git().args(args).args(["--no-renames", "--ignore-submodules=all"]).run().await?;
+        Ok(output.items().map(|item| path_of(item.get(3..).unwrap_or_default())).collect())
+    }
+
+    /// Files that are neither tracked nor ignored. A folder of them is one path that ends with `/`.
+    pub async fn untracked(&self) -> Result<Vec<OsString>, GitError> {
+        let args = ["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"];
+        Ok(self.git().args(args).run().await?.items().map(path_of).collect())
     }
 
     /// Like [`Repo::uncommitted`], with ignored paths.
@@ -102,6 +136,12 @@ impl Repo {
         self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).run().await.map(drop)
     }
 
+    /// Like [`Repo::move_index_only`]. The inner error is git's message, if the index has other changes.
+    pub async fn try_move_index(&self, from: &CommitId, to: &CommitId) -> Result<Result<(), String>, GitError> {
+        let output = self.git().args(["read-tree", "-i", "-m", from.as_str(), to.as_str()]).output().await?;
+        Ok(if output.code == 0 { Ok(()) } else { Err(output.stderr) })
+    }
+
     /// Writes files of the index into another folder. Fails if the index does not have a path.
     pub async fn export_files(&self, paths: &[&OsStr], folder: &Path) -> Result<(), GitError> {
         let mut prefix = OsString::from("--prefix=");
@@ -127,6 +167,27 @@ impl Repo {
         self.git().args(["add", "--all", "--", "."]).run().await.map(drop)
     }
 
+    /// Adds the files of the index as they are in the checkout; deleted ones are removed. Untracked files are not added.
+    pub async fn add_tracked(&self) -> Result<(), GitError> {
+        self.git().args(["add", "--update", "--", "."]).run().await.map(drop)
+    }
+
+    /// Adds files and folders, which are named as they are, without patterns. Fails if a path does not exist or is ignored.
+    pub async fn add(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        self.add_named(&[], paths).await
+    }
+
+    /// Like [`Repo::add`], for ignored files too.
+    pub async fn add_ignored(&self, paths: &[PathBuf]) -> Result<(), GitError> {
+        self.add_named(&["--force"], paths).await
+    }
+
+    async fn add_named(&self, options: &[&str], paths: &[PathBuf]) -> Result<(), GitError> {
+        let args = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+        let git = self.git().args(["--literal-pathspecs", "add"]).args(options).args(args);
+        git.input(nul_terminated(paths.iter().map(|path| path.as_os_str()))).run().await.map(drop)
+    }
+
     /// Adds a worktree that is locked, and checks a branch out there.
     pub async fn add_worktree(&self, tree: &Path, branch: &str) -> Result<(), GitError> {
         let git = self.git().args(["worktree", "add", "--quiet", "--lock", "--reason", "flower"]);
@@ -142,6 +203,12 @@ impl Repo {
         let text = String::from_utf8_lossy(&output.stdout);
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("CONFLICT")).take(10).collect();
         Ok(Merge::Conflict(if lines.is_empty() { output.stderr } else { lines.join("; ") }))
+    }
+
+    /// Records a commit as merged into the branch that is checked out, whose files stay as they are.
+    pub async fn merge_without_changes(&self, commit: &CommitId) -> Result<(), GitError> {
+        let args = ["merge", "--no-edit", "--quiet", "--strategy=ours", commit.as_str()];
+        self.git().args(args).run().await.map(drop)
     }
 
     /// Aborts an open merge. Succeeds if there is none.

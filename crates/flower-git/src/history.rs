@@ -1,6 +1,7 @@
 //! Reads commits: lists, messages, authors and ancestry.
 
-use crate::{CommitId, Committish, GitError, Repo, TreeId};
+use crate::trees::path_of;
+use crate::{CommitId, Committish, GitError, ObjectId, Repo, TreeId};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 
@@ -173,6 +174,24 @@ impl Repo {
             }
         }
         Ok(commits)
+    }
+
+    /// The newest commit of `commit` without `main` that added or removed an object, and the object's path in it.
+    pub async fn path_of_object(
+        &self,
+        commit: &CommitId,
+        main: &CommitId,
+        object: &ObjectId,
+    ) -> Result<Option<(CommitId, OsString)>, GitError> {
+        let find = format!("--find-object={object}");
+        let args = ["log", "-1", "-z", "-m", "--name-only", "--no-renames", "--format=%H", &find];
+        let not_main = format!("^{main}");
+        let output = self.git().args(args).args([commit.as_str(), &not_main, "--"]).run().await?;
+        let mut items = output.items();
+        let Some(head) = items.next() else { return Ok(None) };
+        let id = CommitId::parse(String::from_utf8_lossy(head).trim())?;
+        let path = items.map(|path| path.trim_ascii_start()).find(|path| !path.is_empty());
+        Ok(path.map(|path| (id, path_of(path))))
     }
 
     /// The number of commits that only `left` has, and that only `right` has.

@@ -20,6 +20,7 @@ mod main_branch;
 mod named_paths;
 mod objects;
 mod packs;
+mod partial;
 mod process;
 mod refs;
 mod remotes;
@@ -28,7 +29,7 @@ pub mod repository;
 mod trees;
 
 pub use checkout::{Merge, Status};
-pub use config::Identity;
+pub use config::{Identity, OperatorsSettings};
 pub use error::GitError;
 pub use guard::programs;
 pub use history::{Author, Log, LogEntry};
@@ -37,6 +38,7 @@ pub use main_branch::MainBranch;
 pub use named_paths::{NamedPath, named_paths};
 pub use objects::{Answers, NewObjects, Object, Objects, Question, Questions};
 pub use packs::{Revisions, Transfer};
+pub use partial::Completion;
 pub use refs::RefUpdates;
 pub use remotes::Push;
 pub use repo::Repo;
@@ -44,6 +46,11 @@ pub use trees::{Change, ChangeKind, MergedTrees, NewCommit, TreeEntry, TreeListi
 
 use process::Run;
 use std::time::Duration;
+
+/// Whether `git-lfs` is installed.
+pub fn has_lfs() -> bool {
+    process::find_program("git-lfs").is_some()
+}
 
 /// The version of git that is installed, as in `2.47.3`.
 pub async fn version() -> Result<String, GitError> {

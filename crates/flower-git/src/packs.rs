@@ -65,20 +65,27 @@ impl Repo {
     /// Copies objects to another repository.
     pub async fn send(&self, revisions: &Revisions, to: &Repo) -> Transfer {
         let pack = ["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--stdout"];
-        let pack = self.git().args(pack).input(revisions.lines.clone());
-        Transfer::between(pack, to.git().args(["index-pack", "--stdin"])).await
+        let pack = self.git().args(pack).args(self.missing_option()).input(revisions.lines.clone());
+        let unpack = to.git().args(["index-pack", "--stdin"]).args(self.allows_missing().then_some("--promisor"));
+        Transfer::between(pack, unpack).await
+    }
+
+    fn missing_option(&self) -> Option<&'static str> {
+        self.allows_missing().then_some("--missing=allow-any")
     }
 
     /// Writes objects as a pack whose files begin with `prefix`. Writes no file if there is nothing to pack.
     pub async fn pack(&self, revisions: &Revisions, prefix: &Path) -> Result<(), GitError> {
         let args = ["pack-objects", "--quiet", "--delta-base-offset", "--revs", "--non-empty"];
-        self.git().args(args).args([prefix]).input(revisions.lines.clone()).run().await.map(drop)
+        let git = self.git().args(args).args(self.missing_option()).args([prefix]);
+        git.input(revisions.lines.clone()).run().await.map(drop)
     }
 
     /// Like [`Repo::pack`], without a search for deltas of objects that are in no pack yet, which takes minutes for large files.
     pub async fn pack_fast(&self, revisions: &Revisions, prefix: &Path) -> Result<(), GitError> {
         let args = ["pack-objects", "--quiet", "--delta-base-offset", "--window=0", "--revs", "--non-empty"];
-        self.git().args(args).args([prefix]).input(revisions.lines.clone()).run().await.map(drop)
+        let git = self.git().args(args).args(self.missing_option()).args([prefix]);
+        git.input(revisions.lines.clone()).run().await.map(drop)
     }
 
     /// Merges packs into one whose files begin with `prefix`.

@@ -120,12 +120,20 @@ fn program_path(program: &OsStr, path: &OsStr) -> PathBuf {
     if program.components().count() > 1 {
         return program.to_owned();
     }
-    let found = std::env::split_paths(path).map(|folder| folder.join(program)).find(|place| {
+    // Starting it will report that it was not found.
+    in_path(program, path).unwrap_or_else(|| program.to_owned())
+}
+
+fn in_path(program: &Path, path: &OsStr) -> Option<PathBuf> {
+    std::env::split_paths(path).map(|folder| folder.join(program)).find(|place| {
         place.is_absolute()
             && place.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    });
-    // Starting it will report that it was not found.
-    found.unwrap_or_else(|| program.to_owned())
+    })
+}
+
+/// The path of an installed program.
+pub(super) fn find_program(name: &str) -> Option<PathBuf> {
+    in_path(Path::new(name), &std::env::var_os("PATH")?)
 }
 
 impl Output {

@@ -75,6 +75,12 @@ impl Repo {
         if output.code == 0 { CommitId::parse(&output.line()).map(Some) } else { Ok(None) }
     }
 
+    /// Whether this branch is checked out.
+    pub async fn is_on(&self, branch: &RefName) -> Result<bool, GitError> {
+        let output = self.git().args(["symbolic-ref", "--quiet", "HEAD"]).output().await?;
+        Ok(output.code == 0 && output.line() == branch.as_str())
+    }
+
     /// All refs below `prefix`, with their objects, ordered by name.
     pub async fn refs_below(&self, prefix: &str) -> Result<Vec<(RefName, ObjectId)>, GitError> {
         let args = ["for-each-ref", "--format=%(refname) %(objectname)", prefix];
@@ -87,6 +93,20 @@ impl Repo {
     pub async fn own_refs_below(&self, prefix: &str) -> Result<Vec<(OwnRef, ObjectId)>, GitError> {
         let all = self.refs_below(prefix).await?.into_iter();
         Ok(all.filter_map(|(name, object)| Some((OwnRef::of(name).ok()?, object))).collect())
+    }
+
+    /// flower's own refs below `prefix` whose commits this one reaches.
+    pub async fn own_refs_reached_by(
+        &self,
+        prefix: &str,
+        commit: &CommitId,
+    ) -> Result<Vec<(OwnRef, ObjectId)>, GitError> {
+        let merged = format!("--merged={commit}");
+        let args = ["for-each-ref", "--format=%(refname) %(objectname)", &merged, prefix];
+        let text = self.git().args(args).line().await?;
+        let pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let own = pairs.filter_map(|(name, object)| Some((OwnRef::parse(name).ok()?, object)));
+        own.map(|(name, object)| Ok((name, ObjectId::parse(object)?))).collect()
     }
 
     /// Whether a ref below one of these prefixes reaches this commit. False for other objects, such as trees.

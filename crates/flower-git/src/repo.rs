@@ -19,6 +19,7 @@ pub struct Repo {
     objects: Option<PathBuf>,
     lenders: Option<Vec<PathBuf>>,
     without_grafts: bool,
+    allows_missing: bool,
     operators_settings: bool,
     durable: bool,
     memory: Option<u64>,
@@ -56,6 +57,7 @@ impl Repo {
             objects: None,
             lenders: None,
             without_grafts: false,
+            allows_missing: false,
             operators_settings: false,
             durable: false,
             memory: None,
@@ -91,6 +93,17 @@ impl Repo {
     pub fn without_grafts(mut self) -> Repo {
         self.without_grafts = true;
         self
+    }
+
+    /// Packs also if objects are missing, as in a partial clone.
+    pub fn allowing_missing(mut self) -> Repo {
+        self.allows_missing = true;
+        self
+    }
+
+    /// Whether objects may be missing in packs.
+    pub(crate) fn allows_missing(&self) -> bool {
+        self.allows_missing
     }
 
     /// Reads the operator's settings in addition to the repository's, for the operator's name and address.

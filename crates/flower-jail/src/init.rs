@@ -1,8 +1,8 @@
 //! The first process in the jail: builds the jail, starts the command and remains its parent.
 
 use super::error::{Context, SetupError, SetupResult, report};
-use super::forward;
 use super::mount_plan::MountPlan;
+use super::network::{self, NetworkNamespace};
 use super::resource_monitor::ResourceMonitor;
 use super::root::RootConfig;
 use super::spec::{Network, Spec};
@@ -30,8 +30,8 @@ pub(super) struct InitConfig {
     pub(super) terminal: Option<Terminal>,
     /// Yields one byte when the outer process is ready, or end-of-file if it is gone.
     pub(super) ready: OwnedFd,
-    /// Receives the listening sockets of forwarded ports.
-    pub(super) outside: Option<OwnedFd>,
+    /// The network to enter, unless this process was started in it.
+    pub(super) network: Option<NetworkNamespace>,
     pub(super) user: (u32, u32),
     pub(super) mount_plan: MountPlan,
 }
@@ -60,6 +60,11 @@ fn prepare(spec: &Spec, config: InitConfig) -> SetupResult<ResourceMonitor> {
     if config.own_user_namespace {
         map_user(config.user).map_err(support::namespace_error)?;
     }
+    match config.network {
+        Some(network) => network.enter().context("network")?,
+        None if spec.network == Network::Own => network::bring_up_loopback().context("loopback")?,
+        None => {}
+    }
     limits::raise_oom_score()?;
     let root_config = RootConfig {
         limits: &spec.limits,
@@ -67,12 +72,6 @@ fn prepare(spec: &Spec, config: InitConfig) -> SetupResult<ResourceMonitor> {
         terminal: config.terminal.as_ref().and_then(|terminal| terminal.path.as_deref()),
     };
     root::build(&config.mount_plan, &root_config)?;
-    if spec.network == Network::Closed {
-        bring_up_loopback().context("loopback")?;
-    }
-    if let Some(outside) = config.outside {
-        forward::listen(&spec.forward, &outside).context("forwarded ports")?;
-    }
     limits::apply(&spec.limits)?;
     let mut byte = [0];
     let mut ready = fs::File::from(config.ready);
@@ -86,24 +85,17 @@ fn prepare(spec: &Spec, config: InitConfig) -> SetupResult<ResourceMonitor> {
     privileges::drop_capabilities()?;
     privileges::hide_memory()?;
     rustix::process::chdir(&spec.dir).with_context(|| spec.dir.display().to_string())?;
-    landlock_rules::apply(spec, &config.mount_plan, config.scopes)?;
+    landlock_rules::apply(&config.mount_plan, config.scopes)?;
     seccomp::apply()?;
     Ok(monitor)
 }
 
 /// Maps the user and group to the same ids as outside.
-fn map_user((user, group): (u32, u32)) -> io::Result<()> {
+pub(super) fn map_user((user, group): (u32, u32)) -> io::Result<()> {
     // Otherwise a process could leave a group whose membership denies it access.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
-}
-
-fn bring_up_loopback() -> io::Result<()> {
-    use rustix::fd::AsFd;
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    sys::bring_up_loopback(socket.as_fd())
 }
 
 /// Starts the command; on failure returns the exit code.

@@ -1,12 +1,11 @@
 //! Landlock rules: a second enforcement of the mount plan by another part of the kernel. They also restrict what mounts cannot:
-//! descriptors of files outside, TCP ports, signals and abstract sockets.
+//! descriptors of files outside, signals and abstract sockets.
 
 use super::error::{SetupError, SetupResult};
 use super::mount_plan::{Mount, MountPlan};
-use super::spec::{Network, Spec};
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, NetPort, PathBeneath, Ruleset, RulesetAttr,
-    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::stdio::{stderr, stdin, stdout};
@@ -15,8 +14,6 @@ use std::path::Path;
 
 /// The newest version that the crate supports; rights that the kernel lacks are left out.
 const NEWEST: ABI = ABI::V9;
-/// DNS over TCP, and the web.
-const WEB_PORTS: &[u16] = &[53, 80, 443];
 
 #[derive(Debug, thiserror::Error)]
 enum LandlockError {
@@ -30,17 +27,14 @@ enum LandlockError {
 
 /// Restricts this process and its children. With `scopes`, restricting signals and abstract sockets is required, because no
 /// namespace does it.
-pub(super) fn apply(spec: &Spec, mount_plan: &MountPlan, scopes: bool) -> SetupResult<()> {
-    restrict(spec, mount_plan, scopes).map_err(|error| SetupError::new("Landlock", error))
+pub(super) fn apply(mount_plan: &MountPlan, scopes: bool) -> SetupResult<()> {
+    restrict(mount_plan, scopes).map_err(|error| SetupError::new("Landlock", error))
 }
 
-fn restrict(spec: &Spec, mount_plan: &MountPlan, scopes: bool) -> Result<(), LandlockError> {
+fn restrict(mount_plan: &MountPlan, scopes: bool) -> Result<(), LandlockError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(ABI::V3))?;
-    if spec.network == Network::Web {
-        rules = rules.handle_access(AccessNet::from_all(ABI::V4))?;
-    }
     if scopes {
         rules = rules.scope(Scope::from_all(ABI::V6))?;
     }
@@ -68,14 +62,6 @@ fn restrict(spec: &Spec, mount_plan: &MountPlan, scopes: bool) -> Result<(), Lan
         };
     }
     rules = allow_streams(rules)?;
-    if spec.network == Network::Web {
-        for port in WEB_PORTS.iter().chain(&spec.connect) {
-            rules = rules.add_rule(NetPort::new(*port, AccessNet::ConnectTcp))?;
-        }
-        for port in &spec.listen {
-            rules = rules.add_rule(NetPort::new(*port, AccessNet::BindTcp))?;
-        }
-    }
     let status = rules.restrict_self()?;
     // `PartiallyEnforced` means that optional rights were left out; missing required rights have failed above.
     if status.ruleset == RulesetStatus::NotEnforced || !status.no_new_privs {

@@ -12,13 +12,14 @@
 mod cgroup;
 mod dev;
 mod error;
-mod forward;
 mod init;
+mod joined;
 mod landlock_rules;
 mod lifeline;
 mod limits;
 mod logged;
 mod mount_plan;
+mod network;
 mod privileges;
 mod probe;
 mod resource_monitor;
@@ -31,8 +32,10 @@ mod sys;
 mod terminal;
 mod toolchains;
 
+pub use joined::{JOINED, short_path};
 pub use lifeline::{Lifeline, launcher_env};
 pub use logged::run_logged;
+pub use network::{MAX_LISTENERS, NetworkNamespace, receive, run_network_helper};
 pub use probe::{probe, probe_with};
 pub use run::run;
 pub use spec::{Bind, Limits, Network, Overlay, Spec, command};

@@ -19,7 +19,7 @@ pub fn probe() -> Result<(), Vec<String>> {
 /// Like [`probe`], with the given flower program.
 pub fn probe_with(flower: &Path) -> Result<(), Vec<String>> {
     let mut missing: Vec<String> = Vec::new();
-    for network in [Network::Closed, Network::Web] {
+    for network in [Network::Own, Network::Host] {
         if let Err(reason) = probe_network(flower, network)
             && !missing.contains(&reason)
         {

@@ -2,9 +2,10 @@
 
 use super::cgroup::Cgroup;
 use super::error::{Context, SetupError, SetupResult, report};
-use super::forward;
 use super::init::{self, InitConfig};
+use super::joined::JoinedNetwork;
 use super::mount_plan;
+use super::network::NetworkNamespace;
 use super::spec::{Network, Spec};
 use super::support;
 use super::sys::{self, Forked};
@@ -18,6 +19,7 @@ use rustix::stdio::{stderr, stdin, stdout};
 use rustix::thread::CapabilitySet;
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::io::{self, Read, Write};
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -45,7 +47,7 @@ pub fn run(spec_file: &Path, lifeline: Option<RawFd>, command: &[OsString]) -> u
 fn start_jail(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> SetupResult<u8> {
     let terminal = terminal::shared();
     // Abstract sockets are per network namespace; without a terminal the jail has its own session and process groups.
-    let scopes = spec.network != Network::Closed || terminal.is_some();
+    let scopes = spec.network == Network::Host || terminal.is_some();
     let needed = if scopes { support::LANDLOCK_SCOPES } else { support::LANDLOCK_FILES };
     support::require_landlock(needed).map_err(|why| SetupError::new("Landlock", why))?;
     reject_folders_as_streams()?;
@@ -69,23 +71,24 @@ fn start_jail(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> 
     // Before the fork, after which each write to a page copies it.
     let mount_plan = mount_plan::from_spec(spec)?;
     let (ready, go) = pipe_with(PipeFlags::CLOEXEC).context("pipe")?;
-    let forwards = spec.network == Network::Closed && !spec.forward.is_empty();
-    let (inside, outside) = if forwards { Some(forward::pair().context("forwarded ports")?) } else { None }.unzip();
-    let forked = sys::fork_into(namespaces(spec.network, own_user_namespace));
+    let mut joined = match &spec.network {
+        Network::Joined { socket, request } => Some(JoinedNetwork::join(socket, request)?),
+        Network::Own | Network::Host => None,
+    };
+    let flags = namespaces(&spec.network, own_user_namespace);
+    let owned = joined.as_ref().map(|joined| &joined.namespace).filter(|namespace| namespace.has_owner());
+    let forked = owned.map_or_else(|| sys::fork_into(flags), |namespace| fork_inside(namespace, flags));
     let init = match forked.map_err(support::namespace_error)? {
         Forked::Child => {
             drop(go);
-            drop(inside);
-            let config = InitConfig { own_user_namespace, scopes, terminal, ready, outside, user, mount_plan };
+            // A privileged process enters the network by itself; any other was started in it.
+            let network = joined.map(|joined| joined.namespace).filter(|namespace| !namespace.has_owner());
+            let config = InitConfig { own_user_namespace, scopes, terminal, ready, network, user, mount_plan };
             sys::exit_now(init::run(spec, config, command).into())
         }
         Forked::Parent(init) => init,
     };
     drop(ready);
-    drop(outside);
-    if let Some(inside) = inside {
-        forward::serve(inside);
-    }
     if has_terminal {
         // SIGTTOU would stop this process when it takes the terminal back at the end.
         for signal in command_signals.into_iter().chain([libc::SIGTTOU]) {
@@ -95,7 +98,7 @@ fn start_jail(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> 
     let cgroup = Cgroup::create_for(init, &spec.limits);
     // If the jail has failed by now, it has reported the reason itself.
     let _ = rustix::io::write(&go, b"!");
-    let code = supervise(init, &handled, lifeline)?;
+    let code = supervise(init, &handled, lifeline, joined.as_mut())?;
     foreground.restore();
     drop(cgroup);
     for overlay in &spec.overlays {
@@ -105,9 +108,39 @@ fn start_jail(spec: &Spec, lifeline: Option<&OwnedFd>, command: &[OsString]) -> 
     Ok(code)
 }
 
-fn namespaces(network: Network, own_user_namespace: bool) -> i32 {
+/// A fork whose child is in a network that belongs to another user namespace. Only a process in that user namespace can enter the
+/// network, and no process can return from it, so a process in between enters. It makes the child a child of this process.
+fn fork_inside(network: &NetworkNamespace, flags: i32) -> io::Result<Forked> {
+    let (mut reader, mut writer) = io::pipe()?;
+    match sys::fork_into(0)? {
+        Forked::Child => {
+            drop(reader);
+            let forked = network.enter().and_then(|()| sys::fork_into(flags | libc::CLONE_PARENT));
+            let answer = match forked {
+                Ok(Forked::Child) => return Ok(Forked::Child),
+                Ok(Forked::Parent(init)) => init.as_raw_nonzero().get(),
+                Err(error) => -error.raw_os_error().unwrap_or(libc::EIO),
+            };
+            let sent = writer.write_all(&answer.to_ne_bytes());
+            sys::exit_now(i32::from(sent.is_err()))
+        }
+        Forked::Parent(between) => {
+            drop(writer);
+            let mut answer = [0; 4];
+            let read = reader.read_exact(&mut answer);
+            let _ = waitpid(Some(between), WaitOptions::empty());
+            read?;
+            match i32::from_ne_bytes(answer) {
+                errno @ ..=0 => Err(io::Error::from_raw_os_error(-errno)),
+                pid => Pid::from_raw(pid).map(Forked::Parent).ok_or_else(|| io::ErrorKind::InvalidData.into()),
+            }
+        }
+    }
+}
+
+fn namespaces(network: &Network, own_user_namespace: bool) -> i32 {
     let mut namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWIPC;
-    if network == Network::Closed {
+    if *network == Network::Own {
         namespaces |= libc::CLONE_NEWNET;
     }
     if own_user_namespace {
@@ -117,7 +150,7 @@ fn namespaces(network: Network, own_user_namespace: bool) -> i32 {
 }
 
 /// If not, a new user namespace gives the right to.
-fn can_create_namespaces() -> bool {
+pub(super) fn can_create_namespaces() -> bool {
     let needed = CapabilitySet::SYS_ADMIN | CapabilitySet::SETPCAP | CapabilitySet::NET_ADMIN;
     rustix::thread::capabilities(None).is_ok_and(|sets| sets.effective.contains(needed))
 }
@@ -148,8 +181,14 @@ fn lock_shared(path: &Path) -> SetupResult<File> {
     }
 }
 
-/// Waits for the end of the jail, and ends it on a signal or when the lifeline closes.
-fn supervise(init: Pid, handled: &[i32], lifeline: Option<&OwnedFd>) -> SetupResult<u8> {
+/// Waits for the end of the jail, and ends it on a signal or when the lifeline closes. Meanwhile keeps the daemon connected to the
+/// network of the jail.
+fn supervise(
+    init: Pid,
+    handled: &[i32],
+    lifeline: Option<&OwnedFd>,
+    mut network: Option<&mut JoinedNetwork>,
+) -> SetupResult<u8> {
     let signals = sys::signal_fd(handled).context("signals")?;
     let mut kill_at: Option<Instant> = None;
     let mut lifeline = lifeline;
@@ -164,15 +203,27 @@ fn supervise(init: Pid, handled: &[i32], lifeline: Option<&OwnedFd>) -> SetupRes
             let status = waitpid(Some(init), WaitOptions::empty()).context("waiting for the jail")?;
             return Ok(status.map_or(EXIT_JAIL_FAILED, |(_, status)| exit_code(status)));
         }
+        if let Some(network) = &mut network {
+            network.reconnect();
+        }
+        let connection = network.as_ref().and_then(|network| network.connection());
         let mut polled = vec![PollFd::new(&signals, PollFlags::IN)];
         // Only the closing of the lifeline matters; no data is read from it.
         polled.extend(lifeline.map(|fd| PollFd::new(fd, PollFlags::empty())));
-        let timeout = left.map(|left| Timespec::try_from(left).unwrap_or_default());
+        polled.extend(connection.map(|fd| PollFd::new(fd, PollFlags::IN)));
+        let retry = network.as_ref().and_then(|network| network.retry_after());
+        let timeout = left.into_iter().chain(retry).min().map(|left| Timespec::try_from(left).unwrap_or_default());
         match poll(&mut polled, timeout.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(errno) => return Err(errno).context("waiting for the jail"),
         }
-        let lifeline_closed = polled.get(1).is_some_and(|fd| !fd.revents().is_empty());
+        let closed = |at: usize| polled.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        let lifeline_closed = lifeline.is_some() && closed(1);
+        // The daemon sends nothing after its answer, so only its end makes the connection readable.
+        let daemon_ended = connection.is_some() && closed(1 + usize::from(lifeline.is_some()));
+        if daemon_ended && let Some(network) = &mut network {
+            network.disconnected();
+        }
         let mut asked = lifeline_closed;
         while let Ok((signal, _)) = sys::try_read_signal(&signals) {
             asked |= signal != libc::SIGCHLD;

@@ -36,15 +36,6 @@ pub struct Spec {
     pub pinned: Vec<PathBuf>,
     #[serde(default)]
     pub network: Network,
-    /// Further TCP ports to connect to, with [`Network::Web`].
-    #[serde(default)]
-    pub connect: Vec<u16>,
-    /// Ports of the host's loopback that are forwarded to the same port in the jail, with [`Network::Closed`].
-    #[serde(default)]
-    pub forward: Vec<u16>,
-    /// TCP ports that may be bound, with [`Network::Web`].
-    #[serde(default)]
-    pub listen: Vec<u16>,
     /// The environment of the command; no other variables are inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -84,16 +75,17 @@ pub struct Overlay {
     pub or_read_only: bool,
 }
 
-/// From the narrowest to the widest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// In which network namespace the jail runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// Its own network with only a loopback device and the ports of `forward`.
+    /// A new one with only a loopback device, which ends with the jail.
     #[default]
-    Closed,
-    /// TCP to ports 53, 80, 443 and those of `connect`. UDP is not restricted.
-    Web,
-    Open,
+    Own,
+    /// The one that the daemon behind the socket gives for a request. Only what the daemon forwards leaves it.
+    Joined { socket: PathBuf, request: String },
+    /// The host's, without restriction.
+    Host,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -133,10 +125,7 @@ impl Spec {
             overlays: Vec::new(),
             covered: Vec::new(),
             pinned: Vec::new(),
-            network: Network::Closed,
-            connect: Vec::new(),
-            forward: Vec::new(),
-            listen: Vec::new(),
+            network: Network::Own,
             env: tools.env,
             pass_env: tools.pass_env,
             programs: Vec::new(),
@@ -190,7 +179,7 @@ mod tests {
         let file = dir.path().join("spec.json");
         let mut spec = Spec::new("/work");
         spec.binds.push(Bind { from: "/a".into(), at: "/b".into(), write: true });
-        spec.network = Network::Web;
+        spec.network = Network::Joined { socket: "/run/x".into(), request: "{}".into() };
         for _ in 0..2 {
             spec.save(&file).unwrap();
             assert_eq!(Spec::load(&file).unwrap(), spec);

@@ -29,6 +29,14 @@ pub(super) fn fork_into(namespaces: libc::c_int) -> io::Result<Forked> {
     }
 }
 
+/// Moves this process into a new network namespace, and before that into a new user namespace that owns it. No thread but the
+/// calling one may exist.
+pub(super) fn unshare_network(with_user: bool) -> io::Result<()> {
+    let flags = libc::CLONE_NEWNET | if with_user { libc::CLONE_NEWUSER } else { 0 };
+    // SAFETY: neither flag affects memory or descriptors.
+    check(libc::c_long::from(unsafe { libc::unshare(flags) }))
+}
+
 /// Makes a command the leader of a new session, with the terminal on its standard input as controlling terminal.
 pub fn lead_session(command: &mut Command) {
     let lead = || {

@@ -58,9 +58,14 @@ pub fn of_worktree(conn: &mut Conn, project: &str, worktree: WorktreeId) -> Resu
     conn.rows(sql, params![project, worktree])?.iter().map(Row::state).collect()
 }
 
-pub fn by_merge_commit(conn: &mut Conn, commit: &str) -> Result<Option<Landing>, StoreError> {
-    let sql = "SELECT state FROM landings WHERE merge_commit = $1 ORDER BY number DESC LIMIT 1";
-    conn.row(sql, params![commit])?.map(|row| row.state()).transpose()
+/// The landing that moved a project's MAIN to this commit; otherwise the newest one that tried. Several can have tried the same
+/// commit of a remote, also in another clone of it.
+pub fn by_merge_commit(conn: &mut Conn, project: &str, commit: &str) -> Result<Option<Landing>, StoreError> {
+    let sql = "SELECT state FROM landings WHERE merge_commit = $1 AND project = $2 ORDER BY number DESC";
+    let all: Vec<Landing> =
+        conn.rows(sql, params![commit, project])?.iter().map(Row::state).collect::<Result<_, _>>()?;
+    let moved_main = |landing: &&Landing| matches!(landing.state, State::Landed | State::RolledBack);
+    Ok(all.iter().find(moved_main).or(all.first()).cloned())
 }
 
 pub fn last(conn: &mut Conn) -> Result<LandingId, StoreError> {

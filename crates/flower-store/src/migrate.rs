@@ -35,7 +35,7 @@ const MIGRATIONS: &[Migration] = &[
 
 /// Increased when the same events give different rows than before; an older database is then refilled at the next
 /// start.
-const PROJECTION: u64 = 1;
+const PROJECTION: u64 = 2;
 
 /// The newest schema version that this program supports.
 pub fn newest() -> u64 {

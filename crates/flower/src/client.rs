@@ -9,7 +9,6 @@ use hyper_util::rt::TokioIo;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -343,23 +342,8 @@ fn parse<T: DeserializeOwned>(frame: &[u8]) -> Option<T> {
 
 /// Connects to a socket whose path may be longer than a socket address allows.
 pub async fn connect(path: &Path) -> std::io::Result<UnixStream> {
-    let (_folder, short) = short_path(path)?;
+    let (_folder, short) = flower_jail::short_path(path)?;
     UnixStream::connect(short).await
-}
-
-/// A path to the same file that fits into a socket address, and the open folder that keeps this path valid.
-pub fn short_path(path: &Path) -> std::io::Result<(Option<OwnedFd>, std::path::PathBuf)> {
-    /// `sun_path` without its final NUL.
-    const MAX_LENGTH: usize = 107;
-    if path.as_os_str().len() <= MAX_LENGTH {
-        return Ok((None, path.to_owned()));
-    }
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    };
-    let folder = OwnedFd::from(std::fs::File::open(folder)?);
-    let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name);
-    Ok((Some(folder), short))
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {

@@ -8,6 +8,7 @@
 mod cli;
 mod client;
 mod daemon;
+mod demo;
 #[cfg(test)]
 mod generated;
 mod http;

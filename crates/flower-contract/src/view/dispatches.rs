@@ -32,6 +32,9 @@ pub struct DispatchView {
     pub held_by: Option<String>,
     #[schema(value_type = Option<schema::Outcome>)]
     pub result: Option<Outcome>,
+    /// Why it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<String>,
     /// Why it waits.
     pub waits: Vec<ReasonView>,
     /// For a `fix`: the landing, and why it failed.

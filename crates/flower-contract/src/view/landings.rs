@@ -21,6 +21,8 @@ pub struct LandingView {
     pub commit: String,
     /// The merge commit that MAIN gets.
     pub merge_commit: Option<String>,
+    /// If MAIN is moved forward to a commit of its remote: the number of the remote's commits.
+    pub upstream: Option<u64>,
     pub onto: Option<String>,
     #[schema(value_type = schema::State)]
     pub state: State,
@@ -48,6 +50,9 @@ pub struct LandingView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// Landings that are tested together with this one.
+    /// Paths of the worktree that are not committed and stay there; only in the answer to the request that queued it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncommitted: Vec<String>,
     pub batch: Option<u64>,
     pub by: String,
     pub queued_at: String,
@@ -297,6 +302,12 @@ pub struct ProposalView {
     /// Programs that the commands start and that are not installed.
     #[serde(default)]
     pub missing_programs: Vec<String>,
+}
+
+/// The projects that were frozen and are not any more.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct ThawView {
+    pub thawed: Vec<String>,
 }
 
 /// The projects that are halted.

@@ -1,6 +1,6 @@
 //! Views of worktrees, their changes, comments on them, and archives of removed worktrees.
 
-use super::ProtectionLevel;
+use super::{NetworkView, ProtectionLevel};
 use crate::schema;
 use crate::word::words;
 use flower_core::Worktree;
@@ -73,6 +73,9 @@ pub struct WorktreeView {
     pub base: String,
     pub created_at: String,
     pub setup: Option<SetupView>,
+    /// None if it is unknown, or if the worktree is linked and uses the host's network.
+    #[serde(default)]
+    pub network: Option<NetworkView>,
     /// Warnings for the operator, each with a solution.
     pub notes: Vec<String>,
 }
@@ -102,6 +105,7 @@ impl WorktreeView {
             base: worktree.base.clone(),
             created_at: worktree.created_at.clone(),
             setup: None,
+            network: None,
             notes: Vec::new(),
         }
     }
@@ -171,6 +175,9 @@ pub struct EnterView {
     /// The words to put before the command; empty for a linked worktree.
     pub launcher: Vec<String>,
     pub sealed: bool,
+    /// What the operator should know before the command runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// The archive of a removed worktree.

@@ -2,7 +2,7 @@
 
 use flower_core::agent::{Agent, End, Ending};
 use flower_core::attention::{
-    Cause, ItemKind, OpenQuestion, ProjectMain, Situation, Tone, Unaccepted, Unseen, attention, message_to_agent,
+    Cause, ItemKind, OpenQuestion, ProjectMain, Situation, Stuck, Tone, Unaccepted, Unseen, attention, message_to_agent,
 };
 use flower_core::event::LandingQueued;
 use flower_core::landing::{Landing, Priority, Source, State};
@@ -92,7 +92,15 @@ fn permission(allowed: Option<bool>) -> Permission {
 }
 
 fn waiting(status: Status) -> Unaccepted {
-    Unaccepted { brief: BRIEF, title: "Price".into(), status, by: ada(), at: at(5), version: Some(2) }
+    Unaccepted {
+        brief: BRIEF,
+        title: "Price".into(),
+        status,
+        by: ada(),
+        at: at(5),
+        version: Some(2),
+        no_commits: false,
+    }
 }
 
 fn causes(situation: &Situation) -> Vec<Cause> {
@@ -121,6 +129,13 @@ fn each_cause_is_reached_and_has_a_command_that_settles_it() {
         mains: vec![ProjectMain { project: "shop".into(), main: main(Some(Alarm::Moved)), settings_problem }],
         permissions: vec![permission(None)],
         failed: vec![agent(Some(Ending::Failed))],
+        stuck: vec![Stuck {
+            dispatch: DispatchId(4),
+            brief: BRIEF,
+            title: "Price".into(),
+            why: "`claude` cannot run here".into(),
+            at: at(8),
+        }],
         messages: vec![Unseen { number: MessageId(5), by: ada(), text: "done".into(), at: at(7), seq: 90 }],
     };
     let items = attention(&situation);
@@ -156,6 +171,13 @@ fn a_brief_that_is_over_or_parked_waits_for_no_acceptance() {
         let items = attention(&Situation { unaccepted: vec![waiting(*status)], ..Situation::default() });
         assert_eq!(items.len(), usize::from(open), "{status}");
     }
+}
+
+#[test]
+fn a_result_without_commits_says_so() {
+    let empty = Unaccepted { no_commits: true, ..waiting(Status::InReview) };
+    let items = attention(&Situation { unaccepted: vec![empty], ..Situation::default() });
+    assert!(items[0].text.contains("no commits"), "{}", items[0].text);
 }
 
 #[test]

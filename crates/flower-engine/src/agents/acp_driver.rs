@@ -218,6 +218,7 @@ impl Agents {
         let mut nudges = 0;
         loop {
             if let Some(text) = next.take() {
+                self.worktrees.bring_in_before_turn(&run.agent.project, &run.agent.worktree).await;
                 let deadline = session.profile.turn_timeout;
                 let turn = match session.run_turn(&text, deadline).await {
                     Err(error) => {

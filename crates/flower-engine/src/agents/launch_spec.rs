@@ -45,9 +45,8 @@ impl Agents {
         }
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
         let network = self.profiles.network_for(profile, &place.project).await?;
-        let mut spec = self.worktrees.approved_spec(place).await?;
-        spec.network = network.unwrap_or(spec.network);
-        spec.connect.extend(&profile.connect);
+        self.worktrees.bring_in_at_entry(place).await;
+        let mut spec = self.worktrees.approved_spec(place, Some(&network)).await?;
         spec.read.extend(profile.readable(&user_home()));
         spec.read.extend(program.read.iter().cloned());
         spec.programs.extend(program.folders.iter().cloned());

@@ -13,6 +13,7 @@ mod permissions;
 mod process;
 mod prompt;
 mod pty_driver;
+mod refused_hosts;
 mod runner;
 mod session;
 mod spend;
@@ -367,7 +368,7 @@ impl Agents {
         let why = why.unwrap_or_else(|| "halted".to_owned());
         let mut halted = Vec::new();
         for project in self.projects.list().await? {
-            let step = main_branch::Step::Freeze { why: Some(why.clone()) };
+            let step = main_branch::Step::Halt { why: why.clone() };
             match self.store.execute(caller, Command::Main { project: project.name.clone(), step }).await {
                 Ok(_) => halted.push(project.name),
                 // A project without a recorded MAIN has nothing to freeze.

@@ -1,6 +1,7 @@
 //! Runs one agent: its processes, one after the other, until its work is done or it is stopped.
 
 use super::agent_handle::{AgentHandle, ClaimedWork, State};
+use super::refused_hosts::RefusedHosts;
 use crate::Agents;
 use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
@@ -202,10 +203,22 @@ impl Agents {
         handle.transcript.set_mask(launch.mask.clone());
         handle.clear_context();
         handle.set_state(State::Starting, "starting the process");
-        match profile.protocol {
-            Protocol::Acp => self.run_acp(handle, run, profile, launch).await,
-            Protocol::Pty => self.run_in_pty(handle, run, profile, launch).await,
+        let mut hosts = RefusedHosts::new(place.network_record(), &handle.transcript);
+        let running = async {
+            match profile.protocol {
+                Protocol::Acp => self.run_acp(handle, run, profile, launch).await,
+                Protocol::Pty => self.run_in_pty(handle, run, profile, launch).await,
+            }
+        };
+        let exit = tokio::select! {
+            exit = running => exit,
+            never = hosts.follow() => match never {},
+        };
+        hosts.note_new();
+        if matches!(exit, Err(_) | Ok(ProcessExit::Failed(_))) {
+            hosts.explain_failure();
         }
+        exit
     }
 
     /// Makes sure that the agent has a token, holds the claim and has a worktree.

@@ -49,6 +49,16 @@ impl Briefs {
 
     pub async fn refine(&self, caller: &Caller, brief: BriefId, refine: Refine) -> Result<BriefView, Problem> {
         let Refine { markdown, base, why } = refine;
+        // The same text would only make a version that waits for acceptance.
+        let now = self.show(brief).await?;
+        let is_newest = base.is_none_or(|base| base == now.spec.version);
+        if is_newest
+            && !now.status.is_closed()
+            && now.spec.version > 0
+            && now.spec.markdown == markdown.replace("\r\n", "\n")
+        {
+            return Ok(now);
+        }
         self.change(caller, brief, Command::Refine { brief, markdown, base, why }).await
     }
 

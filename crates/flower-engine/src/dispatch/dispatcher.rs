@@ -9,6 +9,7 @@ use flower_core::dispatch::{self, Step};
 use flower_core::landing::{State, Verdict};
 use flower_core::readiness::DispatchKind;
 use flower_core::{BriefId, Caller, Command, DispatchId, Landing, LandingId, Status, Topic};
+use flower_git::{CommitId, Repo};
 use flower_store::{dispatches, ephemeral, landings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -192,7 +193,14 @@ impl Dispatcher {
         let (of, project) = (landing.number, landing.project.clone());
         let read = self.store.read(move |conn| Ok((landings::undoing(conn, of)?, landings::main(conn, &project)?)));
         let (undoing, main) = read.await?;
-        Ok(undoing.zip(main).map(|(revert, main)| RevertOfLanding { revert, branch: main.branch }))
+        let Some((revert, main)) = undoing.zip(main) else { return Ok(None) };
+        let repository = self.worktrees.repository(&landing.project).await?;
+        // A revert usually lands as another commit than the one that was queued.
+        let queued = CommitId::parse(&revert.commit)?;
+        let has_queued = Repo::main(&repository).is_ancestor(&queued, &CommitId::parse(&main.tip)?).await;
+        let landed_as = revert.merge_commit.clone().filter(|_| !has_queued.unwrap_or(false));
+        let commit = landed_as.unwrap_or_else(|| revert.commit.clone());
+        Ok(Some(RevertOfLanding { revert, commit, branch: main.branch }))
     }
 
     /// Asks the operator what to do, once for each landing.
@@ -222,13 +230,12 @@ impl Dispatcher {
             }
             _ => format!("Landing {number} was rejected: {reason}\n"),
         };
-        if let Some(RevertOfLanding { revert, branch }) = undone {
+        if let Some(RevertOfLanding { revert, commit, branch }) = undone {
             if let Some(why) = &revert.why {
                 text.push_str(&format!("The operator's reason: {why}\n"));
             }
-            let commit = &revert.commit;
             text.push_str(&format!(
-                "Its commits are in MAIN's history still, so merging them again brings nothing back; this does: \
+                "MAIN has the changes and their revert. If your branch does not have the changes, this brings them back: \
                  `git merge origin/{branch}`, then `git revert {commit}`.\n"
             ));
         }
@@ -261,5 +268,7 @@ impl Dispatcher {
 /// The revert of a landing, and the name of MAIN's branch.
 struct RevertOfLanding {
     revert: Landing,
+    /// The commit in MAIN that reverts.
+    commit: String,
     branch: String,
 }

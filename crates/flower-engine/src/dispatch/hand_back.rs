@@ -5,6 +5,7 @@ use crate::Dispatcher;
 use crate::merge_queue::{LandOptions, conflicts_with};
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
+use crate::worktrees::landed::LandedBefore;
 use crate::worktrees::observe::uncommitted;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::HandBackView;
@@ -98,7 +99,8 @@ impl Dispatcher {
         let Some(tip) = place.repo().tip(&place.full_branch()).await? else { return Ok(FinishedWork::default()) };
         let main = self.worktrees.main_of(project).await?;
         let main_tip = CommitId::parse(&main.tip)?;
-        let conflicts = conflicts_with(&place.repository, &main_tip, &tip).await?;
+        let landed = self.worktrees.landed_before(&place.repository, project, Some(worktree.number)).await?;
+        let conflicts = conflicts_with(&place.repository, &main_tip, &tip, &landed).await?;
         if !conflicts.is_empty() {
             if place.seal == Seal::Sealed {
                 self.worktrees.provide_main_tip(&place, &main.branch, &main_tip).await?;
@@ -109,7 +111,8 @@ impl Dispatcher {
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
             ));
         }
-        let commits = crate::worktrees::commits::commits(&place.repository, &[&main_tip], &tip).await?;
+        let known: Vec<&CommitId> = std::iter::once(&main_tip).chain(landed.iter().map(LandedBefore::commit)).collect();
+        let commits = crate::worktrees::commits::commits(&place.repository, &known, &tip).await?;
         Ok(FinishedWork { tip: Some(tip.into()), commits })
     }
 
@@ -121,7 +124,7 @@ impl Dispatcher {
         }
         let choice = ProjectChoice { name: Some(project.clone()), dir: None };
         let title = Some(self.merge_queue.title_of(dispatch.brief).await?);
-        let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal };
+        let options = LandOptions { briefs: vec![dispatch.brief], title, priority: Priority::Normal, join: false };
         Ok(Some(LandingId(self.merge_queue.land(&Caller::system(), &choice, name, options).await?.id)))
     }
 }

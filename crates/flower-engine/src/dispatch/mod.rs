@@ -18,6 +18,7 @@ use crate::worktrees::observe::is_claimed;
 use crate::{Access, MergeQueue, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ClaimView, DispatchView, ReasonView};
+use flower_core::ActorType;
 use flower_core::dispatch::{self, Step};
 use flower_core::policy::Read;
 use flower_core::readiness::waits;
@@ -103,7 +104,18 @@ impl Dispatcher {
     }
 
     pub async fn request(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
-        self.profiles.require_model(request.profile.as_deref())?;
+        // What flower itself requests waits for its agent, and the inbox shows why.
+        if let Some(profile) = request.profile.as_deref().filter(|_| caller.actor.sort != ActorType::System) {
+            self.profiles.require_runnable(profile).await?;
+        }
+        let brief = request.brief;
+        let known = self.store.read(move |conn| flower_store::briefs::state(conn, brief)).await?;
+        // In a partial clone whose remote cannot be reached, no worktree could be made for it.
+        for project in known.into_iter().flat_map(|brief| brief.projects) {
+            if self.worktrees.repository(&project).await.is_ok() {
+                self.worktrees.fetch_missing_of_main(&project).await?;
+            }
+        }
         let dispatch: Dispatch = self.store.create(caller, Command::RequestDispatch(request)).await?;
         self.show(dispatch.number).await
     }
@@ -195,6 +207,7 @@ impl Dispatcher {
             claim,
             held_by: dispatch.runs.last().map(|run| run.holder.clone()),
             result: dispatch.result,
+            cancelled: dispatch.cancelled,
             waits: waits.into_iter().map(|r| ReasonView { code: r.code, message: r.message }).collect(),
             of: dispatch.of.map(u64::from),
             evidence: dispatch.evidence,

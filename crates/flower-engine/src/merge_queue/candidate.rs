@@ -4,15 +4,17 @@
 use super::check_runner::CheckJob;
 use super::prepared::Prepared;
 use crate::MergeQueue;
+use crate::network::NetworkPolicy;
 use crate::settings::{CheckSettings, Objects, Settings};
 use crate::worktrees::facts::Facts;
 use crate::worktrees::paths::{WorktreePaths, gitfile_text};
 use crate::worktrees::private;
 use crate::worktrees::{disk, setup};
 use flower_contract::error::Problem;
+use flower_contract::view::NetworkMode;
 use flower_core::worktree::{Seal, branch};
 use flower_git::{Identity, Repo};
-use flower_jail::{Bind, Network, Spec};
+use flower_jail::{Bind, Spec};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -48,9 +50,9 @@ pub(super) enum Phase<'a> {
 
 impl Phase<'_> {
     /// The network of what runs: checks have none by default, and preparations that of worktrees.
-    pub(super) fn network(self, settings: &Settings) -> Network {
+    pub(super) fn network(self, settings: &Settings) -> NetworkMode {
         match self {
-            Phase::Prepare => settings.worktree.network.unwrap_or(Network::Web),
+            Phase::Prepare => settings.worktree.network.unwrap_or_default(),
             Phase::Check(check) => settings.check_network(check),
         }
     }
@@ -112,7 +114,9 @@ impl MergeQueue {
             }
         }
         let mut spec = private::spec(&self.home, paths, &settings.worktree, None).map_err(io)?;
-        spec.network = phase.network(settings);
+        let policy = NetworkPolicy { mode: phase.network(settings), ..settings.worktree.network_policy() };
+        let name = own.file_name().unwrap_or_default().to_string_lossy();
+        self.networks.connect(&mut spec, &format!("check/{project}/{name}"), &policy, false, paths.network_record());
         spec.env.insert("CI".into(), "true".into());
         spec.env.insert("FLOWER_LANDING".into(), job.landing_number().to_string());
         move_tree(&mut spec, &paths.tree, &base.join("tree"));

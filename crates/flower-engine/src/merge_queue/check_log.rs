@@ -1,7 +1,8 @@
 //! The output of checks: runs a command with its output in a file of bounded size, and reads such files.
 
+use crate::network::record;
 use crate::settings::CheckSettings;
-use flower_jail::Network;
+use flower_contract::view::NetworkMode;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -124,10 +125,19 @@ pub(super) fn newest_log(folder: &Path, check: &str) -> Option<PathBuf> {
     Some(folder.join(log_name(run, check)))
 }
 
+/// Appends the hosts that a command asked for to its log.
+pub(super) fn add_hosts(log: &Path, record: &Path) {
+    let summary = record::summary(&record::load(record));
+    if !summary.is_empty() {
+        // The log informs; only the exit code decides.
+        let _ = File::options().append(true).open(log).and_then(|mut log| log.write_all(summary.as_bytes()));
+    }
+}
+
 /// Appends a line to the log of a failed command that had no network, if its output looks as if it needed one.
-pub(super) fn add_network_hint(log: &Path, network: Network, is_prepare: bool) {
+pub(super) fn add_network_hint(log: &Path, network: NetworkMode, is_prepare: bool) {
     let output = tail(log, HINT_BYTES);
-    if network != Network::Closed || !misses_network(&String::from_utf8_lossy(&output)) {
+    if network != NetworkMode::Closed || !misses_network(&String::from_utf8_lossy(&output)) {
         return;
     }
     let hint = if is_prepare {
@@ -226,9 +236,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("1-test.log");
         for (network, is_prepare, says) in [
-            (Network::Closed, false, Some("[checks] prepare")),
-            (Network::Closed, true, Some("[worktree] network")),
-            (Network::Web, false, None),
+            (NetworkMode::Closed, false, Some("[checks] prepare")),
+            (NetworkMode::Closed, true, Some("[worktree] network")),
+            (NetworkMode::Web, false, None),
         ] {
             fs::write(&log, "getaddrinfo EAI_AGAIN registry.example").unwrap();
             add_network_hint(&log, network, is_prepare);

@@ -277,6 +277,7 @@ impl MergeQueue {
         let code = code.map_err(|error| self.home.problem(job.folder, &error))?;
         let milliseconds = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let ok = code == 0;
+        check_log::add_hosts(&path, &candidate.paths.network_record());
         if !ok {
             check_log::add_network_hint(&path, phase.network(job.settings), matches!(phase, Phase::Prepare));
         }

@@ -510,8 +510,10 @@ impl MergeQueue {
         let main = self.worktrees.main_of(project).await?;
         let onto = CommitId::parse(&main.tip)?;
         let repo = Repo::main(&repository);
+        let landing = as_landing(worktree, commit);
+        let landed_before = self.worktrees.landed_before(&repository, project, landing.worktree_number).await?;
         let (merged, new, facts, committer) = tokio::join!(
-            merge::merge_onto(&repository, &onto, commit, Source::Worktree),
+            merge::merge_onto(&repository, &onto, &landing, &landed_before, &main.branch),
             self.scan_new_objects(&repository, &onto, commit),
             self.worktrees.facts_of(project),
             repo.identity(),
@@ -522,7 +524,7 @@ impl MergeQueue {
             Ok(merged) => (merged, true),
             Err(NotMerged::NothingNew) => {
                 report.notes.push("it has nothing that MAIN does not have, so MAIN itself is checked".to_owned());
-                (Merged { tree: repo.tree_of(&onto).await?, changes: Vec::new() }, false)
+                (Merged { tree: repo.tree_of(&onto).await?, changes: Vec::new(), brings_upstream: false }, false)
             }
             Err(not_merged) => return Ok((not_merged_report(report, not_merged), None)),
         };
@@ -535,9 +537,9 @@ impl MergeQueue {
                 return Ok((report, None));
             }
         };
-        let landing = as_landing(worktree, commit);
         let tip = onto.clone();
-        let attempt = Attempt { landing, repository, main, onto, tip, merged, new, facts, settings, committer };
+        let attempt =
+            Attempt { landing, repository, main, onto, tip, merged, new, landed_before, facts, settings, committer };
         if is_new {
             let decision = self.gate(&attempt).await?;
             report.held = decision.held.into_iter().map(HoldView::from).collect();
@@ -549,8 +551,8 @@ impl MergeQueue {
         }
         let commits = match is_new {
             false => vec![attempt.onto.clone()],
-            true => match merge::make_commits(&attempt).await? {
-                Ok(commits) => commits,
+            true => match merge::make_commits(&attempt, &self.worker_of(&attempt.landing).await?).await? {
+                Ok(history) => history.commits,
                 Err(not_merged) => return Ok((not_merged_report(report, not_merged), None)),
             },
         };
@@ -692,6 +694,7 @@ fn as_landing(worktree: &Worktree, commit: &CommitId) -> Landing {
         waived: false,
         onto: None,
         merge_commit: None,
+        upstream: None,
         checks: Vec::new(),
         flaky: Vec::new(),
         paths: Vec::new(),

@@ -64,9 +64,8 @@ impl MergeQueue {
         for why in &new.forbidden {
             decision.refuse(why.clone(), None);
         }
-        if new.has_secret {
-            decision
-                .refuse("one of your own secrets is in it, in a file, in an older commit of it or in a message", None);
+        if let Some((name, place)) = &new.secret {
+            decision.refuse(format!("one of your own secrets is in it: {name}, {place}"), None);
         }
         if merged.changes.len() as u64 > MAX_FILES {
             decision.refuse(format!("it changes {} files; {MAX_FILES} are allowed", merged.changes.len()), None);
@@ -154,7 +153,7 @@ impl MergeQueue {
     ) -> Result<NewContent, Problem> {
         let mut secrets = objects::own_secrets(&self.home, repository).await?;
         secrets.extend(self.profiles.lent_secrets());
-        objects::scan(repository, onto, commit, &objects::secret_finder(&secrets)?).await
+        objects::scan(repository, onto, commit, &objects::SecretFinder::new(&secrets)?).await
     }
 }
 

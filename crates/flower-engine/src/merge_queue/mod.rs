@@ -27,14 +27,14 @@ pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
 use super::worktrees::facts::SettingsProblem;
+use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
 use crate::merge_queue::main_branch::MainWatch;
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
-use crate::{Access, Profiles, Projects, Worktrees};
-use aho_corasick::AhoCorasick;
+use crate::{Access, Networks, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{HoldView, LandingView};
 use flower_core::landing::{self, Priority, Revert, Source, State, Step};
@@ -53,6 +53,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 
+/// How long `land` looks for files that are not committed; it does not depend on them.
+const UNCOMMITTED_WAIT: Duration = Duration::from_secs(2);
+/// Uncommitted files in one answer.
+const MAX_UNCOMMITTED: usize = 100;
 /// Bytes of a check's log in one answer.
 const MAX_LOG_BYTES: u64 = 1024 * 1024;
 
@@ -62,6 +66,7 @@ pub struct MergeQueue {
     hints: ChangeHints,
     access: Arc<Access>,
     projects: Arc<Projects>,
+    networks: Arc<Networks>,
     worktrees: Arc<Worktrees>,
     profiles: Arc<Profiles>,
     /// By project: held while MAIN is examined or moved.
@@ -93,6 +98,7 @@ impl MergeQueue {
         setup: &Setup,
         access: &Arc<Access>,
         projects: &Arc<Projects>,
+        networks: &Arc<Networks>,
         worktrees: &Arc<Worktrees>,
         profiles: &Arc<Profiles>,
     ) -> MergeQueue {
@@ -102,6 +108,7 @@ impl MergeQueue {
             hints: setup.hints.clone(),
             access: access.clone(),
             projects: projects.clone(),
+            networks: networks.clone(),
             worktrees: worktrees.clone(),
             profiles: profiles.clone(),
             main_locks: KeyedLocks::default(),
@@ -182,7 +189,10 @@ impl MergeQueue {
             self.worktrees.mirror(&place).await?;
         }
         let main = self.worktrees.main_of(&worktree.project).await?;
-        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?).await {
+        let landed = self.worktrees.landed_before(&place.repository, &worktree.project, Some(worktree.number)).await?;
+        let new = match NewCommits::of(&place.repository, &place.full_branch(), &CommitId::parse(&main.tip)?, &landed)
+            .await
+        {
             Ok(new) => new,
             // git fails this way if the branch was deleted.
             Err(_) if place.repo().tip(&place.full_branch()).await?.is_none() => {
@@ -193,6 +203,15 @@ impl MergeQueue {
                 ));
             }
             Err(problem) => return Err(problem),
+        };
+        let new = match new {
+            // What has landed as another commit is new to git only.
+            Some(new) if !landed.is_empty() => {
+                let (main, repository) = (CommitId::parse(&main.tip)?, &place.repository);
+                let is_landed = LandedBefore::adds_nothing(&landed, repository, &main, &new.tip).await?;
+                (!is_landed).then_some(new)
+            }
+            new => new,
         };
         let Some(new) = new else {
             let dirty = super::worktrees::observe::is_dirty(&place).await.unwrap_or(false);
@@ -215,7 +234,7 @@ impl MergeQueue {
             (None, Some(&brief)) => self.title_of(brief).await?,
             (None, None) => {
                 let secrets = objects::own_secrets(&self.home, &place.repository).await?;
-                new.title(name, &objects::secret_finder(&secrets)?)
+                new.title(name, &objects::SecretFinder::new(&secrets)?)
             }
         };
         let request = landing::Request {
@@ -229,7 +248,30 @@ impl MergeQueue {
             priority: options.priority,
             reverts: None,
         };
-        self.enqueue(caller, request).await
+        let landing = match options.join {
+            true => self.enqueue_or_join(caller, request).await?,
+            false => self.enqueue(caller, request).await?,
+        };
+        let changed = tokio::time::timeout(UNCOMMITTED_WAIT, super::worktrees::observe::uncommitted(&place)).await;
+        let mut uncommitted = changed.ok().and_then(Result::ok).unwrap_or_default();
+        uncommitted.truncate(MAX_UNCOMMITTED);
+        Ok(LandingView { uncommitted, ..landing })
+    }
+
+    /// Who did the work of a landing: the last holder of a dispatch in its worktree, or else who queued it.
+    pub(super) async fn worker_of(&self, landing: &Landing) -> Result<String, Problem> {
+        let (project, worktree, briefs) = (landing.project.clone(), landing.worktree.clone(), landing.briefs.clone());
+        let holder = self.store.read(move |conn| {
+            let Some(worktree) = worktree else { return Ok(None) };
+            let mut all = flower_store::dispatches::in_worktree(conn, &project, &worktree)?;
+            for brief in briefs {
+                all.extend(flower_store::dispatches::of_brief(conn, brief)?);
+            }
+            all.retain(|d| d.project.as_ref() == Some(&project) && d.worktree.as_ref() == Some(&worktree));
+            let newest = all.into_iter().filter(|dispatch| !dispatch.runs.is_empty()).max_by_key(|d| d.number);
+            Ok(newest.and_then(|dispatch| dispatch.runs.last().map(|run| run.holder.clone())))
+        });
+        Ok(holder.await?.unwrap_or_else(|| landing.by.clone()))
     }
 
     /// Queues a commit that reverts a landing. Once it has landed, the briefs are parked, or a `fix` is dispatched.
@@ -277,6 +319,20 @@ impl MergeQueue {
         }
         self.wake();
         self.show(number).await
+    }
+
+    /// Like [`MergeQueue::enqueue`]; if a landing of the same commit is open, returns that one.
+    async fn enqueue_or_join(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
+        let (project, commit) = (request.project.clone(), request.commit.clone());
+        let problem = match self.enqueue(caller, request).await {
+            Err(problem) if problem.kind == ProblemKind::Conflict => problem,
+            queued => return queued,
+        };
+        let open = self.store.read(move |conn| landings::open(conn, Some(&project))).await?;
+        match open.iter().find(|landing| landing.commit == commit) {
+            Some(same) => self.show(same.number).await,
+            None => Err(problem),
+        }
     }
 
     /// Stops the checks of landings that were cancelled or replaced.
@@ -420,6 +476,7 @@ impl MergeQueue {
             worktree: landing.worktree,
             briefs: landing.briefs.into_iter().map(u64::from).collect(),
             commit: landing.commit,
+            upstream: landing.upstream,
             merge_commit: landing.merge_commit.filter(|_| landing.state != State::Queued),
             onto: landing.onto,
             state: landing.state,
@@ -435,6 +492,7 @@ impl MergeQueue {
             reverts: landing.of.map(u64::from),
             why: landing.why,
             batch: None,
+            uncommitted: Vec::new(),
             by: landing.by,
             queued_at: landing.queued_at,
             ended_at: landing.ended_at,
@@ -481,29 +539,37 @@ pub struct LandOptions {
     pub briefs: Vec<BriefId>,
     pub title: Option<String>,
     pub priority: Priority,
+    /// If a landing of the same commit is open, returns that one.
+    pub join: bool,
 }
 
 /// The commits of a branch that MAIN does not have.
 struct NewCommits {
     tip: CommitId,
-    /// Subjects of up to two of them, without merge commits.
+    /// Subjects of them, without merge commits, newest first.
     subjects: Vec<String>,
 }
 
 impl NewCommits {
-    /// `None` if MAIN has all commits of the branch.
-    async fn of(repository: &Repository, branch: &RefName, main: &CommitId) -> Result<Option<NewCommits>, Problem> {
+    /// `None` if MAIN has all commits of the branch, or has them as others.
+    async fn of(
+        repository: &Repository,
+        branch: &RefName,
+        main: &CommitId,
+        landed: &[LandedBefore],
+    ) -> Result<Option<NewCommits>, Problem> {
+        let log = landed.iter().fold(Log::of(branch, 20).without(main), |log, landed| log.without(landed.commit()));
         // git lists the branch's tip first, also if dates of commits are wrong.
-        let commits = Repo::main(repository).log(&Log::of(branch, 20).without(main)).await?;
+        let commits = Repo::main(repository).log(&log).await?;
         let own = commits.iter().filter(|commit| commit.parents.len() < 2);
-        let subjects = own.take(2).map(|commit| commit.subject.clone()).collect();
+        let subjects = own.map(|commit| commit.subject.clone()).collect();
         Ok(commits.first().map(|tip| NewCommits { tip: tip.commit.clone(), subjects }))
     }
 
-    /// The title of their landing: the subject of the only commit, unless it contains a secret, or else the worktree's name.
-    fn title(&self, name: &str, secrets: &AhoCorasick) -> String {
-        match self.subjects.as_slice() {
-            [only] if !only.trim().is_empty() && !secrets.is_match(only) => cut(only, TITLE_CHARS),
+    /// The title of their landing: the subject of the newest commit, unless it contains a secret, or else the worktree's name.
+    fn title(&self, name: &str, secrets: &objects::SecretFinder) -> String {
+        match self.subjects.first() {
+            Some(newest) if !newest.trim().is_empty() && secrets.name_in(newest).is_none() => cut(newest, TITLE_CHARS),
             _ => format!("Land {name}"),
         }
     }

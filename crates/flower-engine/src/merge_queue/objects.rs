@@ -1,12 +1,13 @@
 //! Reads every object that a landing would add to MAIN's repository, also those that a later commit removed again: MAIN's
 //! history would keep them.
 
+use crate::profiles::NamedSecret;
 use aho_corasick::AhoCorasick;
 use flower_contract::error::Problem;
 use flower_core::text::{TITLE_CHARS, cut};
 use flower_git::repository::Repository;
-use flower_git::{CommitId, GitError, Repo, TreeId};
-use std::ffi::OsStr;
+use flower_git::{CommitId, GitError, ObjectId, Repo, TreeId};
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
@@ -21,6 +22,8 @@ const MIN_SECRET_BYTES: usize = 8;
 /// What the new objects of a landing contain.
 #[derive(Debug, Default)]
 pub(super) struct NewContent {
+    /// The commits, without merge commits.
+    pub(super) own: Vec<CommitId>,
     /// Subjects of the commits, without merge commits, newest first.
     pub(super) subjects: Vec<String>,
     pub(super) merges: Vec<MergeCommit>,
@@ -28,8 +31,8 @@ pub(super) struct NewContent {
     pub(super) forbidden: Vec<String>,
     /// Number of files that were too large to be scanned.
     pub(super) large_files: u64,
-    /// Whether a secret of flower or of the operator occurs.
-    pub(super) has_secret: bool,
+    /// The name of a secret of flower or of the operator, and where it occurs.
+    pub(super) secret: Option<(String, String)>,
 }
 
 /// A commit with two parents or more.
@@ -45,11 +48,12 @@ pub(super) async fn scan(
     repository: &Repository,
     main: &CommitId,
     commit: &CommitId,
-    secrets: &AhoCorasick,
+    secrets: &SecretFinder,
 ) -> Result<NewContent, Problem> {
     let repo = Repo::main(repository).with_deadline(SCAN_TIMEOUT);
     let new = repo.new_objects(commit, main, LARGE_FILE_BYTES).await?;
     let mut found = NewContent { large_files: new.large, ..NewContent::default() };
+    let mut leaked: Option<(String, String, String)> = None;
     for object in repo.read_objects(&new.ids).await?.iter() {
         let object = object?;
         match object.kind {
@@ -57,9 +61,46 @@ pub(super) async fn scan(
             "tree" => found.scan_tree(object.content, object.id.len() / 2),
             _ => {}
         }
-        found.has_secret = found.has_secret || secrets.is_match(object.content);
+        if leaked.is_none()
+            && let Some(name) = secrets.name_in(object.content)
+        {
+            leaked = Some((name.to_owned(), object.kind.to_owned(), object.id.to_owned()));
+        }
+    }
+    if let Some((name, kind, id)) = leaked {
+        let place = place_of(&repo, main, commit, &kind, &id).await;
+        // A path can contain a secret too.
+        let place = if secrets.name_in(&place).is_some() { "in a file that is named by it".to_owned() } else { place };
+        found.secret = Some((name, place));
     }
     Ok(found)
+}
+
+/// Where an object of a landing is, in words.
+async fn place_of(repo: &Repo, main: &CommitId, commit: &CommitId, kind: &str, id: &str) -> String {
+    match kind {
+        "commit" => format!("in the message of commit {}", id.get(..12).unwrap_or(id)),
+        "tree" => "in the name of a file".to_owned(),
+        _ => {
+            let listing = repo.list_files(commit).await;
+            let now = listing.ok().and_then(|listing| {
+                let path = listing.entries().find(|entry| entry.id == id)?.path.to_string_lossy().into_owned();
+                Some(format!("in `{path}`"))
+            });
+            match now {
+                Some(place) => place,
+                // A later commit has removed or changed the file, and the history would keep it.
+                None => match older_path(repo, main, commit, id).await {
+                    Some((at, path)) => format!("in `{}` of the older commit {}", path.to_string_lossy(), at.short()),
+                    None => "in an older commit".to_owned(),
+                },
+            }
+        }
+    }
+}
+
+async fn older_path(repo: &Repo, main: &CommitId, commit: &CommitId, id: &str) -> Option<(CommitId, OsString)> {
+    repo.path_of_object(commit, main, &ObjectId::parse(id).ok()?).await.ok().flatten()
 }
 
 impl NewContent {
@@ -71,6 +112,7 @@ impl NewContent {
         };
         let parents = named("parent");
         if parents.len() < 2 {
+            self.own.push(id.clone());
             self.subjects.push(cut(message.lines().next().unwrap_or_default(), TITLE_CHARS));
         } else {
             let tree = TreeId::parse(&named("tree").into_iter().next().unwrap_or_default())?;
@@ -106,18 +148,39 @@ impl NewContent {
     }
 }
 
-/// Searches for all `secrets` in one pass.
-pub(super) fn secret_finder(secrets: &[Vec<u8>]) -> Result<AhoCorasick, Problem> {
-    // An empty pattern would match every text.
-    AhoCorasick::new(secrets.iter().filter(|secret| !secret.is_empty()))
-        .map_err(|error| Problem::bug(format!("the secrets cannot be searched for: {error}")))
+/// Searches for all secrets in one pass.
+pub(super) struct SecretFinder {
+    finder: AhoCorasick,
+    names: Vec<String>,
+}
+
+impl SecretFinder {
+    pub(super) fn new(secrets: &[NamedSecret]) -> Result<SecretFinder, Problem> {
+        // An empty pattern would match every text.
+        let real: Vec<&NamedSecret> = secrets.iter().filter(|secret| !secret.value.is_empty()).collect();
+        let finder = AhoCorasick::new(real.iter().map(|secret| &secret.value))
+            .map_err(|error| Problem::bug(format!("the secrets cannot be searched for: {error}")))?;
+        Ok(SecretFinder { finder, names: real.into_iter().map(|secret| secret.name.clone()).collect() })
+    }
+
+    /// The name of a secret that the text contains.
+    pub(super) fn name_in(&self, text: impl AsRef<[u8]>) -> Option<&str> {
+        let found = self.finder.find(text.as_ref())?;
+        self.names.get(found.pattern().as_usize()).map(String::as_str)
+    }
 }
 
 /// Secrets that must not land, as they would occur in a file: flower's token, and the values in MAIN's ignored `.env` files whose
 /// names suggest a secret.
-pub(super) async fn own_secrets(home: &crate::home::Home, repository: &Repository) -> Result<Vec<Vec<u8>>, Problem> {
-    let mut all: Vec<Vec<u8>> = Vec::new();
-    all.extend(std::fs::read_to_string(home.token()).ok().map(|token| token.trim().as_bytes().to_vec()));
+pub(super) async fn own_secrets(
+    home: &crate::home::Home,
+    repository: &Repository,
+) -> Result<Vec<NamedSecret>, Problem> {
+    let mut all: Vec<NamedSecret> = Vec::new();
+    let token = std::fs::read_to_string(home.token()).ok();
+    all.extend(
+        token.map(|token| NamedSecret { name: "flower's token".into(), value: token.trim().as_bytes().to_vec() }),
+    );
     let entries = std::fs::read_dir(&repository.root).into_iter().flatten().flatten();
     let entries: Vec<_> = entries.filter(|entry| entry.file_name().as_bytes().starts_with(b".env")).collect();
     let tracked = if entries.is_empty() { Vec::new() } else { Repo::main(repository).tracked(".env*").await? };
@@ -130,11 +193,13 @@ pub(super) async fn own_secrets(home: &crate::home::Home, repository: &Repositor
             let Some((key, value)) = line.trim().trim_start_matches("export ").split_once('=') else { continue };
             let value = value.trim().trim_matches(['"', '\'']);
             if value.len() >= MIN_SECRET_BYTES && names_a_secret(key) {
-                all.push(value.as_bytes().to_vec());
+                let file = entry.file_name();
+                let name = format!("`{}` of MAIN's `{}`", key.trim(), file.to_string_lossy());
+                all.push(NamedSecret { name, value: value.as_bytes().to_vec() });
             }
         }
     }
-    all.retain(|secret| secret.len() >= MIN_SECRET_BYTES);
+    all.retain(|secret| secret.value.len() >= MIN_SECRET_BYTES);
     Ok(all)
 }
 
@@ -152,8 +217,9 @@ mod tests {
     #[test]
     fn secrets_are_found_where_they_are() {
         let finds = |text: &[u8], secrets: &[&[u8]]| {
-            let secrets: Vec<_> = secrets.iter().map(|secret| secret.to_vec()).collect();
-            secret_finder(&secrets).unwrap().is_match(text)
+            let named = |(at, value): (usize, &&[u8])| NamedSecret { name: at.to_string(), value: value.to_vec() };
+            let secrets: Vec<_> = secrets.iter().enumerate().map(named).collect();
+            SecretFinder::new(&secrets).unwrap().name_in(text).is_some()
         };
         assert!(finds(b"aab", &[b"ab"]));
         assert!(finds(b"xxcanary", &[b"canary"]));

@@ -3,7 +3,7 @@
 use super::check_runner;
 use super::checks::{self, ChecksResult};
 use super::gate::GateDecision;
-use super::merge::{self, Merged, NotMerged};
+use super::merge::{self, Merged, NewHistory, NotMerged};
 use super::objects::NewContent;
 use super::{candidate_pin, pins};
 use crate::MergeQueue;
@@ -13,6 +13,7 @@ use crate::merge_queue::main_branch::{MainLock, MainUpdate, RecoveryCause, Updat
 use crate::passes;
 use crate::settings::Settings;
 use crate::worktrees::facts::{self, Facts};
+use crate::worktrees::landed::LandedBefore;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::landing::{Check, Source, State, Step, Verdict};
 use flower_core::{Caller, Command, Landing, LandingId, Main};
@@ -43,6 +44,8 @@ pub(super) struct Attempt {
     pub(super) tip: CommitId,
     pub(super) merged: Merged,
     pub(super) new: NewContent,
+    /// What has landed from the same worktree as other commits than its own.
+    pub(super) landed_before: Vec<LandedBefore>,
     pub(super) facts: Facts,
     /// `flower.toml` as MAIN would have it after the landing.
     pub(super) settings: Settings,
@@ -183,13 +186,14 @@ impl MergeQueue {
         if let Some(end) = self.apply_gate_decision(&attempt.landing, &decision).await? {
             return Ok(end);
         }
-        let commits = match merge::make_commits(&attempt).await? {
-            Ok(commits) => commits,
-            Err(not_merged) => {
-                let Attempt { repository, landing, onto, .. } = &attempt;
-                return self.reject_unmerged(repository, landing, onto, not_merged).await;
-            }
-        };
+        let NewHistory { commits, upstream } =
+            match merge::make_commits(&attempt, &self.worker_of(&attempt.landing).await?).await? {
+                Ok(history) => history,
+                Err(not_merged) => {
+                    let Attempt { repository, landing, onto, .. } = &attempt;
+                    return self.reject_unmerged(repository, landing, onto, not_merged).await;
+                }
+            };
         let candidate = commits.last().cloned().ok_or_else(|| Problem::bug("a landing without a commit"))?;
         let dropped = match attempt.landing.waived {
             true => Vec::new(),
@@ -200,7 +204,7 @@ impl MergeQueue {
         if !checks.is_empty() {
             Repo::main(&attempt.repository).set_ref(&candidate_pin(number), &candidate).await?;
         }
-        let step = Step::Begin { onto: attempt.onto.to_string(), merge_commit: candidate.into() };
+        let step = Step::Begin { onto: attempt.onto.to_string(), merge_commit: candidate.into(), upstream };
         self.store.execute(&Caller::system(), Command::Landing { number, step }).await?;
         failpoint::here("landing.begun");
         let verified = match self.check(&attempt, &commits, &checks, stop.clone()).await? {
@@ -225,8 +229,11 @@ impl MergeQueue {
         let lock = self.lock_main(&landing.project).await?;
         let repository = lock.repository.clone();
         let repo = Repo::main(&repository);
-        let onto = CommitId::parse(&self.worktrees.main_of(&landing.project).await?.tip)?;
+        let main = self.worktrees.main_of(&landing.project).await?;
+        let (onto, main_branch) = (CommitId::parse(&main.tip)?, main.branch);
         let commit = CommitId::parse(&landing.commit)?;
+        let landed_before =
+            self.worktrees.landed_before(&repository, &landing.project, landing.worktree_number).await?;
         // The lock is released as soon as MAIN was examined: the rest can take long, and `finish` compares again.
         let examine = async {
             let examined = self.check_main(&lock).await;
@@ -235,7 +242,7 @@ impl MergeQueue {
         };
         // These five do not depend on each other.
         let (merged, new, facts, committer, examined) = tokio::join!(
-            merge::merge_onto(&repository, &onto, &commit, landing.source),
+            merge::merge_onto(&repository, &onto, &landing, &landed_before, &main_branch),
             self.scan_new_objects(&repository, &onto, &commit),
             self.worktrees.facts_of(&landing.project),
             repo.identity(),
@@ -270,7 +277,9 @@ impl MergeQueue {
                 return self.reject(&landing, Verdict::Gate, problem.message, paths, Vec::new()).await.map(Err);
             }
         };
-        Ok(Ok(Attempt { landing, repository, main, onto, tip, merged, new, facts, settings, committer }))
+        let attempt =
+            Attempt { landing, repository, main, onto, tip, merged, new, landed_before, facts, settings, committer };
+        Ok(Ok(attempt))
     }
 
     /// Under MAIN's lock: compares MAIN with what the attempt began with, moves it and records the landing.
@@ -312,8 +321,10 @@ impl MergeQueue {
         let blocking = if adopting { Vec::new() } else { checkout::blocking_files(&lock.repository, &merged.changes) };
         if !blocking.is_empty() {
             let why = format!(
-                "MAIN has files of these names that are not git's, and they are not overwritten: {}",
-                blocking.iter().take(5).cloned().collect::<Vec<_>>().join(", ")
+                "MAIN has files of these names that are not git's, and they are not overwritten: {}; move them away, or into a \
+                 worktree: `flower main rescue {}`",
+                blocking.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
+                blocking[0],
             );
             return self.reject(landing, Verdict::Gate, why, blocking, Vec::new()).await;
         }
@@ -381,7 +392,9 @@ impl MergeQueue {
                     merge::commits_touching(repository, base.as_ref(), onto, &paths).await.unwrap_or_default();
                 let mut landed_there = Vec::new();
                 for commit in commits {
-                    let found = self.store.read(move |conn| landings::by_merge_commit(conn, commit.as_str())).await?;
+                    let of = landing.project.clone();
+                    let read = self.store.read(move |conn| landings::by_merge_commit(conn, &of, commit.as_str()));
+                    let found = read.await?;
                     landed_there.extend(found.map(|landing| (landing.number, landing.title)));
                 }
                 let there: Vec<String> =

@@ -4,11 +4,13 @@ use crate::Overview;
 use flower_contract::error::Problem;
 use flower_contract::view::InboxItem;
 use flower_core::attention::{
-    Item, OpenQuestion, ProjectMain, Situation, Unaccepted, Unseen, attention, message_to_agent,
+    Item, OpenQuestion, ProjectMain, Situation, Stuck, Unaccepted, Unseen, attention, message_to_agent,
 };
 use flower_core::policy::Read;
-use flower_core::{Actor, Caller, MessageId};
-use flower_store::{agents, dispatches, ephemeral, landings};
+use flower_core::{Actor, BriefId, Caller, MessageId};
+use flower_store::briefs::WaitingBrief;
+use flower_store::{Conn, StoreError, agents, briefs, dispatches, ephemeral, landings};
+use std::collections::{HashMap, HashSet};
 
 /// More than a person can read; the oldest come first, so that none is hidden forever.
 const MAX_ITEMS: u64 = 500;
@@ -17,7 +19,8 @@ impl Overview {
     /// The operator's inbox; for a worker, its unread messages.
     pub async fn inbox(&self, caller: &Caller) -> Result<Vec<InboxItem>, Problem> {
         if self.access.reader(caller).await?.may(Read::Inbox) {
-            return Ok(attention(&self.situation().await?).into_iter().map(view).collect());
+            let situation = self.situation().await?;
+            return self.with_projects(attention(&situation), &situation).await;
         }
         let mut items = Vec::new();
         for message in self.messages.unread(caller, false).await?.messages {
@@ -28,19 +31,54 @@ impl Overview {
         Ok(items)
     }
 
+    /// The items as views, each with its project.
+    async fn with_projects(&self, items: Vec<Item>, of: &Situation) -> Result<Vec<InboxItem>, Problem> {
+        let landings: HashMap<_, _> = of.landings.iter().map(|l| (l.number, l.project.clone())).collect();
+        let read = self.store.read(move |conn| {
+            let live = agents::live(conn, None)?;
+            let mut found = Vec::new();
+            for item in items {
+                let landing = item.landing.and_then(|number| landings.get(&number).cloned());
+                let of_brief = match item.brief {
+                    Some(number) => briefs::state(conn, number)?.and_then(|brief| brief.projects.first().cloned()),
+                    None => None,
+                };
+                let agent = item.agent.as_ref().and_then(|name| live.iter().find(|agent| agent.name == *name));
+                let of_agent = agent.map(|agent| agent.project.clone());
+                let project = item.project.clone().or(landing).or(of_brief).or(of_agent);
+                found.push(InboxItem { in_project: project, ..view(item) });
+            }
+            Ok(found)
+        });
+        Ok(read.await?)
+    }
+
+    async fn stuck(&self) -> Result<Vec<Stuck>, Problem> {
+        let stuck = self.profiles.stuck().await?;
+        let read = self.store.read(move |conn| {
+            let mut all = Vec::new();
+            for (dispatch, reason) in stuck {
+                let title = briefs::state(conn, dispatch.brief)?.map(|brief| brief.title).unwrap_or_default();
+                let (brief, at) = (dispatch.brief, dispatch.requested_at);
+                all.push(Stuck { dispatch: dispatch.number, brief, title, why: reason.message, at });
+            }
+            Ok(all)
+        });
+        Ok(read.await?)
+    }
+
     /// Loads everything that can need the operator.
     async fn situation(&self) -> Result<Situation, Problem> {
         let read = self.store.read(|conn| {
             let seen = ephemeral::get(conn, "read/operator")?.and_then(|text| text.parse().ok()).unwrap_or(0);
-            let asked = (
-                flower_store::questions::open(conn, MAX_ITEMS)?,
-                flower_store::briefs::waiting_for_acceptance(conn, MAX_ITEMS)?,
-            );
+            let asked =
+                (flower_store::questions::open(conn, MAX_ITEMS)?, briefs::waiting_for_acceptance(conn, MAX_ITEMS)?);
             let agents = (agents::permissions(conn)?, agents::given_up(conn, MAX_ITEMS)?);
             let messages = dispatches::messages_to_operator(conn, seen, MAX_ITEMS)?;
-            Ok((asked, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
+            let empty = without_commits(conn, &asked.1)?;
+            Ok((asked, empty, landings::open(conn, None)?, landings::mains(conn)?, agents, messages))
         });
-        let ((questions, waiting), landings, recorded, (permissions, failed), messages) = read.await?;
+        let ((questions, waiting), empty, landings, recorded, (permissions, failed), messages) = read.await?;
         let mut mains = Vec::new();
         for (project, main) in recorded {
             let problem = self.merge_queue.settings_problem(&project, &main.tip).await;
@@ -53,7 +91,8 @@ impl Overview {
         let unaccepted = waiting.into_iter().map(|w| {
             let by = Actor { sort: w.by_type.parse()?, name: w.by };
             let (status, version) = (w.status.parse()?, w.version);
-            Ok(Unaccepted { brief: w.brief, title: w.title, status, by, at: w.at, version })
+            let no_commits = empty.contains(&w.brief);
+            Ok(Unaccepted { brief: w.brief, title: w.title, status, by, at: w.at, version, no_commits })
         });
         let messages = messages.into_iter().map(|m| {
             let by = Actor { sort: m.by_type, name: m.by };
@@ -66,9 +105,23 @@ impl Overview {
             mains,
             permissions,
             failed,
+            stuck: self.stuck().await?,
             messages: messages.collect(),
         })
     }
+}
+
+/// The briefs whose newest result has no commits.
+fn without_commits(conn: &mut Conn, waiting: &[WaitingBrief]) -> Result<HashSet<BriefId>, StoreError> {
+    let mut empty = HashSet::new();
+    for result in waiting.iter().filter(|waiting| waiting.version.is_none()) {
+        let newest = dispatches::all(conn, Some(result.brief), 1)?;
+        let outcome = newest.first().and_then(|dispatch| dispatch.result.as_ref());
+        if outcome.is_some_and(|outcome| outcome.commits.is_empty()) {
+            empty.insert(result.brief);
+        }
+    }
+    Ok(empty)
 }
 
 fn view(item: Item) -> InboxItem {

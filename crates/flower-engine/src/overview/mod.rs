@@ -6,7 +6,7 @@ mod status;
 
 use crate::Setup;
 use crate::home::Home;
-use crate::{Access, Agents, MergeQueue, Messages, Projects, Worktrees};
+use crate::{Access, Agents, MergeQueue, Messages, Profiles, Projects, Worktrees};
 use flower_store::Store;
 use std::sync::Arc;
 
@@ -22,9 +22,11 @@ pub struct Overview {
     worktrees: Arc<Worktrees>,
     merge_queue: Arc<MergeQueue>,
     agents: Arc<Agents>,
+    profiles: Arc<Profiles>,
 }
 
 impl Overview {
+    #[expect(clippy::too_many_arguments, reason = "each is a service that the overview reads")]
     pub(crate) fn new(
         setup: &Setup,
         access: &Arc<Access>,
@@ -33,6 +35,7 @@ impl Overview {
         worktrees: &Arc<Worktrees>,
         merge_queue: &Arc<MergeQueue>,
         agents: &Arc<Agents>,
+        profiles: &Arc<Profiles>,
     ) -> Overview {
         Overview {
             url: setup.url.clone(),
@@ -46,6 +49,7 @@ impl Overview {
             worktrees: worktrees.clone(),
             merge_queue: merge_queue.clone(),
             agents: agents.clone(),
+            profiles: profiles.clone(),
         }
     }
 }

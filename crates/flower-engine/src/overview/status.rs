@@ -9,15 +9,23 @@ use flower_core::queue::QueueStatus;
 use flower_core::{Caller, Landing};
 use flower_store::{briefs, dispatches, landings, worktrees};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A status is shown without a fresh look at MAIN if that takes longer.
+const EXAMINE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Overview {
-    pub async fn status(&self, caller: &Caller, choice: ProjectChoice) -> Result<StatusView, Problem> {
+    /// The status as the log has it; with `live`, MAIN is examined first.
+    pub async fn status(&self, caller: &Caller, choice: ProjectChoice, live: bool) -> Result<StatusView, Problem> {
         // An agent without work asks for the status as its heartbeat, and gets the daemon's only.
         if choice.name.is_none() && policy::reads_own_only(caller) && self.access.project_of(caller).await?.is_none() {
             return Ok(self.daemon_status());
         }
         let choice = &self.access.choice(caller, choice).await?;
         let project = self.projects.find(choice).await?;
+        if let Some(project) = project.as_ref().filter(|_| live) {
+            self.merge_queue.examine_within(project, EXAMINE_TIMEOUT).await;
+        }
         let of = project.clone();
         let briefs = self.store.read(move |conn| briefs::count_by_status(conn, of.as_deref())).await?;
         let of = project.clone();

@@ -2,9 +2,10 @@
 
 use super::file::{ConfigFile, ProfileConfig};
 use crate::home::Home;
+use crate::network::{HostPattern, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::NetworkMode;
 pub use flower_contract::view::Protocol;
-use flower_jail::Network;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -40,7 +41,10 @@ pub struct Profile {
     /// Such as `~/.claude/.credentials.json`; the first that exists is lent.
     pub credentials: Vec<String>,
     /// Default: the network of the worktree.
-    pub network: Option<Network>,
+    pub network: Option<NetworkMode>,
+    /// With the web: the only hosts that the agent may reach, if any are listed.
+    pub allow: Vec<HostPattern>,
+    pub deny: Vec<HostPattern>,
     pub connect: Vec<u16>,
     /// Absolute paths, or paths such as `~/models`: see [`Profile::readable`].
     pub read: Vec<PathBuf>,
@@ -68,6 +72,15 @@ pub struct Profile {
 }
 
 impl Profile {
+    pub(super) fn network_policy(&self) -> NetworkPolicy {
+        NetworkPolicy {
+            mode: self.network.unwrap_or_default(),
+            allow: vec![self.allow.clone()],
+            deny: self.deny.clone(),
+            connect: self.connect.clone(),
+        }
+    }
+
     /// The problem and its solution, if the profile requires a model and has none.
     pub fn missing_model(&self) -> Option<(String, String)> {
         (self.model_required && self.model.is_none()).then(|| {
@@ -104,6 +117,8 @@ pub struct Spend {
 pub struct Config {
     pub profiles: BTreeMap<String, Profile>,
     pub spend: Spend,
+    /// The command that opens a worktree in the operator's editor.
+    pub editor: Option<String>,
 }
 
 impl Config {
@@ -138,7 +153,7 @@ impl Config {
         for (name, (built_in, own)) in layers {
             profiles.insert(name.clone(), ProfileConfig::resolve(&name, built_in, own, file)?);
         }
-        Ok(Config { profiles, spend: own.spend })
+        Ok(Config { profiles, spend: own.spend, editor: own.editor })
     }
 
     pub fn profile(&self, name: &str) -> Result<&Profile, Problem> {
@@ -186,7 +201,7 @@ mod tests {
         for profile in config.profiles.values() {
             assert!(profile.built_in && profile.protocol == Protocol::Acp);
             assert_eq!(profile.permissions, Permissions::Worktree);
-            assert_eq!(profile.network, Some(Network::Web));
+            assert_eq!(profile.network, Some(NetworkMode::Web));
             assert!(profile.package.is_some() && profile.version.is_some() && !profile.any_of.is_empty());
             let install = profile.install.as_deref().unwrap();
             assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");

@@ -9,6 +9,7 @@ use flower_core::dispatch::DispatchState;
 use flower_core::readiness::{Reason, ReasonCode};
 use flower_core::{Agent, AgentId, Dispatch, Role};
 use flower_store::{agents, dispatches, landings};
+use std::collections::HashMap;
 
 /// What decides in one project whether another agent may start.
 pub(crate) struct ProjectCapacity {
@@ -94,6 +95,42 @@ impl Profiles {
             // Other errors are reported when the agent is started.
             Ok(_) | Err(_) => None,
         }
+    }
+
+    /// The waiting dispatches whose agent cannot start until a person changes something, each with the reason.
+    pub(crate) async fn stuck(&self) -> Result<Vec<(Dispatch, Reason)>, Problem> {
+        let (mut open, live) = self.store.read(|conn| Ok((dispatches::open(conn)?, agents::live(conn, None)?))).await?;
+        open.retain(|d| d.state == DispatchState::Requested && d.worktree.is_some());
+        open.retain(|d| !live.iter().any(|agent| agent.dispatch == Some(d.number)));
+        let Some(config) = Config::load(&self.home).ok().filter(|_| !open.is_empty()) else { return Ok(Vec::new()) };
+        // One answer for each profile in each project, because reading a project's settings starts git.
+        let mut defaults: HashMap<String, Option<String>> = HashMap::new();
+        let mut known: HashMap<(String, String), Option<Reason>> = HashMap::new();
+        let mut stuck = Vec::new();
+        for dispatch in open {
+            let Some(project) = dispatch.project.clone() else { continue };
+            let name = match &dispatch.profile {
+                Some(name) => Some(name.clone()),
+                None => match defaults.get(&project) {
+                    Some(default) => default.clone(),
+                    None => {
+                        let default = self.agent_settings(&project).await.default;
+                        defaults.insert(project.clone(), default.clone());
+                        default
+                    }
+                },
+            };
+            let Some(name) = name else { continue };
+            let key = (project, name);
+            if !known.contains_key(&key) {
+                let problem = self.profile_problem(&config, &key.1, &key.0).await;
+                known.insert(key.clone(), problem);
+            }
+            if let Some(reason) = known.get(&key).cloned().flatten() {
+                stuck.push((dispatch, reason));
+            }
+        }
+        Ok(stuck)
     }
 
     /// The position of a dispatch among those of its project that wait for an agent.

@@ -1,8 +1,9 @@
 //! Profiles as written in a configuration file, and their validation.
 
 use super::config::{Permissions, Profile, Protocol, Spend};
+use crate::network::HostPattern;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_jail::Network;
+use flower_contract::view::NetworkMode;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use std::time::Duration;
 pub(super) struct ConfigFile {
     pub(super) profiles: BTreeMap<String, ProfileConfig>,
     pub(super) spend: Spend,
+    pub(super) editor: Option<String>,
 }
 
 /// A profile in one file. Missing fields come from the built-in profile, or get their default.
@@ -24,7 +26,9 @@ pub(super) struct ProfileConfig {
     env: Option<Vec<String>>,
     set: BTreeMap<String, String>,
     credentials: Option<Vec<String>>,
-    network: Option<Network>,
+    network: Option<NetworkMode>,
+    allow: Option<Vec<HostPattern>>,
+    deny: Option<Vec<HostPattern>>,
     connect: Option<Vec<u16>>,
     read: Option<Vec<PathBuf>>,
     mode: Option<String>,
@@ -71,10 +75,11 @@ impl ConfigFile {
                     }
                     config.spend = spend;
                 }
+                "editor" => config.editor = Some(typed(value, &format!("{file}: editor"))?),
                 other => {
                     let other = flower_core::text::visible(other, 64);
                     return Err(wrong(format!(
-                        "{file}: there is no section `{other}`, only [agents.NAME] and [spend]"
+                        "{file}: there is no section `{other}`, only [agents.NAME], [spend] and `editor`"
                     )));
                 }
             }
@@ -126,6 +131,8 @@ impl ProfileConfig {
             set,
             credentials,
             network: high.network.or(low.network),
+            allow: high.allow.or(low.allow).unwrap_or_default(),
+            deny: high.deny.or(low.deny).unwrap_or_default(),
             connect: high.connect.or(low.connect).unwrap_or_default(),
             read: high.read.or(low.read).unwrap_or_default(),
             mode: high.mode.or(low.mode),

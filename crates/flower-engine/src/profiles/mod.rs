@@ -13,12 +13,12 @@ mod spend;
 use crate::Setup;
 use crate::Worktrees;
 use crate::home::Home;
+use crate::network::NetworkPolicy;
 use crate::settings::AgentSettings;
 use config::{Config, Profile};
 pub(crate) use eligibility::{ProjectCapacity, idle_in, missing_members};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::ProfileView;
-use flower_jail::Network;
+use flower_contract::view::{NetworkMode, ProfileView};
 use flower_store::Store;
 use keys::Keys;
 use program::{Missing, Program};
@@ -33,6 +33,13 @@ const PROGRAM_CACHE_TIME: Duration = Duration::from_secs(20);
 
 /// When a program was looked for, for which profile, and the result.
 type CachedProgram = (Instant, Profile, Result<Program, Missing>);
+
+/// A value that must not land, and what it is called.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct NamedSecret {
+    pub(crate) name: String,
+    pub(crate) value: Vec<u8>,
+}
 
 pub struct Profiles {
     store: Store,
@@ -96,26 +103,39 @@ impl Profiles {
     }
 
     /// All secrets that agents may be lent. The gate rejects landings with one of them.
-    pub(crate) fn lent_secrets(&self) -> Vec<Vec<u8>> {
+    pub(crate) fn lent_secrets(&self) -> Vec<NamedSecret> {
         let profiles = Config::load(&self.home).map(|config| config.profiles).unwrap_or_default();
         let home = user_home();
-        let mut secrets = Vec::new();
+        let mut secrets: Vec<NamedSecret> = Vec::new();
         for profile in profiles.values() {
-            secrets.extend(self.keys.secrets(profile).iter().map(|secret| secret.expose().to_owned()));
-            let files = profile.credentials.iter().filter_map(|name| name.strip_prefix("~/"));
-            let texts = files.filter_map(|below| std::fs::read_to_string(home.join(below)).ok());
-            secrets.extend(texts.flat_map(|text| secret_patterns::in_credentials(&text)));
+            let of = format!("a key that profile `{}` lends", profile.name);
+            let named = |name: &str, value: String| NamedSecret { name: name.to_owned(), value: value.into_bytes() };
+            secrets.extend(self.keys.secrets(profile).iter().map(|secret| named(&of, secret.expose().to_owned())));
+            for file in &profile.credentials {
+                let Some(below) = file.strip_prefix("~/") else { continue };
+                let Ok(text) = std::fs::read_to_string(home.join(below)) else { continue };
+                let name = format!("a value of `{file}`");
+                secrets.extend(secret_patterns::in_credentials(&text).into_iter().map(|value| named(&name, value)));
+            }
         }
-        secrets.retain(|secret| secret.len() >= mask::MIN_SECRET);
-        secrets.into_iter().map(String::into_bytes).collect()
+        secrets.retain(|secret| secret.value.len() >= mask::MIN_SECRET);
+        secrets
     }
 
-    /// Fails if the profile requires a model and has none.
-    pub(crate) fn require_model(&self, profile: Option<&str>) -> Result<(), Problem> {
-        // An unknown profile or an invalid file is no error here: the dispatch waits and shows the reason.
-        let (Some(name), Ok(config)) = (profile, Config::load(&self.home)) else { return Ok(()) };
-        let missing = config.profile(name).ok().and_then(Profile::missing_model);
-        missing.map_or(Ok(()), |(what, how)| Err(Problem::new(ProblemKind::Refused, what, how)))
+    /// Fails if the profile does not exist, or if its agents cannot run here because a program or a model is missing. An agent
+    /// without a key starts and waits for it.
+    pub(crate) async fn require_runnable(&self, name: &str) -> Result<(), Problem> {
+        // While the file is not valid the dispatch waits, and shows the reason.
+        let Ok(config) = Config::load(&self.home) else { return Ok(()) };
+        let profile = config.profile(name)?;
+        let missing = match (profile.missing_model(), self.find_program(profile).await) {
+            (Some((what, how)), _) => Some((what, how)),
+            (None, Err(missing)) => Some((format!("`{name}` cannot run here: {}", missing.what), missing.how)),
+            (None, Ok(_)) => None,
+        };
+        let Some((what, how)) = missing else { return Ok(()) };
+        let by_hand = "or start an agent by hand, with a packet: `flower dispatch BRIEF`".to_owned();
+        Err(Problem { kind: ProblemKind::Refused, message: what, hints: vec![how, by_hand] })
     }
 
     /// `[agents]` of a project; the defaults if it cannot be read.
@@ -123,18 +143,18 @@ impl Profiles {
         self.worktrees.facts_of(project).await.map(|facts| facts.settings.agents).unwrap_or_default()
     }
 
-    /// The narrower of the networks of project and profile. Fails if the profile needs a network and the project allows none, so
+    /// The network of an agent: the narrower of those of project and profile. Fails if the profile needs a network and the project allows none, so
     /// that this is known before the agent starts.
-    pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<Option<Network>, Problem> {
-        let allowed = self.worktrees.facts_of(project).await?.settings.worktree.network;
-        match (allowed, profile.network) {
-            (Some(Network::Closed), Some(needed @ (Network::Web | Network::Open))) => Err(Problem::new(
+    pub(crate) async fn network_for(&self, profile: &Profile, project: &str) -> Result<NetworkPolicy, Problem> {
+        let settings = self.worktrees.facts_of(project).await?.settings.worktree;
+        match (settings.network, profile.network) {
+            (Some(NetworkMode::Closed), Some(needed @ (NetworkMode::Web | NetworkMode::Open))) => Err(Problem::new(
                 ProblemKind::Refused,
                 format!(
                     "profile `{}` needs a network (`network = \"{}\"`), and `network = \"closed\"` in {project}'s \
                      flower.toml allows none",
                     profile.name,
-                    if needed == Network::Web { "web" } else { "open" },
+                    needed.as_str(),
                 ),
                 format!(
                     "for a model that needs none, set `network = \"closed\"` in `[agents.{}]` of config.toml; or set \
@@ -142,8 +162,13 @@ impl Profiles {
                     profile.name
                 ),
             )),
-            (Some(allowed), Some(needed)) => Ok(Some(allowed.min(needed))),
-            (allowed, needed) => Ok(allowed.or(needed)),
+            (allowed, needed) => {
+                // A side that names no network leaves the choice to the other.
+                let mode = allowed.or(needed).unwrap_or_default();
+                let project = NetworkPolicy { mode: allowed.unwrap_or(mode), ..settings.network_policy() };
+                let profile = NetworkPolicy { mode: needed.unwrap_or(mode), ..profile.network_policy() };
+                Ok(project.narrowed_by(&profile))
+            }
         }
     }
 }

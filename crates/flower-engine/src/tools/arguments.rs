@@ -9,7 +9,7 @@ pub(super) struct StartWork {
     pub(super) dispatch: Option<u64>,
     /// The token of the packet.
     pub(super) token: Option<String>,
-    #[serde(default)]
+    #[serde(default, alias = "patterns")]
     pub(super) paths: Vec<String>,
     pub(super) budget: Option<u64>,
 }
@@ -52,6 +52,7 @@ pub(super) struct CreateBrief {
 #[serde(deny_unknown_fields)]
 pub(super) struct ProposePlan {
     pub(super) brief: u64,
+    #[serde(alias = "spec")]
     pub(super) markdown: String,
 }
 
@@ -59,6 +60,7 @@ pub(super) struct ProposePlan {
 #[serde(deny_unknown_fields)]
 pub(super) struct RefineSpec {
     pub(super) brief: u64,
+    #[serde(alias = "spec")]
     pub(super) markdown: String,
     /// The version that the text was made from.
     pub(super) base: Option<u64>,
@@ -102,7 +104,7 @@ pub(super) struct WriteScratchpad {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReservePaths {
-    #[serde(default)]
+    #[serde(default, alias = "paths")]
     pub(super) patterns: Vec<String>,
     pub(super) minutes: Option<u64>,
     #[serde(default)]

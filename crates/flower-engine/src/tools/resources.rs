@@ -51,7 +51,8 @@ impl Tools {
 
     async fn main_text(&self, caller: &Caller) -> Result<String, Problem> {
         let project = self.projects.require(&self.project_choice(caller).await?).await?;
-        let status = self.overview.status(caller, ProjectChoice { name: Some(project.clone()), dir: None }).await?;
+        let choice = ProjectChoice { name: Some(project.clone()), dir: None };
+        let status = self.overview.status(caller, choice, false).await?;
         let mut answer = AgentText::new(Some(BUDGET));
         answer.line(&format!("# MAIN of {project}"));
         match status.main {

@@ -44,10 +44,18 @@ pub(super) fn write_admin(place: &WorktreePaths) -> io::Result<PathBuf> {
     let names = std::iter::once(place.name.clone()).chain((1..100).map(|n| format!("{}{n}", place.name)));
     for name in names {
         let admin = all.join(name);
-        if !taken(&admin) {
-            fs::rename(&draft, &admin)?;
-            return Ok(admin);
+        if taken(&admin) {
+            continue;
         }
+        // `git gc` in the background deletes the folder of all worktrees while it is empty.
+        match fs::rename(&draft, &admin) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&all)?;
+                fs::rename(&draft, &admin)?;
+            }
+            renamed => renamed?,
+        }
+        return Ok(admin);
     }
     Err(io::Error::other("a hundred worktrees of this name"))
 }

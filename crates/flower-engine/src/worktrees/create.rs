@@ -2,6 +2,7 @@
 
 use super::checkout::check_out;
 use super::facts::Facts;
+use super::partial::may_be_partial;
 use super::paths::WorktreePaths;
 use super::private;
 use super::{disk, gitlinks, setup};
@@ -35,13 +36,20 @@ impl Worktrees {
         let repository = self.repository(&project).await?;
         if new.seal == Seal::Sealed {
             self.require_jail().await?;
+        }
+        if may_be_partial(&repository) {
+            self.fetch_missing_of_main(&project).await?;
+        }
+        if new.seal == Seal::Sealed {
             self.require_lendable(&project, &repository).await?;
         }
         let lock = self.lock_of(&repository.root);
         let holding = lock.lock().await;
+        self.require_new(&project, &name).await?;
         let main = self.recorded_main(&project).await?;
         let facts = Facts::gather(&repository, main.as_ref(), new.from.as_deref(), &worktree::branch(&name)).await?;
         self.require_creatable(&repository, &facts, &new, &project, &name).await?;
+        self.fetch_missing(&project, &repository, &[&facts.base]).await?;
         let request = worktree::Request {
             project,
             name,
@@ -69,6 +77,28 @@ impl Worktrees {
         self.observe_new(worktree, &facts).await
     }
 
+    /// Fails if a worktree of this name lives.
+    async fn require_new(&self, project: &str, name: &str) -> Result<(), Problem> {
+        let of = project.to_owned();
+        let live = self.store.read(move |conn| flower_store::worktrees::live(conn, Some(&of))).await?;
+        let Some(known) = live.into_iter().find(|worktree| worktree.name == name) else { return Ok(()) };
+        if known.stage != worktree::Stage::Ready {
+            return Err(Problem::new(
+                ProblemKind::Conflict,
+                format!("worktree `{name}` is being made or removed"),
+                format!("`flower worktree show {name}` says when that has ended"),
+            ));
+        }
+        Err(Problem {
+            kind: ProblemKind::Conflict,
+            message: format!("worktree `{name}` exists already"),
+            hints: vec![
+                format!("enter it: `flower worktree shell {name}`, or `cd \"$(flower worktree path {name})\"`"),
+                "or choose another name".to_owned(),
+            ],
+        })
+    }
+
     /// Refuses requests that cannot succeed, before anything is recorded.
     async fn require_creatable(
         &self,
@@ -93,15 +123,6 @@ impl Worktrees {
                     "bring back what it was: `flower worktree restore {name}`, choose another name, or delete it: `git branch -D flower/{name}`"
                 ),
             ));
-        }
-        if new.seal == Seal::Sealed && is_partial(repository) {
-            return refused(
-                format!(
-                    "{} is a partial clone; what runs in a sealed worktree could not fetch the rest",
-                    repository.root.display()
-                ),
-                "fetch everything: `git fetch --refetch --no-filter`, or make it `--linked`".into(),
-            );
         }
         if facts.attributes.contains(LFS) && !new.lfs_pointers {
             return Err(needs_lfs(facts));
@@ -214,7 +235,7 @@ impl Worktrees {
 }
 
 /// How attributes name its filter.
-const LFS: &str = "filter=lfs";
+pub(crate) const LFS: &str = "filter=lfs";
 
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(
@@ -222,10 +243,4 @@ fn needs_lfs(facts: &Facts) -> Problem {
         format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
         "take the pointers instead of the files: add `--lfs-pointers`",
     )
-}
-
-/// Whether some objects are only at a remote.
-pub(super) fn is_partial(repository: &Repository) -> bool {
-    let packs = std::fs::read_dir(repository.git_dir.join("objects/pack")).into_iter().flatten().flatten();
-    packs.into_iter().any(|entry| entry.path().extension().is_some_and(|kind| kind == "promisor"))
 }

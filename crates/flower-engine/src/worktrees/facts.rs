@@ -1,11 +1,12 @@
 //! What flower needs to know about a repository, read from git in one batch.
 
+use super::partial::may_be_partial;
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
+use flower_contract::view::NetworkMode;
 use flower_core::Main;
 use flower_git::repository::Repository;
 use flower_git::{Answers, CommitId, Question, Questions, Repo};
-use flower_jail::Network;
 use std::fs;
 
 #[derive(Clone, Debug)]
@@ -68,7 +69,7 @@ impl Facts {
             return Err(no_main(repository, main));
         };
         let mut main_branch = names[found].1.clone();
-        let in_force = SettingsInForce::of(&repo, &main_tip, &text(&answers, settings[found])).await?;
+        let in_force = SettingsInForce::of(repository, &main_tip, &text(&answers, settings[found])).await?;
         let mut seen = (if given.is_some() { &bases[names.len()] } else { &bases[found] }).answer(&answers);
         if let (None, Some(named)) = (main, &in_force.settings.project.main) {
             main_branch = flower_core::text::line("branch", named, 250)?;
@@ -159,10 +160,17 @@ impl SettingsProblem {
 
 impl SettingsInForce {
     /// The newest valid version on MAIN's first-parent history.
-    async fn of(repo: &Repo, tip: &CommitId, text: &str) -> Result<SettingsInForce, Problem> {
+    async fn of(repository: &Repository, tip: &CommitId, text: &str) -> Result<SettingsInForce, Problem> {
         /// Older versions that are tried.
         const MAX_VERSIONS: u64 = 20;
+        let repo = &Repo::main(repository);
         let why = match Settings::parse(text) {
+            // A file that is only at a remote looks like one that does not exist.
+            Ok(_) if text.is_empty() && may_be_partial(repository) && is_missing(repo, tip).await? => {
+                return Ok(SettingsInForce::closed(
+                    "flower.toml of MAIN is only at the remote of this partial clone".into(),
+                ));
+            }
             Ok(settings) => return Ok(SettingsInForce { settings, problem: None }),
             Err(problem) => problem.message,
         };
@@ -174,11 +182,22 @@ impl SettingsInForce {
                 return Ok(SettingsInForce { settings, problem });
             }
         }
-        // The file may have closed the network, so it is closed.
-        let mut settings = Settings::default();
-        settings.worktree.network = Some(Network::Closed);
-        Ok(SettingsInForce { settings, problem: Some(SettingsProblem { why, in_force: None }) })
+        Ok(SettingsInForce::closed(why))
     }
+
+    /// Without any settings. The file may have closed the network, so it is closed.
+    fn closed(why: String) -> SettingsInForce {
+        let mut settings = Settings::default();
+        settings.worktree.network = Some(NetworkMode::Closed);
+        SettingsInForce { settings, problem: Some(SettingsProblem { why, in_force: None }) }
+    }
+}
+
+/// Whether MAIN's tip has a `flower.toml` whose content is not here.
+async fn is_missing(repo: &Repo, tip: &CommitId) -> Result<bool, Problem> {
+    let listed = repo.list_path(tip, "flower.toml").await?;
+    let Some(entry) = listed.entries().next() else { return Ok(false) };
+    Ok(repo.present(&[entry.object()?]).await?.is_empty())
 }
 
 /// The branch that is checked out in MAIN. `None` if HEAD is detached.

@@ -2,6 +2,7 @@
 //! worktree needs into its private repository.
 
 use super::object_store::{Contents, ObjectStore};
+use super::partial::may_be_partial;
 use super::paths::WorktreePaths;
 use super::private;
 use crate::Worktrees;
@@ -32,10 +33,21 @@ pub(super) struct Lending {
 }
 
 #[derive(Clone, Debug)]
-enum CopyState {
+pub(super) enum CopyState {
     Waiting,
-    Running { store: ObjectStore, max_bytes: u64 },
-    Failed { why: String, at: Instant },
+    /// Objects that are only at a remote are being fetched.
+    Fetching {
+        missing: usize,
+        remote: String,
+    },
+    Running {
+        store: ObjectStore,
+        max_bytes: u64,
+    },
+    Failed {
+        why: String,
+        at: Instant,
+    },
 }
 
 /// The objects that are lent now.
@@ -49,7 +61,7 @@ pub(crate) struct LentObjects {
 }
 
 impl Lending {
-    fn set(&self, project: &str, state: Option<CopyState>) {
+    pub(super) fn set(&self, project: &str, state: Option<CopyState>) {
         let mut all = self.by_project.lock().expect("no panic while held");
         match state {
             Some(state) => all.insert(project.to_owned(), state),
@@ -100,7 +112,13 @@ impl Worktrees {
         }
         let Ok(repository) = self.repository(project).await else { return };
         let Ok(facts) = self.facts_of(project).await else { return };
-        if super::create::is_partial(&repository) {
+        // The copy is made once the files of MAIN's tip are fetched.
+        if may_be_partial(&repository)
+            && Repo::main(&repository)
+                .missing_objects(&[&facts.main_tip])
+                .await
+                .is_ok_and(|missing| !missing.is_empty())
+        {
             return;
         }
         let mut places = Vec::new();
@@ -152,7 +170,7 @@ impl Worktrees {
         }
         // A repository without commits has nothing to lend; a later check reports it.
         let Ok(facts) = self.facts_of(project).await else { return Ok(()) };
-        if facts.settings.worktree.objects == Objects::All || super::create::is_partial(repository) {
+        if facts.settings.worktree.objects == Objects::All {
             return Ok(());
         }
         self.lend(project, repository).await.map(|_| ())
@@ -168,6 +186,7 @@ impl Worktrees {
         let main = ObjectId::parse(&main?.tip)?;
         let tips: BTreeSet<ObjectId> = objects.into_iter().chain([main]).collect();
         let store = ObjectStore::new(&self.home, project, repository);
+        store.require_what_main_has().await?;
         let contents = match store.contents() {
             Some(contents) if tips.is_subset(&contents.tips) => contents,
             _ => self.update_store(project, store, tips.clone()).await?,
@@ -217,6 +236,9 @@ impl Worktrees {
     pub(crate) fn lending_note(&self, project: &str) -> Option<String> {
         const MB: u64 = 1_000_000;
         match self.lending.get(project)? {
+            CopyState::Fetching { missing, remote } => Some(format!(
+                "{missing} files and folders that are only at `{remote}` are being fetched: this is a partial clone"
+            )),
             CopyState::Waiting => {
                 Some("the part of MAIN's objects that worktrees may read is about to be copied".to_owned())
             }

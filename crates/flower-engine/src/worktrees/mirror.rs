@@ -4,6 +4,7 @@
 use super::gitlinks;
 use super::import_error::{ImportError, plain};
 use super::incoming;
+use super::landed::LandedBefore;
 use super::limits::IMPORT_TIMEOUT;
 use super::observe::is_dirty;
 use super::paths::WorktreePaths;
@@ -17,7 +18,6 @@ use flower_core::event::WorktreeDiverged;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Caller, Command, Refusal, Worktree};
 use flower_git::{CommitId, GitError, Head, Merge, RefUpdates, Repo};
-use flower_store::worktrees;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -30,16 +30,22 @@ const MIRROR_TIMEOUT: Duration = Duration::from_secs(5);
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Worktrees {
-    /// Imports new commits, provides MAIN's tip inside, and merges it if no process works there.
+    /// Imports new commits, brings the operator's in, provides MAIN's tip inside, and merges it if no process works there.
     pub async fn sync(&self, choice: &ProjectChoice, name: &str) -> Result<SyncView, Problem> {
         let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let facts = self.facts_of(&worktree.project).await?;
+        let mut waits_for = None;
         if place.seal == Seal::Sealed {
             self.mirror(&place).await?;
+            self.bring_in(&place).await?;
+            waits_for = self.merge_displaced(&place).await?;
             self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
         }
-        let merged = self.merge_main(&place, &facts.main_branch, &facts.main_tip).await?;
+        let merged = match waits_for {
+            None => self.merge_main(&place, &facts.main_branch, &facts.main_tip).await?,
+            reason => reason,
+        };
         let worktree = self.observe(worktree).await?;
         Ok(SyncView { merged: merged.is_none(), reason: merged, worktree })
     }
@@ -78,7 +84,7 @@ impl Worktrees {
         self.mirror_locked(place).await
     }
 
-    async fn mirror_locked(&self, place: &WorktreePaths) -> Result<(), Problem> {
+    pub(super) async fn mirror_locked(&self, place: &WorktreePaths) -> Result<(), Problem> {
         let now = stamp(place);
         let before = fs::read_to_string(place.mirrored()).unwrap_or_default();
         let (seen, mirrored) = before.split_once('\n').unwrap_or((&before, ""));
@@ -129,17 +135,18 @@ impl Worktrees {
             && !repo.is_ancestor(old, &new).await?
         {
             // The private repository borrows these commits from MAIN's, and may still use them.
-            let kept_at = place.keeper(old);
-            updates.set(&kept_at, old);
+            updates.set(&place.keeper(old), old);
             // The operator and a program inside have both committed. Recorded before the branch moves, so that a crash cannot hide
             // the operator's commit.
             if let Some(number) = place.number
                 && mirrored.as_ref().is_some_and(|mirrored| mirrored != old)
             {
+                let kept_at = place.operators_branch(old);
+                updates.set(&kept_at, old);
                 let (operators, inside) = (old.to_string(), new.to_string());
                 let diverged = WorktreeDiverged { number, operators, inside, kept_at: kept_at.to_string() };
                 self.store.execute(&Caller::system(), Command::DivergeWorktree(diverged)).await?;
-                // The note tells the operator to merge it inside, so it must be readable there.
+                // A merge with conflicts is settled inside, so it must be readable there.
                 self.provide(place, &[old]).await?;
             }
         }
@@ -153,31 +160,8 @@ impl Worktrees {
         super::disk::delete(&place.refused()).map_err(io)
     }
 
-    /// Notes about commits of the operator that are no longer on the branch, each with the way to bring it back.
-    pub(super) async fn displaced_notes(&self, place: &WorktreePaths) -> Result<Vec<String>, Problem> {
-        let Some(number) = place.number else { return Ok(Vec::new()) };
-        let known = self.store.read(move |conn| worktrees::worktree(conn, number)).await?;
-        let mut notes = Vec::new();
-        let repo = place.repo();
-        for commit in known.map(|worktree| worktree.displaced).unwrap_or_default() {
-            let commit = CommitId::parse(&commit)?;
-            let kept_at = place.keeper(&commit);
-            // The operator has deleted the ref, or the commit was merged.
-            if repo.tip(&kept_at).await?.is_none() || repo.is_ancestor(&commit, &place.full_branch()).await? {
-                continue;
-            }
-            notes.push(format!(
-                "your commit {commit} is not on the branch, because something was committed inside as well; it is kept \
-                 at `{kept_at}`. To bring it in, stash what is not committed there and merge it: `flower worktree shell \
-                 {} -- git merge --no-edit {commit}`. To let it go: `git update-ref -d {kept_at}`",
-                place.name
-            ));
-        }
-        Ok(notes)
-    }
-
     /// Moves the operator's index to the new tip of the branch. Files do not change: they are those that programs inside work on.
-    async fn move_operators_index(&self, place: &WorktreePaths, commit: &CommitId) -> Result<(), Problem> {
+    pub(super) async fn move_operators_index(&self, place: &WorktreePaths, commit: &CommitId) -> Result<(), Problem> {
         let Some(linked) = place.linked() else { return Ok(()) };
         for path in gitlinks::in_commit(&place.repository, commit).await? {
             gitlinks::set_aside_repository(place, &path).map_err(|error| self.home.problem(&place.tree, &error))?;
@@ -202,12 +186,24 @@ impl Worktrees {
         let lock = self.lock_of(&place.folder);
         let _lock = lock.lock().await;
         let io = |error: std::io::Error| self.home.problem(&place.folder, &error);
-        // The private repository borrows the commit, so it must stay also if MAIN is reset.
-        place.repo().set_ref(&place.keeper(commit), commit).await?;
+        self.keep(place, commit).await?;
         self.provide(place, &[commit]).await?;
         let launcher = private::launcher(place, &private::spec_for_git(place).map_err(io)?, "git").map_err(io)?;
         special_files::require_plain_repository(place)?;
         Ok(Repo::jailed(launcher).with_deadline(ASK_TIMEOUT).set_origin(main, commit).await?)
+    }
+
+    /// Protects a commit that the private repository borrows: it must stay also if MAIN is reset. Refs for commits that this one
+    /// reaches are not needed any more; without their deletion every landing would leave one in every worktree.
+    pub(super) async fn keep(&self, place: &WorktreePaths, commit: &CommitId) -> Result<(), Problem> {
+        let repo = place.repo();
+        let keeper = place.keeper(commit);
+        let mut updates = RefUpdates::new();
+        updates.set(&keeper, commit);
+        let reached = repo.own_refs_reached_by(&place.keep(), commit).await?;
+        let former = reached.iter().filter(|(name, _)| *name != keeper);
+        former.for_each(|(name, object)| updates.delete_at(name, object));
+        Ok(repo.update_refs(updates).await?)
     }
 
     /// Merges MAIN's tip if no process works inside. Returns the reason if it did not.
@@ -232,7 +228,6 @@ impl Worktrees {
                 let settings = crate::settings::WorktreeSettings::default();
                 let mut spec = private::spec(&self.home, place, &settings, None).map_err(io)?;
                 self.seal_gitlinks(place, &mut spec).await?;
-                spec.network = flower_jail::Network::Closed;
                 let launcher = private::launcher(place, &spec, "merge").map_err(io)?;
                 Repo::jailed(launcher)
             }
@@ -241,7 +236,25 @@ impl Worktrees {
                 linked.with_operators_settings()
             }
         };
-        let Merge::Conflict(conflicts) = checkout.clone().with_deadline(IMPORT_TIMEOUT).merge(commit).await? else {
+        let merging = checkout.clone().with_deadline(IMPORT_TIMEOUT);
+        let mut merged = Merge::Done;
+        let branch = place.repo().tip(&place.full_branch()).await?;
+        let landed = self.landed_before(&place.repository, &place.project, place.number).await?;
+        if let Some(branch) = &branch
+            && let Some(landed) = LandedBefore::unknown_to_git(&landed, &place.repository, commit, branch).await?
+        {
+            // What has landed from here as another commit is recorded as merged, after what MAIN had before it.
+            if let Some(below) = place.repo().first_parent(landed.landed_as()).await? {
+                merged = merging.merge(&below).await?;
+            }
+            if merged == Merge::Done {
+                merging.merge_without_changes(landed.landed_as()).await?;
+            }
+        }
+        if merged == Merge::Done {
+            merged = merging.merge(commit).await?;
+        }
+        let Merge::Conflict(conflicts) = merged else {
             if place.seal == Seal::Sealed {
                 self.mirror(place).await?;
             }
@@ -303,6 +316,12 @@ fn remember_refusal(place: &WorktreePaths, stamp: String, error: ImportError) ->
         tracing::warn!("{}: {error}", place.refused().display());
     }
     refusal.problem
+}
+
+/// The tip of the private branch when it was last equal to the branch in MAIN's repository.
+pub(super) fn mirrored_tip(place: &WorktreePaths) -> Option<CommitId> {
+    let text = fs::read_to_string(place.mirrored()).ok()?;
+    CommitId::parse(text.split_once('\n')?.1).ok()
 }
 
 /// Records that the private repository and the branch in MAIN's are equal, as in a new worktree.

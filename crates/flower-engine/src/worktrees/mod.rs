@@ -13,12 +13,15 @@ pub(crate) mod gitlinks;
 pub(crate) mod import_error;
 mod incoming;
 pub(crate) mod inspect;
+pub(crate) mod landed;
 mod lending;
 pub(crate) mod limits;
 mod locks;
 mod mirror;
 mod object_store;
 pub(crate) mod observe;
+mod operators_commits;
+mod partial;
 pub(crate) mod paths;
 pub(crate) mod private;
 mod reconcile;
@@ -27,6 +30,7 @@ mod restore;
 pub(crate) mod setup;
 mod shell;
 mod special_files;
+pub(crate) mod uncommitted;
 mod uninstall;
 mod watch;
 
@@ -39,7 +43,7 @@ use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
 use crate::notify::ChangeHints;
-use crate::{Access, Projects};
+use crate::{Access, Networks, Projects};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::{ArchiveView, WorktreeView};
 use flower_core::policy::Read;
@@ -60,6 +64,7 @@ pub struct Worktrees {
     url: String,
     access: Arc<Access>,
     projects: Arc<Projects>,
+    networks: Arc<Networks>,
     /// By directory of a repository or worktree: held while it changes. `git worktree add` takes no lock of its own.
     locks: KeyedLocks<PathBuf>,
     /// By project and worktree: held while flower makes the worktree or changes it.
@@ -71,7 +76,12 @@ pub struct Worktrees {
 }
 
 impl Worktrees {
-    pub(crate) fn new(setup: &Setup, access: &Arc<Access>, projects: &Arc<Projects>) -> Worktrees {
+    pub(crate) fn new(
+        setup: &Setup,
+        access: &Arc<Access>,
+        projects: &Arc<Projects>,
+        networks: &Arc<Networks>,
+    ) -> Worktrees {
         Worktrees {
             store: setup.store.clone(),
             home: setup.home.clone(),
@@ -80,6 +90,7 @@ impl Worktrees {
             url: setup.url.clone(),
             access: access.clone(),
             projects: projects.clone(),
+            networks: networks.clone(),
             locks: KeyedLocks::default(),
             work_locks: KeyedLocks::default(),
             protection: OnceCell::default(),

@@ -5,6 +5,7 @@
 //! that has more than it lists, never less. Objects are only added: private repositories borrow them for as long as they live.
 
 use super::disk;
+use super::partial::may_be_partial;
 use super::private::borrowed_by_main;
 use crate::home::{Home, random_hex, write_private};
 use flower_contract::error::{Problem, ProblemKind};
@@ -42,6 +43,9 @@ pub(super) struct Contents {
     shallow: String,
     /// Files of packs and their sizes, by which a damaged store is noticed.
     files: BTreeMap<String, u64>,
+    /// An object that MAIN, a partial clone, did not have when the store was made.
+    #[serde(default)]
+    lacks: Option<ObjectId>,
 }
 
 /// What is packed into the store.
@@ -99,6 +103,7 @@ impl ObjectStore {
             tips: BTreeSet::new(),
             shallow: self.shallow(),
             files: BTreeMap::new(),
+            lacks: None,
         });
         let wanted = self.present(tips.difference(&contents.tips)).await?;
         if !wanted.is_empty() {
@@ -107,6 +112,9 @@ impl ObjectStore {
             contents.files.extend(packs);
             contents.tips = self.still_needed(&contents.tips, tips).await;
             contents.tips.extend(wanted);
+            if contents.lacks.is_none() && may_be_partial(&self.repository) {
+                contents.lacks = self.repo().first_missing(&contents.tips).await?;
+            }
             self.save(&contents).map_err(io)?;
         }
         if Self::size(&contents).1 > MAX_PACKS {
@@ -114,6 +122,15 @@ impl ObjectStore {
         }
         self.delete_unlisted(&contents).map_err(io)?;
         Ok(contents)
+    }
+
+    /// Makes the next update begin from nothing if MAIN, a partial clone, has got an object since that the store lacks.
+    pub(super) async fn require_what_main_has(&self) -> Result<(), Problem> {
+        let Some(lacking) = self.contents().and_then(|contents| contents.lacks) else { return Ok(()) };
+        match Repo::main(&self.repository).present(&[lacking]).await?.is_empty() {
+            true => Ok(()),
+            false => self.invalidate().map_err(|error| crate::home::problem(&self.folder, &error)),
+        }
     }
 
     /// Fails if a pack is damaged. Reads all packs.
@@ -141,7 +158,10 @@ impl ObjectStore {
     /// MAIN's repository, together with objects that only the store still has.
     pub(super) fn repo(&self) -> Repo {
         // Grafts and replacements change parents only locally. git inside does not have them, and would miss the real parents.
-        let repo = Repo::main(&self.repository).without_grafts();
+        let mut repo = Repo::main(&self.repository).without_grafts();
+        if may_be_partial(&self.repository) {
+            repo = repo.allowing_missing();
+        }
         repo.borrowing(&[self.objects()]).with_deadline(COPY_TIMEOUT)
     }
 
@@ -158,7 +178,8 @@ impl ObjectStore {
         }
         let objects = private.join("objects");
         let repo = self.repo().borrowing(&self.lenders()).with_objects_in(&objects);
-        Ok(repo.pack(&wanted, &objects.join("pack/pack")).await?)
+        repo.pack(&wanted, &objects.join("pack/pack")).await?;
+        self.mark_incomplete(&objects.join("pack")).map_err(|error| crate::home::problem(&objects, &error))
     }
 
     /// What is reachable from `commits` beyond the store, if there is anything: for a private repository that may only be written
@@ -240,13 +261,23 @@ impl ObjectStore {
             Packing::Packs(names) => repo.merge_packs(names, &packs.join("pack")).await,
         };
         let moved = match written {
-            Ok(()) => self.move_in(&packs).map_err(io),
+            Ok(()) => self.mark_incomplete(&packs).and_then(|()| self.move_in(&packs)).map_err(io),
             Err(error) => Err(copy_problem(error)),
         };
         if let Err(error) = disk::delete(&draft) {
             tracing::warn!("{} stays behind: {error}", draft.display());
         }
         moved
+    }
+
+    /// Marks packs whose objects may name others that only a remote has. git then does not take these for damage.
+    fn mark_incomplete(&self, packs: &Path) -> io::Result<()> {
+        if !may_be_partial(&self.repository) {
+            return Ok(());
+        }
+        let files: Vec<PathBuf> = fs::read_dir(packs)?.flatten().map(|entry| entry.path()).collect();
+        let packs = files.iter().filter(|path| path.extension().is_some_and(|kind| kind == "pack"));
+        packs.map(|pack| fs::write(pack.with_extension("promisor"), "")).collect()
     }
 
     /// Moves indexes last, because git finds a pack by its index.

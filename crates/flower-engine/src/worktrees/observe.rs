@@ -5,9 +5,10 @@ use super::paths::{TreeState, WorktreePaths};
 use super::setup;
 use super::special_files::{self, ASK_TIMEOUT, OBSERVE_TIMEOUT};
 use crate::Worktrees;
+use crate::network::record;
 use crate::settings::Objects;
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{ProtectionLevel, WorktreeState, WorktreeView};
+use flower_contract::view::{NetworkView, ProtectionLevel, WorktreeState, WorktreeView};
 use flower_core::dispatch::DispatchState;
 use flower_core::worktree::{Seal, Stage};
 use flower_core::{Dispatch, Main, Worktree};
@@ -134,6 +135,7 @@ impl Worktrees {
             let place = self.paths(&worktree).await?;
             let mut view = self.view(&worktree, &place).await;
             view.notes.extend(reads_everything(&place, Some(facts)));
+            view.network = network(&place, facts);
             return Ok(view);
         }
         self.observe_with(worktree, Some(facts)).await
@@ -174,6 +176,7 @@ impl Worktrees {
             }
         }
         view.notes.extend(reads_everything(&place, facts));
+        view.network = facts.and_then(|facts| network(&place, facts));
         // At the timeout a mirror that is under way ends as in a crash, and can be repeated.
         if tokio::time::timeout(OBSERVE_TIMEOUT, self.observe_git(&place, facts, &mut view)).await.is_err() {
             view.notes.push(in_one_line(special_files::too_slow(&place, OBSERVE_TIMEOUT)));
@@ -239,6 +242,13 @@ impl Worktrees {
         view.notes.extend(view.setup.as_ref().and_then(|last| setup::interrupted_note(place, last)));
         view
     }
+}
+
+/// The network of programs inside. A linked worktree has none of its own.
+fn network(place: &WorktreePaths, facts: &Facts) -> Option<NetworkView> {
+    let mode = facts.settings.worktree.network.unwrap_or_default();
+    let view = || NetworkView { mode, hosts: record::load(&place.network_record()) };
+    (place.seal == Seal::Sealed).then(view)
 }
 
 /// A note if programs inside can read more of MAIN's repository than they need.

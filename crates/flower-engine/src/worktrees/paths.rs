@@ -89,6 +89,11 @@ impl WorktreePaths {
         self.folder.join("lock")
     }
 
+    /// The hosts that programs inside have asked for.
+    pub(crate) fn network_record(&self) -> PathBuf {
+        self.folder.join("network.jsonl")
+    }
+
     pub(super) fn setup_log(&self) -> PathBuf {
         self.folder.join("setup.log")
     }
@@ -152,6 +157,11 @@ impl WorktreePaths {
 
     pub(crate) fn full_branch(&self) -> OwnRef {
         OwnRef::branch(&self.branch).expect("branches of worktrees lie below `flower/`")
+    }
+
+    /// The branch that has a commit of the operator which was displaced by commits from inside. No worktree's name has a full stop.
+    pub(super) fn operators_branch(&self, commit: &CommitId) -> OwnRef {
+        OwnRef::branch(&format!("{}.operator-{}", self.branch, commit.short())).expect("a worktree's name is plain")
     }
 
     /// The ref that protects one commit from `git gc`.

@@ -4,12 +4,13 @@ use super::caches;
 use super::disk;
 use super::facts::Facts;
 use super::object_store;
+use super::partial::may_be_partial;
 use super::paths::{WorktreePaths, gitfile_text};
 use crate::home::Home;
 use crate::settings::WorktreeSettings;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Identity, ObjectId, RefName};
-use flower_jail::{self, Bind, Network, Spec};
+use flower_jail::{self, Bind, Spec};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ pub(crate) fn write(place: &WorktreePaths, facts: &Facts, base: &CommitId, ident
         fs::create_dir_all(above)?;
     }
     git(&origin, &format!("{}\n", facts.main_tip))?;
-    git("config", &config(base, identity))?;
+    git("config", &config(base, identity, may_be_partial(&place.repository)))?;
     // Commits that a shallow clone leaves out are left out here too.
     if place.repository.git_dir.join("shallow").exists() {
         fs::copy(place.repository.git_dir.join("shallow"), private.join("shallow"))?;
@@ -58,13 +59,21 @@ fn write_hooks(private: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn config(base: &CommitId, identity: &Identity) -> String {
+fn config(base: &CommitId, identity: &Identity, is_partial: bool) -> String {
     // Ids of a SHA-256 repository have 64 digits.
-    let (version, format) =
-        if base.as_str().len() == 64 { (1, "[extensions]\n\tobjectFormat = sha256\n") } else { (0, "") };
+    let is_sha256 = base.as_str().len() == 64;
+    let version = u8::from(is_sha256 || is_partial);
+    let mut extensions = String::new();
+    if is_sha256 {
+        extensions.push_str("[extensions]\n\tobjectFormat = sha256\n");
+    }
+    if is_partial {
+        // Objects that MAIN does not have either are no damage, but there is no network to fetch them with.
+        extensions.push_str("[extensions]\n\tpartialClone = main\n[remote \"main\"]\n\tpromisor = true\n");
+    }
     let quoted = |value: &str| format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""));
     let mut text = format!(
-        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{format}"
+        "[core]\n\trepositoryformatversion = {version}\n\tfilemode = true\n\tbare = false\n\tlogallrefupdates = true\n{extensions}"
     );
     if identity.name.is_some() || identity.email.is_some() {
         text.push_str("[user]\n");
@@ -98,7 +107,7 @@ pub(super) fn exclude(place: &WorktreePaths, lines: &[String]) -> io::Result<()>
     fs::write(place.private().join("info/exclude"), format!("{common}\n{}\n", lines.join("\n")))
 }
 
-/// The jail around a worktree, for a command that works in it.
+/// The jail around a worktree, for a command that works in it. Its network is closed; `Networks::connect` gives it another.
 pub(crate) fn spec(
     home: &Home,
     place: &WorktreePaths,
@@ -113,10 +122,6 @@ pub(crate) fn spec(
     spec.read.push(home.playbooks().join(&place.project));
     spec.read.extend(settings.read.iter().cloned());
     caches::add(&mut spec, place, &outer_home)?;
-    spec.network = settings.network.unwrap_or(Network::Web);
-    spec.connect.clone_from(&settings.connect);
-    spec.connect.extend(flower_port);
-    spec.forward.extend(flower_port);
     spec.env.insert("HOME".into(), outer_home.to_string_lossy().into_owned());
     spec.env.insert("FLOWER_WORKTREE".into(), place.name.clone());
     add_flower_access(&mut spec, flower_port);

@@ -5,6 +5,7 @@
 //! Each step can be repeated, so after a crash the removal runs again from the beginning.
 
 use super::disk;
+use super::landed::LandedBefore;
 use super::paths::{WorktreePaths, keep};
 use crate::Worktrees;
 use crate::home::Home;
@@ -222,7 +223,8 @@ impl Worktrees {
         branch: &CommitId,
     ) -> Result<bool, Problem> {
         let Ok(facts) = self.facts_of(project).await else { return Ok(false) };
-        let in_main = is_in_main(&place.repository, &facts.main_tip, branch).await?;
+        let landed = self.landed_before(&place.repository, project, place.number).await?;
+        let in_main = is_in_main(&place.repository, &facts.main_tip, branch, &landed).await?;
         if in_main {
             place.repo().delete_ref(&place.full_branch(), branch).await?;
         }
@@ -247,9 +249,14 @@ impl Worktrees {
 }
 
 /// Whether MAIN has all commits of a branch, or all of their changes.
-pub(super) async fn is_in_main(repository: &Repository, main: &CommitId, branch: &CommitId) -> Result<bool, Problem> {
-    let repo = Repo::main(repository);
-    Ok(repo.is_ancestor(branch, main).await? || repo.merge_changes_nothing(main, branch).await?)
+pub(super) async fn is_in_main(
+    repository: &Repository,
+    main: &CommitId,
+    branch: &CommitId,
+    landed: &[LandedBefore],
+) -> Result<bool, Problem> {
+    Ok(Repo::main(repository).is_ancestor(branch, main).await?
+        || LandedBefore::adds_nothing(landed, repository, main, branch).await?)
 }
 
 pub(super) fn trash(home: &Home, number: WorktreeId) -> PathBuf {

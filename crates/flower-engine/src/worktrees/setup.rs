@@ -425,6 +425,13 @@ pub(crate) async fn submodules(place: &WorktreePaths, facts: &Facts) -> Result<(
     Ok(())
 }
 
+/// Paths of submodules that MAIN has no clone of.
+pub(crate) fn empty_submodules(repository: &Repository, facts: &Facts) -> Vec<String> {
+    let all = listed_submodules(&facts.submodules).into_iter();
+    let has_clone = |name: &str| repository.git_dir.join("modules").join(name).join("HEAD").is_file();
+    all.filter(|(name, _)| !has_clone(name)).map(|(_, path)| path).collect()
+}
+
 /// Names and paths from `.gitmodules`. Names that would lead out of git's folder are left out.
 fn listed_submodules(text: &str) -> Vec<(String, String)> {
     let mut name = String::new();

@@ -3,6 +3,7 @@
 use super::paths::WorktreePaths;
 use super::private;
 use crate::Worktrees;
+use crate::network::NetworkPolicy;
 use crate::projects::ProjectChoice;
 use crate::settings::Settings;
 use flower_contract::error::{Problem, ProblemKind};
@@ -19,13 +20,14 @@ impl Worktrees {
         let place = self.require_ready(&worktree).await?;
         let path = place.tree.to_string_lossy().into_owned();
         if place.seal == Seal::Linked {
-            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false });
+            return Ok(EnterView { name: worktree.name, path, launcher: Vec::new(), sealed: false, notes: Vec::new() });
         }
-        let spec = self.approved_spec(&place).await?;
+        let notes = self.bring_in_at_entry(&place).await.into_iter().collect();
+        let spec = self.approved_spec(&place, None).await?;
         let launcher =
             private::launcher(&place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))?;
         let launcher = launcher.into_iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        Ok(EnterView { name: worktree.name, path, launcher, sealed: true })
+        Ok(EnterView { name: worktree.name, path, launcher, sealed: true, notes })
     }
 
     /// The live worktree, or one that a dispatch names: an agent with a packet may enter it before the claim has made it.
@@ -53,8 +55,13 @@ impl Worktrees {
         if place.seal == Seal::Sealed { self.mirror_or_time_out(&place).await } else { Ok(()) }
     }
 
-    /// The jail of a sealed worktree. Fails until the operator has approved what `flower.toml` opens in it.
-    pub(crate) async fn approved_spec(&self, place: &WorktreePaths) -> Result<Spec, Problem> {
+    /// The jail of a sealed worktree, with the network of the project or the given one. Fails until the operator has approved what
+    /// `flower.toml` opens in it.
+    pub(crate) async fn approved_spec(
+        &self,
+        place: &WorktreePaths,
+        network: Option<&NetworkPolicy>,
+    ) -> Result<Spec, Problem> {
         self.require_jail().await?;
         let settings = self.facts_of(&place.project).await?.settings;
         if !settings.openings().is_empty() {
@@ -62,14 +69,17 @@ impl Worktrees {
         }
         self.settle_objects(place, settings.worktree.objects).await?;
         self.clear_locks(place).await;
-        self.spec(place, &settings).await
+        let policy = settings.worktree.network_policy();
+        self.spec(place, &settings, network.unwrap_or(&policy)).await
     }
 
-    async fn spec(&self, place: &WorktreePaths, settings: &Settings) -> Result<Spec, Problem> {
+    async fn spec(&self, place: &WorktreePaths, settings: &Settings, network: &NetworkPolicy) -> Result<Spec, Problem> {
         let port = self.url.rsplit(':').next().and_then(|port| port.parse().ok());
         let made = private::spec(&self.home, place, &settings.worktree, port);
         let mut spec = made.map_err(|error| self.home.problem(&place.folder, &error))?;
         self.seal_gitlinks(place, &mut spec).await?;
+        let name = format!("{}/{}", place.project, place.name);
+        self.networks.connect(&mut spec, &name, network, true, place.network_record());
         Ok(spec)
     }
 
@@ -78,7 +88,7 @@ impl Worktrees {
         place: &WorktreePaths,
         settings: &Settings,
     ) -> Result<Vec<std::ffi::OsString>, Problem> {
-        let spec = self.spec(place, settings).await?;
+        let spec = self.spec(place, settings, &settings.worktree.network_policy()).await?;
         private::launcher(place, &spec, "jail").map_err(|error| self.home.problem(&place.folder, &error))
     }
 }

@@ -98,7 +98,8 @@ impl Worktrees {
             if now.as_ref() != Some(&tip) || found.iter().any(|(known, _)| *known == branch) {
                 continue;
             }
-            if is_in_main(repository, &facts.main_tip, &tip).await? {
+            let landed = self.landed_before(repository, project, Some(worktree.number)).await?;
+            if is_in_main(repository, &facts.main_tip, &tip, &landed).await? {
                 found.push((branch, tip));
             }
         }

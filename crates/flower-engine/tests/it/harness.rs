@@ -93,8 +93,8 @@ impl Engine {
     }
 
     pub async fn queue(&self, worktree: &str, briefs: Vec<u64>) -> u64 {
-        let options =
-            LandOptions { briefs: briefs.into_iter().map(BriefId).collect(), title: None, priority: Priority::Normal };
+        let briefs = briefs.into_iter().map(BriefId).collect();
+        let options = LandOptions { briefs, title: None, priority: Priority::Normal, join: false };
         self.app.merge_queue.land(&operator(), &shop(), worktree, options).await.expect("it is queued").id
     }
 

@@ -37,7 +37,7 @@ async fn a_halt_freezes_every_project_and_is_shown_in_the_status() {
     let engine = Engine::with_project().await;
     let halted = engine.app.agents.halt(&operator(), Some("lunch".into())).await.expect("halted");
     assert_eq!(halted.halted, ["shop"]);
-    let status = engine.app.overview.status(&operator(), shop()).await.expect("a status");
+    let status = engine.app.overview.status(&operator(), shop(), false).await.expect("a status");
     let main = status.main.expect("MAIN");
     assert_eq!((main.state.as_str(), main.reason.as_deref()), ("frozen", Some("lunch")));
 }

@@ -116,7 +116,7 @@ async fn settings_that_cannot_be_read_are_rejected() {
 async fn a_worktree_without_new_commits_is_refused_with_the_next_step() {
     let engine = Engine::with_project().await;
     let dir = engine.worktree("one", WorktreeKind::Ephemeral).await;
-    let options = LandOptions { briefs: Vec::new(), title: None, priority: Priority::Normal };
+    let options = LandOptions { briefs: Vec::new(), title: None, priority: Priority::Normal, join: false };
     let queue = &engine.app.merge_queue;
     let nothing = queue.land(&operator(), &shop(), "one", options.clone()).await.expect_err("nothing to land");
     assert!(nothing.message.contains("has nothing that is not in MAIN"), "{nothing:?}");

@@ -8,6 +8,7 @@ mod commands;
 mod idle;
 mod landing;
 mod live;
+mod network;
 mod peers;
 mod recall;
 mod scratch;
@@ -36,6 +37,7 @@ const FIGURES: &[(&str, Measure)] = &[
     ("P16", live::measure),
     ("P17", idle::measure),
     ("P18", start::measure),
+    ("P28", network::measure),
 ];
 
 /// One line of the table.

@@ -184,14 +184,14 @@ pub fn jail() -> Vec<Figure> {
 }
 
 /// From the start of `date` until it looks at the clock.
-fn until_running(date: &mut Command) -> Duration {
+pub fn until_running(date: &mut Command) -> Duration {
     let begun = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
     let output = date.arg("+%s%N").stdin(Stdio::null()).output().expect("date runs");
     let said = String::from_utf8_lossy(&output.stdout).trim().parse().expect("nanoseconds");
     Duration::from_nanos(said).saturating_sub(begun)
 }
 
-fn jail_command(spec: &Path, words: &[&str]) -> Command {
+pub fn jail_command(spec: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(FLOWER);
     command.arg("jail").arg("--spec").arg(spec).arg("--").args(words);
     command

@@ -1,7 +1,7 @@
 //! What every command gets: the output format, the project, and a client of the daemon.
 
 use super::Global;
-use super::output::Style;
+use super::output::{Style, is_dumb_terminal};
 use crate::client::{Address, Client, escape};
 use crate::daemon::{Config, LOOPBACK, ensure_running};
 use flower_contract::error::{Problem, ProblemKind};
@@ -34,6 +34,7 @@ impl Context {
     pub(super) fn new(global: Global) -> Result<Context, Problem> {
         let colour = !global.no_color
             && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && !is_dumb_terminal()
             && std::io::stdout().is_terminal();
         let dir = std::env::current_dir().map_err(|error| {
             Problem::usage(

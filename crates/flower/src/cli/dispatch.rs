@@ -33,6 +33,12 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         }
         None => line("for", &plain(d.agent.as_deref().unwrap_or("any agent"))),
     }
+    if let Some(why) = &d.cancelled {
+        line("because", &plain(why));
+    }
+    if let Some(project) = &d.project {
+        line("project", project);
+    }
     if let Some(worktree) = &d.worktree {
         let agents = if d.agents > 1 { format!(", {} agents", d.agents) } else { String::new() };
         line("worktree", &format!("{worktree}{agents}"));
@@ -52,7 +58,9 @@ pub fn page(d: &DispatchView, style: Style) -> String {
         if let Some(not_done) = &result.not_done {
             line("not done", &plain(not_done.trim()).replace('\n', "\n             "));
         }
-        if !result.commits.is_empty() {
+        if result.commits.is_empty() {
+            line("commits", "none");
+        } else {
             let shown: Vec<&str> = result.commits.iter().map(|c| super::landing::short(c)).take(8).collect();
             line("commits", &shown.join(" "));
         }

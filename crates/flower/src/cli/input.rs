@@ -69,6 +69,17 @@ pub fn duration(given: &str) -> Result<std::time::Duration, String> {
     seconds.ok_or_else(|| "give a duration such as `90s`, `15m` or `2h`, up to a day".to_owned())
 }
 
+/// Parses the number of a brief, landing or dispatch, written as `9` or as `#9`.
+pub fn number(given: &str) -> Result<u64, String> {
+    let digits = given.strip_prefix('#').unwrap_or(given);
+    digits.parse().map_err(|_| "give a number, such as `9` or `#9`".to_owned())
+}
+
+/// Parses a count.
+pub fn at_least_one(given: &str) -> Result<u64, String> {
+    given.parse().ok().filter(|&count| count > 0).ok_or_else(|| "give a number of at least 1".to_owned())
+}
+
 /// Parses a word of the rules, such as a status or a kind. The error names the choices, and the one that was likely meant.
 pub fn word<T: FromStr<Err = Refusal>>(given: &str) -> Result<T, String> {
     given.parse().map_err(|refusal| {

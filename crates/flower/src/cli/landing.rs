@@ -47,7 +47,7 @@ pub fn page(l: &LandingView, style: Style) -> String {
                 line("because", &plain(why));
             }
             if l.state == State::Landed {
-                // To git the reverted commits are merged, so landing their branch again changes nothing.
+                // To git reverted commits may be merged still; then landing their branch again changes nothing.
                 line(
                     "redo",
                     &format!("`flower revert {} --why TEXT` reverts the revert, to fix the work from there", l.id),
@@ -60,6 +60,9 @@ pub fn page(l: &LandingView, style: Style) -> String {
         line("briefs", &briefs(&l.briefs));
     }
     line("commit", short(&l.commit));
+    if let Some(count) = l.upstream {
+        line("forward", &format!("by {count} commits of the remote, checked at the last one"));
+    }
     if let Some(merged) = &l.merge_commit {
         line("merge", &format!("{} on {}", short(merged), l.onto.as_deref().map_or("nothing", short)));
     }

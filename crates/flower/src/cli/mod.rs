@@ -4,6 +4,7 @@ mod agent;
 mod commands;
 mod context;
 mod dispatch;
+mod editor;
 mod event;
 mod follow;
 mod input;
@@ -82,10 +83,14 @@ pub fn main() -> ExitCode {
 fn parse() -> Result<Cli, clap::Error> {
     // Every command of an agent starts with `flower jail`, and building the parser of all commands takes longer than many
     // of them run. Arguments that do not match are left to the whole parser, which explains them.
-    match commands::jail::parse(std::env::args_os()) {
-        Some(args) => Ok(Cli { global: Global::default(), command: commands::Command::Jail(args) }),
-        None => Cli::try_parse(),
-    }
+    let quick = match commands::jail::parse(std::env::args_os()) {
+        Some(args) => Some(commands::Command::Jail(args)),
+        None => {
+            let is_helper = std::env::args_os().skip(1).eq(["network-namespace"]);
+            is_helper.then_some(commands::Command::NetworkNamespace)
+        }
+    };
+    quick.map_or_else(Cli::try_parse, |command| Ok(Cli { global: Global::default(), command }))
 }
 
 /// The whole command line, for completions and the reference.

@@ -162,6 +162,11 @@ pub fn terminal_width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|&width| width > 0)
 }
 
+/// Whether the terminal understands no colours and no cursor movements.
+pub fn is_dumb_terminal() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
 /// `2026-11-15T…` as `3h ago`.
 pub fn ago(at: &str, now: jiff::Timestamp) -> String {
     let Ok(then) = at.parse::<jiff::Timestamp>() else { return at.to_owned() };

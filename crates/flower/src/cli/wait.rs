@@ -19,8 +19,39 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The same while checks run, whose output causes no events.
 pub const OUTPUT_POLL_INTERVAL: Duration = Duration::from_millis(300);
 
+/// Without a terminal, a command waits no longer than this.
+const UNATTENDED_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+#[derive(clap::Args, Clone, Copy)]
+pub struct WaitArgs {
+    /// Wait until the landing has ended or needs approval
+    #[arg(long)]
+    wait: bool,
+    /// End the wait after this time with exit code 6, for example 90s, 15m or 2h; without a terminal 1h by default
+    #[arg(long, value_name = "DURATION", requires = "wait", value_parser = super::input::duration)]
+    timeout: Option<Duration>,
+}
+
+impl WaitArgs {
+    pub fn is_wanted(self) -> bool {
+        self.wait
+    }
+
+    /// Waits until the landing makes no further progress by itself, and returns it.
+    pub async fn until_settled(self, context: &Context, client: &Client, number: u64) -> Result<LandingView, Problem> {
+        until_settled(context, client, number, self.timeout).await
+    }
+}
+
 /// Waits until the landing makes no further progress by itself, and returns it.
-pub async fn until_settled(context: &Context, client: &Client, number: u64) -> Result<LandingView, Problem> {
+pub async fn until_settled(
+    context: &Context,
+    client: &Client,
+    number: u64,
+    timeout: Option<Duration>,
+) -> Result<LandingView, Problem> {
+    let timeout = timeout.or_else(|| (!std::io::stderr().is_terminal()).then_some(UNATTENDED_TIMEOUT));
+    let began = Instant::now();
     let mut progress = Progress::new(context, format!("landing {number}"), LogSource::of_landing(number));
     let mut events = EventSignal::new(client);
     let mut lost_at: Option<Instant> = None;
@@ -36,6 +67,9 @@ pub async fn until_settled(context: &Context, client: &Client, number: u64) -> R
                     State::Checking => interval = OUTPUT_POLL_INTERVAL,
                     _ => return Ok(landing),
                 }
+                if timeout.is_some_and(|timeout| began.elapsed() >= timeout) {
+                    return Err(still_waiting(&landing, began.elapsed()));
+                }
             }
             Err(problem) if problem.kind == ProblemKind::Unreachable => {
                 if lost_at.get_or_insert_with(Instant::now).elapsed() > RECONNECT_TIMEOUT {
@@ -44,7 +78,21 @@ pub async fn until_settled(context: &Context, client: &Client, number: u64) -> R
             }
             Err(problem) => return Err(problem),
         }
-        events.wait(interval).await;
+        let left = timeout.map_or(interval, |timeout| timeout.saturating_sub(began.elapsed()));
+        events.wait(interval.min(left)).await;
+    }
+}
+
+/// The landing goes on without the command that waited for it.
+fn still_waiting(landing: &LandingView, waited: Duration) -> Problem {
+    let (id, state, seconds) = (landing.id, landing.state, waited.as_secs());
+    let because = landing.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    Problem {
+        kind: ProblemKind::StillWaiting,
+        message: format!("landing {id} is still {state} after {seconds} s{because}"),
+        hints: vec![format!(
+            "it stays in the queue: `flower queue show {id}`; take it out: `flower queue cancel {id}`"
+        )],
     }
 }
 

@@ -4,7 +4,6 @@ mod spawn;
 
 pub use spawn::{ensure_running, stop};
 
-use crate::client::short_path;
 use crate::http::{Listener, Shutdown, router, serve};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_engine::clock::BootClock;
@@ -109,16 +108,24 @@ fn start(
         hints: ChangeHints::default(),
     }));
     runtime.block_on(app.registration.take_repositories());
+    let jails = {
+        let _inside = runtime.enter();
+        app.networks.listen()?
+    };
     // Signals are handled before `Ready` is reported: from then on the daemon shuts down cleanly.
     let signalled = {
         let _inside = runtime.enter();
         terminated()
     };
     report(Report::Ready { url });
-    let background =
-        vec![runtime.spawn(reconcile(app.clone(), children)), runtime.spawn(app.worktrees.clone().run_watch())];
+    let background = vec![
+        runtime.spawn(app.networks.clone().run(jails)),
+        runtime.spawn(reconcile(app.clone(), children)),
+        runtime.spawn(app.worktrees.clone().run_watch()),
+    ];
     let result = runtime.block_on(serve_until_stopped(app, store, tcp, unix, address.port(), signalled, background));
     let _ = fs::remove_file(home.socket());
+    let _ = fs::remove_file(home.network_socket());
     result
 }
 
@@ -270,7 +277,7 @@ fn listen_unix(home: &Home) -> Result<UnixListener, Problem> {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let (_folder, short) = short_path(&path)?;
+        let (_folder, short) = flower_jail::short_path(&path)?;
         let listener = UnixListener::bind(short)?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))?;
         Ok(listener)

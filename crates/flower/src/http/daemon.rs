@@ -8,15 +8,27 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use flower_contract::view::{Finding, StatusView};
 use flower_engine::App;
+use serde::Deserialize;
 use std::sync::Arc;
+use utoipa::IntoParams;
 
-#[utoipa::path(get, path = "/api/status", tag = "daemon", params(ProjectQuery), responses((status = 200, body = StatusView)))]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StatusQuery {
+    /// Examines MAIN first, as `/api/main` does.
+    #[serde(default)]
+    live: bool,
+}
+
+#[utoipa::path(get, path = "/api/status", tag = "daemon", params(ProjectQuery, StatusQuery),
+    responses((status = 200, body = StatusView)))]
 pub(super) async fn status(
     State(app): State<Arc<App>>,
     Who(caller): Who,
     Query(project): Query<ProjectQuery>,
+    Query(q): Query<StatusQuery>,
 ) -> Answer<StatusView> {
-    Ok(Json(app.overview.status(&caller, project.into()).await?))
+    Ok(Json(app.overview.status(&caller, project.into(), q.live).await?))
 }
 
 /// Stops the daemon after the requests that are in progress.

@@ -43,6 +43,7 @@ pub(super) async fn land(
         briefs: b.briefs.into_iter().map(BriefId).collect(),
         title: b.title,
         priority: b.priority.unwrap_or(Priority::Normal),
+        join: b.join,
     };
     run_detached(async move { app.merge_queue.land(&caller, &project.into(), &name, options).await }).await
 }

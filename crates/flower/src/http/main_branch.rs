@@ -7,7 +7,7 @@ use axum::extract::State;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{LandSettings, Rescue, Why};
 use flower_contract::view::{
-    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView,
+    HaltView, HistoryEntry, LandingView, MainProof, MainView, ProposalView, PullView, RescueView, ThawView,
 };
 use flower_engine::App;
 use serde::Deserialize;
@@ -62,7 +62,7 @@ pub(super) async fn rescue_main(
     Query(project): Query<ProjectQuery>,
     Body(b): Body<Rescue>,
 ) -> Answer<RescueView> {
-    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name).await }).await
+    run_detached(async move { app.merge_queue.rescue_main(&caller, &project.into(), b.name, &b.paths).await }).await
 }
 
 /// Queues commits that were made in MAIN by hand as a landing with checks.
@@ -128,6 +128,12 @@ pub(super) async fn thaw(
     Query(project): Query<ProjectQuery>,
 ) -> Answer<MainView> {
     Ok(Json(app.merge_queue.thaw(&caller, &project.into()).await?))
+}
+
+/// Resumes landings and agents in all projects.
+#[utoipa::path(post, path = "/api/thaw", tag = "main", responses((status = 200, body = ThawView)))]
+pub(super) async fn thaw_all(State(app): State<Arc<App>>, Who(caller): Who) -> Answer<ThawView> {
+    Ok(Json(ThawView { thawed: app.merge_queue.thaw_all(&caller).await? }))
 }
 
 /// Stops landings, checks and agents in all projects.

@@ -95,6 +95,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(main_branch::push_main))
         .routes(routes!(main_branch::freeze))
         .routes(routes!(main_branch::thaw))
+        .routes(routes!(main_branch::thaw_all))
         .routes(routes!(main_branch::halt))
         .routes(routes!(main_branch::propose_settings, main_branch::land_settings))
         .routes(routes!(dispatches::request_dispatch))

@@ -62,9 +62,12 @@ pub(super) struct DiffQuery {
     stat: bool,
     /// Only this commit of the worktree.
     commit: Option<String>,
+    /// The changes that are not committed, untracked files included.
+    #[serde(default)]
+    uncommitted: bool,
 }
 
-/// The changes of a worktree against MAIN.
+/// The changes of a worktree against MAIN, or those that are not committed.
 #[utoipa::path(get, path = "/api/worktrees/{name}/diff", tag = "landings", params(("name" = String, Path), ProjectQuery, DiffQuery),
     responses((status = 200, content_type = "application/octet-stream"), (status = "4XX", body = ProblemEnvelope)))]
 pub(super) async fn diff_worktree(
@@ -73,6 +76,9 @@ pub(super) async fn diff_worktree(
     ChosenProject(choice): ChosenProject,
     Query(q): Query<DiffQuery>,
 ) -> Result<Vec<u8>, Rejection> {
+    if q.uncommitted {
+        return Ok(app.review.diff_uncommitted(&choice, &name, q.stat).await?);
+    }
     Ok(app.review.diff_worktree(&choice, &name, q.commit.as_deref(), q.stat).await?)
 }
 

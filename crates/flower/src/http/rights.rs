@@ -118,6 +118,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/main/push") => Need::Role(Right::Own),
         ("POST", "/api/main/freeze") => Need::Role(Right::Steer),
         ("POST", "/api/main/thaw") => Need::Role(Right::Own),
+        ("POST", "/api/thaw") => Need::Role(Right::Own),
         ("POST", "/api/halt") => Need::Role(Right::Steer),
         ("POST", "/api/briefs/{number}/dispatches") => Need::Role(Right::Steer),
         ("GET", "/api/dispatches") => Need::Chosen,

@@ -15,6 +15,7 @@ mod mcp;
 mod real_agents;
 mod real_repositories;
 mod reliability;
+mod repositories;
 mod scripted;
 mod security;
 mod terminal;

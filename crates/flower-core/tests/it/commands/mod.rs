@@ -364,7 +364,11 @@ fn landing_step() -> impl Strategy<Value = landing::Step> {
         reused: None,
     };
     prop_oneof![
-        6 => (0..9u64).prop_map(|n| Step::Begin { onto: commit(n), merge_commit: commit(n + 10) }),
+        6 => (0..9u64).prop_map(|n| Step::Begin {
+            onto: commit(n),
+            merge_commit: commit(n + 10),
+            upstream: n.is_multiple_of(3).then_some(n),
+        }),
         2 => Just(Step::Hold { reasons: vec![changes_ci()], paths: vec![".github/ci.yml".into()] }),
         2 => any::<bool>().prop_map(|waive| Step::Approve { waive }),
         3 => line().prop_map(|why| Step::Requeue { why }),
@@ -388,11 +392,14 @@ fn main_step() -> impl Strategy<Value = main_branch::Step> {
     prop_oneof![
         2 => (0..3u64).prop_map(|n| Step::Record { branch: "main".into(), tip: commit(n) }),
         1 => maybe(1, line()).prop_map(|why| Step::Freeze { why }),
+        1 => line().prop_map(|why| Step::Halt { why }),
         2 => Just(Step::Thaw),
         2 => (select(Alarm::ALL), maybe(1, Just(commit(7))), line())
             .prop_map(|(what, found, text)| Step::Alarm { what, found, text, files: vec!["a.txt".into()] }),
         2 => (select(Settlement::ALL), 0..3u64)
             .prop_map(|(how, n)| Step::Settle { how, tip: commit(n), worktree: None }),
+        1 => any::<bool>()
+            .prop_map(|upstream| Step::PutBack { commit: commit(8), upstream, files: vec!["a.txt".into()] }),
         1 => Just(Step::Pushed { remote: remote(), commit: commit(1) }),
         1 => line().prop_map(move |why| Step::PushFailed { remote: remote(), commit: commit(1), why }),
     ]

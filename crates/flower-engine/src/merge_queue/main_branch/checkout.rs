@@ -20,6 +20,8 @@ use std::time::Duration;
 const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Another git, such as an editor's `git status`, holds the lock of the index only for a moment.
 const MAX_LOCK_TRIES: u32 = 20;
+/// The same for what is tried again soon.
+const MAX_SHORT_TRIES: u32 = 4;
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The paths in which two trees differ, without detection of renames.
@@ -33,20 +35,27 @@ pub(crate) async fn changes(
 
 /// Untracked files that the changes would overwrite, ignored ones such as `.env` among them.
 pub(crate) fn blocking_files(repository: &Repository, changes: &[Change]) -> Vec<String> {
+    obstacles(repository, changes).into_iter().map(|(change, _)| change.name()).collect()
+}
+
+/// The changes that add a file where an untracked file or folder is, each with the path that is in its way.
+pub(super) fn obstacles<'a>(repository: &Repository, changes: &'a [Change]) -> Vec<(&'a Change, PathBuf)> {
     let deleted: HashSet<&Path> =
         changes.iter().filter(|c| c.kind == ChangeKind::Deleted).map(|c| Path::new(&c.path)).collect();
-    let blocks = |path: &Path| {
-        let exists = fs::symlink_metadata(repository.root.join(path)).is_ok();
-        // A tracked file where a folder is needed does not block: the same landing deletes it.
-        let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
-        let file_above = above.into_iter().find(|above| {
+    let obstacle = |path: &Path| {
+        if fs::symlink_metadata(repository.root.join(path)).is_ok() && !becomes_file(repository, path, &deleted) {
+            return Some(path.to_owned());
+        }
+        // A tracked file where a folder is needed does not block: the same change deletes it.
+        let mut above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+        let is_file = |above: &Path| {
             !deleted.contains(above)
                 && fs::symlink_metadata(repository.root.join(above)).is_ok_and(|found| !found.is_dir())
-        });
-        (exists && !becomes_file(repository, path, &deleted)) || file_above.is_some()
+        };
+        above.find(|above| is_file(above)).map(Path::to_owned)
     };
     let added = changes.iter().filter(|change| change.kind == ChangeKind::Added);
-    added.filter(|change| blocks(Path::new(&change.path))).map(Change::name).collect()
+    added.filter_map(|change| Some((change, obstacle(Path::new(&change.path))?))).collect()
 }
 
 /// Whether the path is a folder that is empty once the landing has deleted its files.
@@ -258,6 +267,18 @@ pub(crate) async fn require_index_unlocked(repository: &Repository) -> Result<()
     ))
 }
 
+/// Waits a moment until no git holds the lock of MAIN's index. Returns false if one still does.
+pub(super) async fn is_index_free(repository: &Repository) -> bool {
+    let lock = repository.git_dir.join("index.lock");
+    for _ in 0..MAX_SHORT_TRIES {
+        if fs::symlink_metadata(&lock).is_err() {
+            return true;
+        }
+        tokio::time::sleep(LOCK_POLL_INTERVAL).await;
+    }
+    false
+}
+
 async fn wait_for_index_lock(repository: &Repository) {
     let (own, lock) = (repository.git_dir.join("flower-index"), repository.git_dir.join("index.lock"));
     // The lock is a link to flower's own index: flower was killed in `NextIndex::install`.
@@ -296,6 +317,8 @@ async fn update_files_individually(
     let _remove = RemoveOnDrop(index.clone());
     let differs_from_old = differing(repository, &index, from).await?;
     let differs_from_new = differing(repository, &index, to).await?;
+    let blocked: HashSet<&OsStr> =
+        obstacles(repository, changes).into_iter().map(|(change, _)| change.path.as_os_str()).collect();
     let (mut write, mut delete, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for change in changes {
         let path = change.path.as_os_str();
@@ -305,7 +328,8 @@ async fn update_files_individually(
             _ => exists && !differs_from_new.contains(path),
         };
         let is_old = match change.kind {
-            ChangeKind::Added => !exists,
+            // git would delete an untracked file in the place of a folder that it needs.
+            ChangeKind::Added => !blocked.contains(path),
             _ => !differs_from_old.contains(path),
         };
         match (is_new, is_old, change.kind) {

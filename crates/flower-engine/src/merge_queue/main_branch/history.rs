@@ -4,7 +4,7 @@ use crate::MergeQueue;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::HistoryEntry;
-use flower_core::{BriefId, LandingId};
+use flower_core::{BriefId, Landing, LandingId};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Log, Repo};
 use flower_store::landings;
@@ -25,10 +25,15 @@ impl MergeQueue {
         let repository = self.worktrees.repository(&project).await?;
         let main = self.worktrees.main_of(&project).await?;
         let mut entries = Vec::new();
+        // The landing that is being walked through: it can have brought several commits.
+        let mut within: Option<Landing> = None;
         for found in first_parents(&repository, &CommitId::parse(&main.tip)?, limit).await? {
-            let of = found.commit.to_string();
+            within = within.filter(|landing| landing.onto.as_deref() != Some(found.commit.as_str()));
+            let (of, commit) = (project.clone(), found.commit.to_string());
             // The log is authoritative; trailers serve for commits that it does not have.
-            let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
+            let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of, &commit)).await?;
+            let recorded = recorded.or_else(|| within.take());
+            within.clone_from(&recorded);
             let landing = recorded.as_ref().map(|landing| landing.number).or(found.landing);
             let state = recorded.as_ref().map(|landing| landing.state);
             let worktree = recorded.as_ref().and_then(|landing| landing.worktree.clone());

@@ -6,6 +6,7 @@ use crate::MergeQueue;
 use crate::worktrees::gitlinks::WORKTREE_CONFIG_MARKER;
 use flower_contract::error::Problem;
 use flower_contract::view::MainHook;
+use flower_git::CommitId;
 use flower_git::repository::Repository;
 use std::fs;
 use std::io::{self, Write};
@@ -14,6 +15,12 @@ use std::path::{Path, PathBuf};
 
 const BRANCH_HOOK: &str = "reference-transaction";
 const INDEX_HOOK: &str = "post-index-change";
+/// The file of MAIN's `.git` in which the branch hook notes the commits that git tried to move MAIN to, the newest last.
+const NOTE: &str = "flower-tried";
+/// Earlier commits that a note keeps.
+const KEPT_LINES: u8 = 15;
+/// More than the note of any hash has.
+const MAX_NOTE_BYTES: u64 = 4096;
 /// A line of every hook of flower begins with this.
 const MARKER: &str = "# flower: keeps ";
 
@@ -102,6 +109,34 @@ fn install_one(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     fs::rename(&draft, &hook)
 }
 
+/// The commits that git tried to move MAIN's branch to by hand, the newest first. Any program that can write to MAIN's `.git` can
+/// write the note, so it proves nothing.
+pub(super) fn tried(repository: &Repository) -> Vec<CommitId> {
+    let file = repository.git_dir.join(NOTE);
+    let is_small = fs::symlink_metadata(&file).is_ok_and(|found| found.is_file() && found.len() <= MAX_NOTE_BYTES);
+    let text = is_small.then(|| fs::read(file).ok()).flatten().unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let mut commits: Vec<CommitId> = Vec::new();
+    for commit in text.lines().rev().filter_map(|line| CommitId::parse(line).ok()) {
+        if !commits.contains(&commit) {
+            commits.push(commit);
+        }
+    }
+    commits
+}
+
+/// Forgets what [`tried`] returns, and drafts that a killed hook left.
+pub(super) fn forget_tried(repository: &Repository) -> io::Result<()> {
+    for entry in fs::read_dir(&repository.git_dir)?.flatten() {
+        let name = entry.file_name();
+        let is_ours = name.to_str().is_some_and(|name| name == NOTE || name.starts_with(&format!("{NOTE}.")));
+        if is_ours && entry.file_type().is_ok_and(|kind| !kind.is_dir()) {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 /// The name of the hook that was there before flower.
 fn chained(name: &str) -> String {
     format!("{name}.before-flower")
@@ -109,6 +144,7 @@ fn chained(name: &str) -> String {
 
 /// Removes flower's hooks, and puts those that were there before back.
 pub(crate) fn uninstall(repository: &Repository) -> io::Result<()> {
+    forget_tried(repository)?;
     let folder = hooks_dir(repository);
     for name in [BRANCH_HOOK, INDEX_HOOK] {
         let (hook, chained) = (folder.join(name), folder.join(chained(name)));
@@ -189,10 +225,19 @@ if [ "$1" = prepared ]; then
         *[!0]*) [ "$new" = "$(git rev-parse --verify --quiet "$main")" ] && continue ;;
         *) grep -qsxF "$old $main" "$here/../packed-refs" && continue ;;
         esac
+        # flower puts files that git has written already back, if all of them are those of this commit.
+        case "$new" in
+        *[!0]*)
+            note="$here/../{NOTE}"
+            {{ if [ -f "$note" ] && [ ! -L "$note" ]; then tail -n {KEPT_LINES} "$note"; fi; echo "$new"; }} 2>/dev/null >"$note.$$" &&
+                mv -f "$note.$$" "$note" 2>/dev/null
+            ;;
+        esac
         echo "flower: $main only moves by landing." >&2
         echo "  work in a worktree:            flower worktree new NAME, then: flower land NAME" >&2
         echo "  what you have here already:    flower main rescue" >&2
         echo "  commits of the remote:         flower main pull" >&2
+        echo "  files that git wrote already:  flower puts them back, if you changed nothing else" >&2
         echo "  by hand all the same:          git -c core.hooksPath=/dev/null …, then: flower main adopt" >&2
         exit 1
     done <<END

@@ -3,6 +3,8 @@
 pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
+mod open_merge;
+mod put_back;
 mod recovery;
 mod update;
 mod upstream;
@@ -19,11 +21,12 @@ use crate::worktrees::facts::SettingsProblem;
 use crate::worktrees::observe::READS_EVERYTHING;
 use flower_contract::error::Problem;
 use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, ProtectionLevel, PushView};
-use flower_core::main_branch::{Alarm, MAX_FILES, Settlement, Step};
+use flower_core::main_branch::{Alarm, MAX_FILES, PutBack, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefName, Repo};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Enough for a very large checkout.
@@ -36,7 +39,7 @@ pub(crate) struct MainStatus {
     pub(crate) tip: Option<CommitId>,
     /// The branch that is checked out.
     pub(crate) head: Option<String>,
-    /// Files that differ from the branch.
+    /// Tracked files that differ from the branch. Untracked files do not matter: no landing overwrites them.
     pub(crate) dirty: Vec<String>,
 }
 
@@ -44,7 +47,7 @@ impl MainStatus {
     pub(crate) async fn read(repository: &Repository, branch: &str) -> Result<MainStatus, Problem> {
         let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
         let for_status = repo.clone().with_deadline(STATUS_TIMEOUT);
-        let (paths, tip) = tokio::join!(for_status.uncommitted(), repo.tip(&branch));
+        let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&branch));
         let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
         Ok(MainStatus { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
     }
@@ -115,6 +118,11 @@ impl MergeQueue {
         if self.has_journal(&lock.project) {
             return Ok((main, status));
         }
+        let status = match main.alarm {
+            None => put_back::after_git(&lock.repository, &main.branch, status).await?,
+            Some(_) => status,
+        };
+        let (main, status) = self.put_back_tried(lock, main, status).await?;
         let step = match (status.alarm(&main), &main.alarm) {
             (Some((what, text)), _) => {
                 let found = if what == Alarm::Dirty { None } else { status.tip.clone().map(String::from) };
@@ -129,6 +137,21 @@ impl MergeQueue {
         self.store.execute(&Caller::system(), Command::Main { project: lock.project.clone(), step }).await?;
         self.wake();
         Ok((self.worktrees.main_of(&lock.project).await?, status))
+    }
+
+    /// Brings the log's view of MAIN up to date, unless that takes longer or MAIN cannot be read.
+    pub(crate) async fn examine_within(self: &Arc<Self>, project: &str, timeout: Duration) {
+        let (queue, of) = (self.clone(), project.to_owned());
+        // A task of its own, so that the examination ends also if the caller does not wait for it.
+        let examine = tokio::spawn(async move {
+            let lock = queue.lock_main(&of).await?;
+            queue.check_main(&lock).await
+        });
+        match tokio::time::timeout(timeout, examine).await {
+            Ok(Ok(Err(problem))) => tracing::debug!("MAIN of {project}: {}", problem.message),
+            Ok(_) => {}
+            Err(_) => tracing::debug!("MAIN of {project} was not examined within {timeout:?}"),
+        }
     }
 
     /// MAIN's state, read from its repository now.
@@ -154,6 +177,7 @@ impl MergeQueue {
                 notes.push(format!("{READS_EVERYTHING}: flower.toml says `objects = \"all\"`"));
             }
         }
+        notes.extend(main.put_back.as_ref().map(PutBack::note));
         notes.extend(self.worktrees.lending_note(&lock.project));
         let hook = hook::state(&lock.repository);
         notes.extend(hook.note());
@@ -222,12 +246,37 @@ impl MergeQueue {
         self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
     }
 
+    /// Resumes the landings of a project. If `flower halt` has stopped it, the halt is lifted in all projects.
     pub async fn thaw(&self, caller: &Caller, choice: &ProjectChoice) -> Result<MainView, Problem> {
         policy::require_role(caller, Right::Own)?;
-        let project = self.projects.require(choice).await?;
+        let project = self.projects.require(choice).await.map_err(|mut problem| {
+            problem.hints.push("to resume all projects: `flower thaw --all`".to_owned());
+            problem
+        })?;
         self.record_main(&project).await?;
         self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        let others = self.thaw_where(caller, |main| main.halted).await?;
+        let mut view = self.main_view(&ProjectChoice { name: Some(project), dir: None }).await?;
+        if !others.is_empty() {
+            view.notes.push(format!("the halt is lifted in {}, too", others.join(", ")));
+        }
+        Ok(view)
+    }
+
+    /// Resumes the landings of all projects, and returns the projects that were frozen.
+    pub async fn thaw_all(&self, caller: &Caller) -> Result<Vec<String>, Problem> {
+        policy::require_role(caller, Right::Own)?;
+        self.thaw_where(caller, |main| main.frozen.is_some()).await
+    }
+
+    async fn thaw_where(&self, caller: &Caller, is_meant: impl Fn(&Main) -> bool) -> Result<Vec<String>, Problem> {
+        let mains = self.store.read(flower_store::landings::mains).await?;
+        let projects: Vec<String> =
+            mains.into_iter().filter(|(_, main)| is_meant(main)).map(|(name, _)| name).collect();
+        for project in &projects {
+            self.store.execute(caller, Command::Main { project: project.clone(), step: Step::Thaw }).await?;
+        }
         self.wake();
-        self.main_view(&ProjectChoice { name: Some(project), dir: None }).await
+        Ok(projects)
     }
 }

@@ -3,6 +3,7 @@
 
 use super::checkout::{self, RemoveOnDrop, scratch_index};
 use super::{MainLock, MainStatus, MainUpdate, UpdateTarget};
+use super::{hook, open_merge};
 use crate::MergeQueue;
 use crate::own_refs::SAVED;
 use crate::projects::ProjectChoice;
@@ -18,6 +19,7 @@ use flower_core::{Caller, Command, Main};
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, NewCommit, OwnRef, Repo, TreeId};
 use std::fs;
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 const ADD_TIMEOUT: Duration = Duration::from_secs(10 * 60);
@@ -62,7 +64,7 @@ impl MergeQueue {
             reverts: None,
         };
         drop(lock);
-        self.enqueue(caller, request).await
+        self.enqueue_or_join(caller, request).await
     }
 
     /// Resets MAIN to the recorded tip. Its changes are saved under a ref.
@@ -71,7 +73,7 @@ impl MergeQueue {
         let project = self.projects.require(choice).await?;
         let lock = self.lock_main(&project).await?;
         let (main, status) = self.check_main(&lock).await?;
-        let saved = self.save_changes(&lock, &status).await?;
+        let saved = self.save_changes(&lock, &main, &status, &[]).await?;
         self.reset_main(&lock, &main, &status, saved.as_ref()).await?;
         let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
         self.store.execute(caller, Command::Main { project: project.clone(), step }).await?;
@@ -84,24 +86,23 @@ impl MergeQueue {
         Ok(view)
     }
 
-    /// Moves the changes that were made in MAIN by hand to a new worktree, and resets MAIN.
+    /// Moves the changes that were made in MAIN by hand to a new worktree, and resets MAIN. Untracked files are moved only if
+    /// `paths` names them or a folder above.
     pub async fn rescue_main(
         &self,
         caller: &Caller,
         choice: &ProjectChoice,
         name: Option<String>,
+        paths: &[String],
     ) -> Result<RescueView, Problem> {
         policy::require_action(caller, Action::RescueMain)?;
         let project = self.projects.require(choice).await?;
         let (saved, files) = {
             let lock = self.lock_main(&project).await?;
             let (main, status) = self.check_main(&lock).await?;
-            let Some(saved) = self.save_changes(&lock, &status).await? else {
-                return Err(Problem::new(
-                    ProblemKind::Refused,
-                    "there is nothing in MAIN to be rescued",
-                    "`flower main` shows how it stands",
-                ));
+            let named = paths.iter().map(|path| path_in_main(&lock.repository, path)).collect::<Result<Vec<_>, _>>()?;
+            let Some(saved) = self.save_changes(&lock, &main, &status, &named).await? else {
+                return Err(nothing_to_rescue(&lock.repository, &main).await?);
             };
             let files = checkout::changes(&lock.repository, &CommitId::parse(&main.tip)?, &saved).await?;
             (saved, files.iter().map(Change::name).collect::<Vec<_>>())
@@ -145,16 +146,22 @@ impl MergeQueue {
         Err(Problem::usage("there are too many rescued worktrees", "name it: `--as NAME`"))
     }
 
-    /// Saves what differs from the recorded MAIN under refs: uncommitted changes as a new commit, the commit that is checked out, and
-    /// the tip of the branch. Returns the commit with the most recent of these, or `None` if nothing differs.
-    async fn save_changes(&self, lock: &MainLock, status: &MainStatus) -> Result<Option<CommitId>, Problem> {
+    /// Saves what differs from the recorded MAIN under refs: uncommitted changes as a new commit, the commit that is checked out, the
+    /// tip of the branch, and what an open merge merges. Returns the commit with the most recent of these, or `None` if nothing differs.
+    async fn save_changes(
+        &self,
+        lock: &MainLock,
+        main: &Main,
+        status: &MainStatus,
+        named: &[PathBuf],
+    ) -> Result<Option<CommitId>, Problem> {
         let repo = Repo::main(&lock.repository);
-        let main = CommitId::parse(&self.worktrees.main_of(&lock.project).await?.tip)?;
+        let main = CommitId::parse(&main.tip)?;
         // The checkout need not be on MAIN's branch.
         let head = repo.head().await?.unwrap_or_else(|| main.clone());
         let mut saved = None;
-        if !status.dirty.is_empty() {
-            let tree = tree_of_checkout(&self.home, &lock.repository).await?;
+        let tree = tree_of_checkout(&self.home, &lock.repository, &main, named).await?;
+        if tree != repo.tree_of(&head).await? {
             let committer = repo.identity().await?;
             let message = "Changes that were made in MAIN by hand\n";
             let new = NewCommit { tree: &tree, parents: &[&head], message, committer: &committer, author: None };
@@ -163,7 +170,7 @@ impl MergeQueue {
             saved = Some(head);
         }
         let tip = status.tip.clone().filter(|tip| *tip != main && Some(tip) != saved.as_ref());
-        for commit in saved.iter().chain(&tip) {
+        for commit in saved.iter().chain(&tip).chain(&open_merge::heads(&lock.repository)) {
             repo.set_ref(&saved_ref(commit)?, commit).await?;
         }
         Ok(saved.or(tip))
@@ -203,25 +210,87 @@ impl MergeQueue {
         if let Some(saved) = saved {
             left = checkout::restore_files(&self.home, repository, saved, &recorded).await?;
         }
+        open_merge::forget(repository)
+            .and_then(|()| hook::forget_tried(repository))
+            .map_err(|error| crate::home::problem(&repository.git_dir, &error))?;
         Ok(left)
     }
 }
 
-/// A tree of everything that `git add` would add. The operator's index does not change.
-async fn tree_of_checkout(home: &crate::home::Home, repository: &Repository) -> Result<TreeId, Problem> {
+/// A tree of the tracked files as they are in the checkout, with untracked ones that are named or in the way of a file that MAIN
+/// has. The operator's index does not change.
+async fn tree_of_checkout(
+    home: &crate::home::Home,
+    repository: &Repository,
+    main: &CommitId,
+    named: &[PathBuf],
+) -> Result<TreeId, Problem> {
     let index = scratch_index(home);
     let _remove = RemoveOnDrop(index.clone());
-    // A copy of the index spares git from reading unchanged files.
-    let own = repository.git_dir.join("index");
-    if own.exists() {
-        fs::copy(&own, &index).map_err(|error| crate::home::problem(&own, &error))?;
+    let repo = copy_of_index(repository, &index)?;
+    repo.add_tracked().await?;
+    if !named.is_empty() {
+        repo.add(named).await.map_err(|error| {
+            let hint = "name untracked files of MAIN that git does not ignore; `git status` lists them";
+            Problem::new(ProblemKind::Refused, error.to_string(), hint)
+        })?;
     }
-    let repo = Repo::main(repository).with_index(&index).with_deadline(ADD_TIMEOUT);
-    repo.add_all().await?;
+    let tree = repo.write_tree().await?;
+    // What stands in the way could not be put aside otherwise, and would stay as a change.
+    let changes = checkout::changes(repository, &tree, main).await?;
+    let in_the_way: Vec<PathBuf> =
+        checkout::obstacles(repository, &changes).into_iter().map(|(_, path)| path).collect();
+    if in_the_way.is_empty() {
+        return Ok(tree);
+    }
+    repo.add_ignored(&in_the_way).await?;
     Ok(repo.write_tree().await?)
 }
 
+/// git with a copy of MAIN's index, which spares git from reading unchanged files.
+pub(super) fn copy_of_index(repository: &Repository, index: &Path) -> Result<Repo, Problem> {
+    let own = repository.git_dir.join("index");
+    if own.exists() {
+        fs::copy(&own, index).map_err(|error| crate::home::problem(&own, &error))?;
+    }
+    Ok(Repo::main(repository).with_index(index).with_deadline(ADD_TIMEOUT))
+}
+
+/// A path of a request, from the root of MAIN. It may be absolute.
+fn path_in_main(repository: &Repository, path: &str) -> Result<PathBuf, Problem> {
+    let given = Path::new(path);
+    // The folder may be named by another way, through a link.
+    let folder = given.parent().filter(|_| given.is_absolute()).and_then(|folder| folder.canonicalize().ok());
+    let real = folder.zip(given.file_name()).map(|(folder, name)| folder.join(name));
+    let given = real.as_deref().unwrap_or(given);
+    let below = if given.is_absolute() { given.strip_prefix(&repository.root).ok() } else { Some(given) };
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+    match below {
+        Some(below) if below.components().next().is_some() && below.components().all(is_plain) => Ok(below.to_owned()),
+        _ => Err(Problem::new(
+            ProblemKind::Invalid,
+            format!("`{path}` is not in MAIN's checkout"),
+            format!("name files below {}", repository.root.display()),
+        )),
+    }
+}
+
+async fn nothing_to_rescue(repository: &Repository, main: &Main) -> Result<Problem, Problem> {
+    if let Some(put_back) = &main.put_back {
+        return Ok(Problem::new(ProblemKind::Refused, "there is nothing in MAIN to be rescued", put_back.note()));
+    }
+    let untracked = Repo::main(repository).with_deadline(ADD_TIMEOUT).untracked().await?;
+    let (message, hint) = match untracked.first() {
+        None => ("there is nothing in MAIN to be rescued", "`flower main` shows how it stands".to_owned()),
+        Some(first) => (
+            "no tracked file of MAIN is changed; untracked files stay where they are, unless you name them",
+            format!("to move one into a worktree: `flower main rescue {}`", first.to_string_lossy()),
+        ),
+    };
+    Ok(Problem::new(ProblemKind::Refused, message, hint))
+}
+
 /// The ref that keeps a commit found in MAIN.
-fn saved_ref(commit: &CommitId) -> Result<OwnRef, Problem> {
+pub(super) fn saved_ref(commit: &CommitId) -> Result<OwnRef, Problem> {
     Ok(OwnRef::parse(&format!("{SAVED}/{commit}"))?)
 }

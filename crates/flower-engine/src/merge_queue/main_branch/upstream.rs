@@ -31,6 +31,7 @@ impl MergeQueue {
             )
         })?;
         let commit = fetch(&repository, &remote, &main.branch).await?;
+        self.worktrees.fetch_missing(&project, &repository, &[&commit]).await?;
         if Repo::main(&repository).is_ancestor(&commit, &CommitId::parse(&main.tip)?).await? {
             return Ok(PullView { remote, commit: commit.into(), landing: None });
         }
@@ -57,7 +58,7 @@ impl MergeQueue {
             priority: Priority::High,
             reverts: None,
         };
-        self.enqueue(caller, request).await
+        self.enqueue_or_join(caller, request).await
     }
 
     /// Pushes MAIN if the project's settings say so and the remote does not have its tip yet.
@@ -97,17 +98,13 @@ impl MergeQueue {
                 if is_behind {
                     // The remote has new commits: they are queued and checked, and their landing pushes everything.
                     let commit = fetch(&repository, &remote, &main.branch).await?;
+                    self.worktrees.fetch_missing(project, &repository, &[&commit]).await?;
                     if !Repo::main(&repository).is_ancestor(&commit, &tip).await? {
                         let why = format!(
                             "{remote} has commits that MAIN has not; they are queued, and pushed with the rest"
                         );
                         self.record_push(project, &remote, &main.tip, Some(why)).await?;
-                        let queued = self.queue_upstream(caller, project, &remote, main, &commit).await;
-                        // A conflict: these commits are in the queue already.
-                        return match queued {
-                            Err(problem) if problem.kind != ProblemKind::Conflict => Err(problem),
-                            _ => Ok(()),
-                        };
+                        return self.queue_upstream(caller, project, &remote, main, &commit).await.map(|_| ());
                     }
                 }
                 why

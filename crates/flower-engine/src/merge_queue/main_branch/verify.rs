@@ -6,6 +6,7 @@ use crate::MergeQueue;
 use crate::projects::ProjectChoice;
 use flower_contract::error::Problem;
 use flower_contract::view::MainProof;
+use flower_core::Landing;
 use flower_core::landing::State;
 use flower_git::{CommitId, Repo};
 use flower_store::landings;
@@ -26,26 +27,30 @@ impl MergeQueue {
         }
         let (mut proved, mut unchecked, mut met_beginning) = (0, 0, false);
         let tip = status.tip.map_or_else(|| CommitId::parse(&main.tip), Ok)?;
-        // The commit below the landing that is being walked through: a rebased landing has several commits.
-        let mut below_landing: Option<String> = None;
+        // The landing that is being walked through, and how many of its commits were met: a rebased landing has several, and one
+        // that moved MAIN forward to its remote has those of the remote.
+        let mut within: Option<(Landing, u64)> = None;
         for found in first_parents(&lock.repository, &tip, MAX_COMMITS).await? {
+            if let Some((landing, met)) = within.take() {
+                if landing.onto.as_deref() != Some(found.commit.as_str()) && main.began != found.commit.as_str() {
+                    within = Some((landing, met + 1));
+                    continue;
+                }
+                problems.extend(miscounted(&landing, met));
+            }
             if main.began == found.commit.as_str() {
                 met_beginning = true;
                 break;
             }
-            if below_landing.as_ref().is_some_and(|onto| *onto != found.commit.as_str()) {
-                continue;
-            }
-            let of = found.commit.to_string();
-            let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of)).await?;
+            let (of, commit) = (project.clone(), found.commit.to_string());
+            let recorded = self.store.read(move |conn| landings::by_merge_commit(conn, &of, &commit)).await?;
             match recorded {
                 Some(landing) if matches!(landing.state, State::Landed | State::RolledBack) => {
                     proved += 1;
                     unchecked += u64::from(landing.checks.is_empty());
-                    below_landing = landing.onto;
+                    within = Some((landing, 1));
                 }
                 _ => {
-                    below_landing = None;
                     let short = found.commit.short();
                     problems
                         .push(format!("{short} ({}) is on MAIN, and no landing of flower's brought it", found.subject));
@@ -73,4 +78,13 @@ impl MergeQueue {
             problems,
         })
     }
+}
+
+/// Whether a landing that moved MAIN forward to its remote has other commits than were recorded.
+fn miscounted(landing: &Landing, met: u64) -> Option<String> {
+    let recorded = landing.upstream.filter(|&recorded| recorded != met)?;
+    Some(format!(
+        "landing {} moved MAIN forward by {recorded} commits of its remote, and {met} are there",
+        landing.number
+    ))
 }

@@ -276,7 +276,7 @@ impl History<'_> {
             };
             self.does(Command::QueueLanding(request));
             let mut step = |step| self.does(Command::Landing { number: LandingId(number), step });
-            let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10) };
+            let begin = || Step::Begin { onto: commit(0), merge_commit: commit(number + 10), upstream: None };
             step(Step::Hold {
                 reasons: vec![HoldReason {
                     code: HoldCode::SensitivePath,
@@ -315,6 +315,7 @@ impl History<'_> {
         let (what, found, text) = (Alarm::Moved, Some(commit(7)), "somebody moved it".to_owned());
         self.does(main(MainStep::Alarm { what, found, text, files: vec![] }));
         self.does(main(MainStep::Settle { how: Settlement::Restored, tip: commit(15), worktree: None }));
+        self.does(main(MainStep::PutBack { commit: commit(16), upstream: true, files: vec!["a.txt".into()] }));
         let remote = || "origin".to_owned();
         self.does(main(MainStep::PushFailed { remote: remote(), commit: commit(15), why: "no".into() }));
         self.does(main(MainStep::Pushed { remote: remote(), commit: commit(15) }));

@@ -28,6 +28,8 @@ fn upgrade_every_sample(database: fn() -> Option<Database>) {
         let mut conn = database.conn();
         migrate::migrate_to(&mut conn, version, &mut |_| {}).unwrap();
         conn.script(&samples::load(version)).unwrap_or_else(|error| panic!("sample {version}: {error}"));
+        // All samples were written with the first form of the tables.
+        conn.script("UPDATE flower_schema SET projection = 1").unwrap();
         let before = all_rows(&mut conn, "events");
         let mut heard = 0;
         migrate::migrate(&mut conn, &mut |events| heard = events).unwrap_or_else(|error| panic!("{version}: {error}"));

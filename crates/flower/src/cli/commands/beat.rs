@@ -9,7 +9,7 @@ use flower_contract::view::DispatchView;
 #[derive(clap::Args)]
 pub(crate) struct BeatArgs {
     /// The number of the dispatch
-    #[arg(value_name = "D")]
+    #[arg(value_name = "D", value_parser = crate::cli::input::number)]
     number: u64,
     /// The fence of the claim
     #[arg(long, value_name = "F")]

@@ -15,7 +15,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub(crate) struct ClaimArgs {
     /// The number of the dispatch
-    #[arg(value_name = "D", required_unless_present = "next")]
+    #[arg(value_name = "D", required_unless_present = "next", value_parser = crate::cli::input::number)]
     number: Option<u64>,
     /// Claim the oldest dispatch that waits
     #[arg(long, conflicts_with = "number")]

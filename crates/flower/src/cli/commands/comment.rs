@@ -15,25 +15,45 @@ use flower_core::review::Side;
 /// next agent that starts in the worktree.
 #[derive(clap::Args)]
 pub(crate) struct CommentArgs {
-    /// The worktree
+    /// The worktree; by default the one of the working directory
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    worktree: String,
+    worktree: Option<String>,
     /// The file and the line, as `flower diff` shows them
-    #[arg(value_name = "FILE:LINE", requires = "text")]
+    #[arg(value_name = "FILE:LINE")]
     place: Option<String>,
     /// The comment, or `-` for standard input
     text: Option<String>,
     /// LINE counts in MAIN's version of the file, for instance a removed line
-    #[arg(long, requires = "place")]
+    #[arg(long)]
     old: bool,
 }
 
+impl CommentArgs {
+    /// Without W, the first argument is FILE:LINE: no name of a worktree contains a colon.
+    fn in_order(self) -> CommentArgs {
+        match self {
+            CommentArgs { worktree: Some(place), place: text, text: None, old } if place.contains(':') => {
+                CommentArgs { worktree: None, place: Some(place), text, old }
+            }
+            args => args,
+        }
+    }
+}
+
 pub(crate) async fn run(context: &Context, args: CommentArgs) -> Result<(), Problem> {
-    let address = format!("/api/worktrees/{}/comments?{}", escape(&args.worktree), context.project_query());
+    let args = args.in_order();
+    let worktree = context.worktree(args.worktree.as_deref())?;
+    let address = format!("/api/worktrees/{}/comments?{}", escape(&worktree), context.project_query());
+    if args.place.is_some() != args.text.is_some() || (args.old && args.place.is_none()) {
+        return Err(Problem::usage(
+            "a comment needs a place and a text",
+            format!("for instance `flower comment {worktree} src/main.rs:12 \"Why not a constant?\"`"),
+        ));
+    }
     let (Some(place), Some(text)) = (args.place, args.text) else {
         let all: Vec<CommentView> = context.client().await?.get(&address).await?;
         return context.answer(&all, |all| match all.is_empty() {
-            true => format!("worktree `{}` has no comments\n", args.worktree),
+            true => format!("worktree `{worktree}` has no comments\n"),
             false => all.iter().map(|comment| shown(comment, context.style)).collect(),
         });
     };
@@ -45,7 +65,7 @@ pub(crate) async fn run(context: &Context, args: CommentArgs) -> Result<(), Prob
     let sent: CommentView = context.client().await?.post(&address, &body).await?;
     context.answer(&sent, |sent| match &sent.to {
         Some(agent) => format!("sent to {}\n", plain(agent)),
-        None => format!("no agent works in `{}` now; the next one reads the comment first\n", args.worktree),
+        None => format!("no agent works in `{worktree}` now; the next one reads the comment first\n"),
     })
 }
 

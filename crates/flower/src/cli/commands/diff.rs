@@ -6,28 +6,40 @@ use crate::client::escape;
 use flower_contract::error::Problem;
 use std::io::IsTerminal;
 
-/// Show the committed changes of a worktree, against the commit where it branched off MAIN
+/// Show the changes of a worktree: by default those that are committed, against the commit where it branched off MAIN
 #[derive(clap::Args)]
 pub(crate) struct DiffArgs {
-    /// The worktree
+    /// The worktree; by default the one of the working directory
     #[arg(value_name = "W", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    worktree: String,
+    worktree: Option<String>,
     /// Show only the changed files, and the number of changed lines in each
     #[arg(long)]
     stat: bool,
+    /// Show the changes that are not committed yet, untracked files included
+    #[arg(long)]
+    uncommitted: bool,
 }
 
 pub(crate) async fn run(context: &Context, args: &DiffArgs) -> Result<(), Problem> {
+    let worktree = context.worktree(args.worktree.as_deref())?;
     let client = context.client().await?;
     let query = context.project_query();
-    let address = format!("/api/worktrees/{}/diff?{query}&stat={}", escape(&args.worktree), args.stat);
+    let address = format!(
+        "/api/worktrees/{}/diff?{query}&stat={}&uncommitted={}",
+        escape(&worktree),
+        args.stat,
+        args.uncommitted
+    );
     let diff = client.bytes(&address).await?;
     if context.json {
-        let document = serde_json::json!({ "worktree": args.worktree, "diff": String::from_utf8_lossy(&diff) });
+        let document = serde_json::json!({ "worktree": worktree, "diff": String::from_utf8_lossy(&diff) });
         return context.answer(&document, |_| String::new());
     }
     if diff.is_empty() {
-        eprintln!("worktree `{}` has no commits that are not in MAIN", args.worktree);
+        match args.uncommitted {
+            true => eprintln!("worktree `{worktree}` has no uncommitted changes"),
+            false => eprintln!("worktree `{worktree}` has no commits that are not in MAIN"),
+        }
     }
     print(context, &diff, args.stat)
 }

@@ -21,10 +21,8 @@ pub(crate) async fn run(context: &Context, args: HaltArgs) -> Result<(), Problem
             return "there is no project to halt\n".to_owned();
         }
         let style = context.style;
-        let lines = halted.halted.iter().map(|name| {
-            let hint = style.dim(&format!("resume: `flower thaw --project {name}`"));
-            format!("{} is halted: {}; {hint}\n", style.bold(name), plain(&halted.why))
-        });
-        lines.collect()
+        let lines =
+            halted.halted.iter().map(|name| format!("{} is halted: {}\n", style.bold(name), plain(&halted.why)));
+        lines.collect::<String>() + &style.dim("resume all of them: `flower thaw`\n")
     })
 }

@@ -11,7 +11,7 @@ use flower_contract::view::HandBackView;
 #[derive(clap::Args)]
 pub(crate) struct HandBackArgs {
     /// The number of the dispatch
-    #[arg(value_name = "D")]
+    #[arg(value_name = "D", value_parser = crate::cli::input::number)]
     number: u64,
     /// The fence of the claim
     #[arg(long, value_name = "F")]

@@ -35,11 +35,17 @@ pub(crate) async fn run(context: &Context, args: &InboxArgs) -> Result<(), Probl
                     (Some(brief), None) => format!("#{brief} "),
                     (None, None) => String::new(),
                 };
+                let project = item.in_project.as_ref().map_or_else(String::new, |name| format!(" · project {name}"));
                 format!(
                     "{} {}  {}\n{text}    {}\n",
                     style.mark(item.kind.as_str()),
                     style.bold(&format!("{about}{}", plain(&item.title))),
-                    style.dim(&format!("{} · {} · {}", item.by.sort, plain(&item.by.name), ago(&item.at, now))),
+                    style.dim(&format!(
+                        "{} · {} · {}{project}",
+                        item.by.sort,
+                        plain(&item.by.name),
+                        ago(&item.at, now)
+                    )),
                     style.dim(&item.next),
                 )
             })

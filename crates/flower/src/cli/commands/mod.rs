@@ -7,6 +7,7 @@ mod check;
 mod claim;
 mod comment;
 mod completions;
+mod demo;
 mod diff;
 mod dispatch;
 mod doctor;
@@ -46,8 +47,11 @@ pub(super) enum Command {
     #[command(flatten)]
     Client(ClientCommand),
     Mcp(mcp::McpArgs),
+    Demo(demo::DemoArgs),
     #[command(hide = true)]
     Jail(jail::JailArgs),
+    #[command(hide = true)]
+    NetworkNamespace,
     #[command(hide = true)]
     ScriptedAgent(scripted_agent::ScriptedAgentArgs),
 }
@@ -97,8 +101,10 @@ pub(super) fn run(global: Global, command: Command) -> Result<ExitCode, Problem>
         Command::Client(command) => run_client(&Context::new(global)?, command)?,
         // An agent in a jail has neither flower's home nor a project.
         Command::Mcp(args) => mcp::run(&args)?,
+        Command::Demo(args) => demo::run(&args)?,
         // Needs no home either, must fork before threads start, and ends with the exit code of another program.
         Command::Jail(args) => return Ok(jail::run(&args)),
+        Command::NetworkNamespace => return Ok(flower_jail::run_network_helper().into()),
         Command::ScriptedAgent(args) => return Ok(scripted_agent::run(&args)),
     }
     Ok(ExitCode::SUCCESS)

@@ -1,7 +1,8 @@
 //! `flower revert`
 
+use crate::cli::Context;
 use crate::cli::landing::{conclude, follow_hint, page};
-use crate::cli::{Context, wait};
+use crate::cli::wait::WaitArgs;
 use flower_contract::error::Problem;
 use flower_contract::request::RevertRequest;
 use flower_contract::view::LandingView;
@@ -15,7 +16,7 @@ use std::io::Write;
 #[derive(clap::Args)]
 pub(crate) struct RevertArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// The reason; asked for on a terminal
     #[arg(long, value_name = "TEXT")]
@@ -26,9 +27,8 @@ pub(crate) struct RevertArgs {
     /// Dispatch a fix with the reason, to the agent that did the work or to your default agent
     #[arg(long)]
     fix: bool,
-    /// Wait until the revert has ended or needs approval
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 pub(crate) async fn run(context: &Context, args: RevertArgs) -> Result<(), Problem> {
@@ -39,8 +39,8 @@ pub(crate) async fn run(context: &Context, args: RevertArgs) -> Result<(), Probl
     let client = context.client().await?;
     let body = RevertRequest { why, fix: args.fix };
     let landing: LandingView = client.post(&format!("/api/landings/{}/revert", args.number), &body).await?;
-    if args.wait {
-        return conclude(context, &wait::until_settled(context, &client, landing.id).await?);
+    if args.wait.is_wanted() {
+        return conclude(context, &args.wait.until_settled(context, &client, landing.id).await?);
     }
     let follows = match args.fix {
         true => "once it has landed, a fix is dispatched for the reverted briefs",

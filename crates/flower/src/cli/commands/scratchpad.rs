@@ -15,7 +15,7 @@ pub(crate) struct ScratchpadArgs {
     #[command(subcommand)]
     verb: Option<Verb>,
     /// Only scratchpads of this brief
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Option<u64>,
 }
 
@@ -26,7 +26,7 @@ enum Verb {
         /// The title
         title: String,
         /// The brief of the scratchpad
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
         brief: Option<u64>,
         /// The text: a file, or `-` for standard input
         #[arg(long, value_name = "FILE")]
@@ -35,11 +35,13 @@ enum Verb {
     /// Show the text of a scratchpad
     Show {
         /// The number of the scratchpad
+        #[arg(value_parser = crate::cli::input::number)]
         number: u64,
     },
     /// Replace the text of a scratchpad, or append to it
     Write {
         /// The number of the scratchpad
+        #[arg(value_parser = crate::cli::input::number)]
         number: u64,
         /// A file, or `-` for standard input
         file: String,

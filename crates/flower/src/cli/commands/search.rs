@@ -18,6 +18,9 @@ pub(crate) struct SearchArgs {
 }
 
 pub(crate) async fn run(context: &Context, args: &SearchArgs) -> Result<(), Problem> {
+    if args.text.iter().all(|word| word.trim().is_empty()) {
+        return Err(Problem::usage("there is nothing to search for", "give a word, such as `flower search theme`"));
+    }
     let client = context.client().await?;
     let query = format!("/api/search?q={}&limit={}", escape(&args.text.join(" ")), args.limit);
     let hits: Vec<SearchHit> = client.get(&query).await?;

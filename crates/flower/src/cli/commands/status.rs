@@ -38,7 +38,7 @@ pub(crate) async fn run(context: &Context, args: &StatusArgs) -> Result<(), Prob
 }
 
 async fn show(context: &Context, client: &Client) -> Result<(), Problem> {
-    let status: StatusView = client.get(&format!("/api/status?{}", context.project_query())).await?;
+    let status: StatusView = client.get(&format!("/api/status?live=true&{}", context.project_query())).await?;
     context.answer(&status, |status| page(context, status))
 }
 

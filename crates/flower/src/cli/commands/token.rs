@@ -28,7 +28,7 @@ enum Verb {
         #[arg(long, default_value_t = Role::Worker)]
         role: Role,
         /// The brief of a worker
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
         brief: Option<u64>,
         /// The worktree of a worker
         #[arg(long, value_name = "W")]

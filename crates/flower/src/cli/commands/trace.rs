@@ -22,7 +22,7 @@ pub(crate) struct WindowArgs {
     #[arg(long, value_name = "SEQ")]
     after: Option<u64>,
     /// The maximum number of events: the newest, or with --after the first ones
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
 }
 

@@ -3,10 +3,11 @@
 use crate::cli::Context;
 use crate::cli::agent::give_keys;
 use crate::cli::output::plain;
-use crate::client::Client;
+use crate::client::{Client, escape};
 use crate::daemon::{self, Config, LOOPBACK, Report, ensure_running};
 use flower_contract::error::{Problem, ProblemKind};
-use flower_contract::view::{OpenLink, ProjectView, StatusView};
+use flower_contract::request::NewProject;
+use flower_contract::view::{OpenLink, ProjectView, RepositoryNotice, StatusView};
 use flower_git::repository::Repository;
 use serde::Serialize;
 use std::io::Write;
@@ -36,6 +37,8 @@ struct Up {
     open_url: String,
     project: Option<String>,
     pid: u32,
+    /// What the operator should know about the repository.
+    notices: Vec<RepositoryNotice>,
 }
 
 pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem> {
@@ -63,34 +66,60 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
             format!("stop it first: `flower down`, then `flower up --port {port}`"),
         ));
     }
-    let project = match status.project {
-        Some(name) => Some(name),
-        None if Repository::discover(&context.dir).is_some() => {
-            let body = flower_contract::request::NewProject { dir: context.dir.clone(), name: None };
-            Some(client.post::<ProjectView>("/api/projects", &body).await?.name)
-        }
-        None => None,
-    };
+    let project = register(context, client, status.project.as_deref()).await?;
     // Only agents need keys; everything else works without them.
     if let Err(problem) = give_keys(context, client).await {
         eprintln!("agents get no keys: {}\n  hint: {}", problem.message, problem.hints.join("; "));
     }
     let OpenLink { open_url } = client.post("/api/open-link", &()).await?;
-    if let Some(note) = copy_progress(client, project.as_deref()).await {
+    let name = project.as_ref().map(|project| project.name.clone()).or(status.project);
+    if let Some(note) = copy_progress(client, name.as_deref()).await {
         eprintln!("{}; `flower main` shows the progress", plain(&note));
     }
-    let up = Up { url: status.url, open_url, project, pid: status.pid };
+    // The page opens the project of the working directory.
+    let open_url = match &name {
+        Some(name) => open_url.replacen("/#open=", &format!("/?project={}#open=", escape(name)), 1),
+        None => open_url,
+    };
+    let (root, notices) = project.map_or_else(Default::default, |project| (project.root, project.notices));
+    let up = Up { url: status.url, open_url, project: name, pid: status.pid, notices };
     context.answer(&up, |up| {
-        let project = match &up.project {
-            Some(name) => format!("project {} is served", context.style.bold(name)),
-            None => "not in a git repository: run `flower up` again in one".to_owned(),
+        let style = context.style;
+        let mut text = match &up.project {
+            Some(name) => format!("project {} is served\n", style.bold(name)),
+            None if Repository::is_bare(&context.dir) => {
+                "this repository is bare, and MAIN is a checkout: clone it, and run `flower up` in the clone\n"
+                    .to_owned()
+            }
+            None => "not in a git repository: run `flower up` again in one\n".to_owned(),
         };
-        format!(
-            "{project}\nopen {}\n{}\n",
-            context.style.bold(&up.open_url),
-            context.style.dim("(the link works once)")
-        )
+        if !root.is_empty() {
+            text.push_str(&format!(
+                "{} is MAIN now: only landings change it. Work in a worktree: `flower worktree new NAME`\n",
+                plain(&root)
+            ));
+        }
+        for notice in &up.notices {
+            let next = notice.next.as_ref().map_or_else(String::new, |next| format!("\n  {}", style.dim(&plain(next))));
+            text.push_str(&format!("{} {}{next}\n", style.mark("!"), plain(&notice.text)));
+        }
+        text + &format!("open {}\n{}\n", style.bold(&up.open_url), style.dim("(the link works once)"))
     })
+}
+
+/// Makes the repository around the working directory a project, and returns it with what is special about it. None outside of
+/// a repository, or if another project was named.
+async fn register(context: &Context, client: &Client, known: Option<&str>) -> Result<Option<ProjectView>, Problem> {
+    if context.project.is_some() || Repository::discover(&context.dir).is_none() {
+        return Ok(None);
+    }
+    let body = NewProject { dir: context.dir.clone(), name: None };
+    match client.post::<ProjectView>("/api/projects", &body).await {
+        Ok(project) => Ok(Some(project)),
+        // An agent may not register projects, and needs no notices.
+        Err(problem) if problem.kind == ProblemKind::Forbidden && known.is_some() => Ok(None),
+        Err(problem) => Err(problem),
+    }
 }
 
 /// The progress of copying MAIN's objects for worktrees. Polls a few times, because a small repository is copied at once.

@@ -95,19 +95,25 @@ fn an_agent_that_is_not_installed_is_reported_as_missing() {
     let error = stage.fails(&["agent", "spawn", "absent", "--worktree", "one"], 1);
     says(&error["message"], "`absent` cannot run here: `no-such-agent` is not on the PATH");
     says(&error["hints"], "get it from nowhere");
-    let work = stage.plays("absent", "Waits", "say nothing");
-    let why = stage.waits(work, "agent_missing");
-    assert!(why.contains("no-such-agent") && why.contains("get it from nowhere"), "{why}");
+    let brief = stage.brief("Waits", "say nothing").to_string();
+    let error = stage.fails(&["dispatch", &brief, "--agent", "absent"], 1);
+    says(&error["message"], "`absent` cannot run here: `no-such-agent` is not on the PATH");
+    says(&error["hints"], "get it from nowhere");
     assert_eq!(stage.get("/api/agents?all=true"), json!([]), "none was begun");
     let page = stage.ok(&["agent", "profiles"]);
     assert!(page.contains("get it from nowhere") && page.contains("cannot run"), "{page}");
     // Nor is one of a name that is nearly right.
     let error = stage.fails(&["agent", "spawn", "pley", "--worktree", "one"], 3);
     says(&error["hints"][0], "did you mean `play`?");
+    says(&stage.fails(&["dispatch", &brief, "--agent", "abzent"], 3)["hints"][0], "did you mean `absent`?");
+    // One that disappears while its dispatch waits is named, and once it is there again, the dispatch goes on by itself.
+    stage.ok(&["freeze"]);
+    stage.configure(&(play("play", &[], "") + &play("abzent", &[], "") + missing));
     let other = stage.plays("abzent", "Other", "say nothing");
+    stage.configure(&(play("play", &[], "") + missing));
     assert!(stage.waits(other, "no_profile").contains("did you mean `absent`?"));
-    // Once it is there, it goes on by itself.
     stage.configure(&(play("play", &[], "") + &play("abzent", &[], "")));
+    stage.ok(&["thaw"]);
     let name = stage.agent_of(other);
     stage.hears(&name, "nothing");
 }

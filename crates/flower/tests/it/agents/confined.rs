@@ -1,7 +1,6 @@
 //! What the project and the profile say together: the narrower network, and a model that must be named.
 
 use crate::agents::stage::*;
-use serde_json::json;
 
 const CLOSED: &str = "[agents]\ndefault = \"play\"\nmax = 4\n[worktree]\nnetwork = \"closed\"\n";
 
@@ -53,6 +52,6 @@ fn opencode_does_not_run_without_a_chosen_model() {
     assert!(missing(&stage).contains("has no `model`"));
     stage.set_profiles("[agents.opencode]\nmodel = \"anthropic/claude\"\n");
     assert!(!missing(&stage).contains("has no `model`"));
-    let dispatch = stage.dispatch_with(brief, &json!({ "agent": "opencode" }));
-    assert!(dispatch > 0);
+    let error = stage.flower.fails(&["dispatch", &brief.to_string(), "--agent", "opencode"], 1);
+    assert!(error["message"].to_string().contains("is not on the PATH"), "{error}");
 }

@@ -46,6 +46,33 @@ fn an_agent_is_started_for_a_dispatch_and_leaves_when_it_has_landed() {
 }
 
 #[test]
+fn an_agent_sees_commits_of_the_operator_in_its_next_turn() {
+    let stage = Stage::new();
+    let script = format!(
+        "write first.txt x\ncommit first\n{GATE}\nwait\nmust test -z \"$(git status --porcelain)\"\n\
+         must git log --format=%s -1 | grep -qx operator\nwrite second.txt x\ncommit second\nhand-back done"
+    );
+    let dispatch = stage.play("Work", &script);
+    let name = stage.agent_of(dispatch);
+    stage.becomes(dispatch, "executing");
+    let worktree = text(&stage.show(dispatch)["worktree"]);
+    let dir = crate::common::work::tree(&stage.flower, &worktree);
+    stage.until("its first commit is outside", || {
+        let known = stage.flower.json(&["worktree", "show", &worktree]);
+        (known["ahead"] == 1).then_some(())
+    });
+    std::fs::write(dir.join("operator.txt"), "hello\n").unwrap();
+    stage.flower.git(&dir, &["add", "operator.txt"]);
+    stage.flower.git(&dir, &["-c", "maintenance.auto=false", "commit", "--quiet", "--message", "operator"]);
+    stage.open(dispatch);
+    stage.becomes(dispatch, "landed");
+    stage.agent_ends(&name);
+    for file in ["first.txt", "operator.txt", "second.txt"] {
+        assert!(stage.landed(file).is_some(), "{file}");
+    }
+}
+
+#[test]
 fn automatic_dispatches_use_the_default_profile() {
     let stage = Stage::new();
     let script = "write auto.txt x\ncommit auto\nhand-back done";

@@ -10,7 +10,8 @@ fn bad_input_is_refused_with_a_next_step_and_changes_nothing() {
     let flower = with_briefs(&["one", "two"]);
     let plan = flower.file("plan.md", "plan");
     flower.ok(&["brief", "plan", "1", "--spec", &plan]);
-    flower.ok(&["brief", "refine", "1", "--spec", &plan, "--base", "1"]);
+    let refined = flower.file("refined.md", "refined");
+    flower.ok(&["brief", "refine", "1", "--spec", &refined, "--base", "1"]);
     let long = "x".repeat(10_000);
     let note = "x".repeat(64 * 1024 + 1);
     let empty = flower.file("empty.md", "");

@@ -124,7 +124,7 @@ fn in_the_foreground_it_greets_and_ends_when_told() {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut greeting = String::new();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    while !greeting.ends_with("}\n") {
+    while !greeting.ends_with("\n}\n") {
         greeting += &(lines.next().expect("a greeting").unwrap() + "\n");
     }
     let up: Value = serde_json::from_str(&greeting).expect("JSON");

@@ -234,7 +234,7 @@ fn a_frozen_queue_holds_everything_until_it_thaws() {
 
     assert_eq!(flower.json(&["halt", "smoke"]), json!({ "halted": ["repo"], "why": "smoke" }));
     assert_eq!(flower.json(&["main"])["reason"], "smoke");
-    assert!(flower.ok(&["halt"]).contains("flower thaw --project repo"));
+    assert!(flower.ok(&["halt"]).contains("resume all of them: `flower thaw`"));
 }
 
 #[test]

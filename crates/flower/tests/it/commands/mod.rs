@@ -4,6 +4,7 @@ mod bad_input;
 mod briefs;
 mod daemon;
 mod damage;
+mod habits;
 mod init;
 mod landing;
 mod lists;

@@ -1,6 +1,7 @@
 //! Rejected landings: an agent is asked to fix them in the same worktree, with the evidence, a limited number of times.
 
 use super::*;
+use crate::agents::stage::profile;
 
 /// Red as long as there is a file `bad`; one red run is a verdict.
 const SETTINGS: (&str, &str) = (
@@ -100,6 +101,8 @@ fn landed(flower: &Flower) -> (Work, u64) {
 fn a_revert_parks_the_brief_and_starts_nothing() {
     let flower = serving(&[]);
     let (work, landing) = landed(&flower);
+    let trailers = git(&flower, &flower.repo, &["log", "-1", "--format=%(trailers)", "main"]);
+    assert!(trailers.ends_with(&format!("Flower-Agent: {}", work.agent)), "{trailers}");
     flower.ok(&["revert", &landing.to_string(), "--why", "it breaks the login", "--wait"]);
     let brief = show_brief(&flower, work.brief);
     assert_eq!(brief["status"], "parked", "{brief}");
@@ -118,8 +121,11 @@ fn a_revert_parks_the_brief_and_starts_nothing() {
 fn a_fix_is_not_given_to_a_profile_whose_dispatch_was_cancelled() {
     let flower = serving(&[("flower.toml", "[checks]\ntest = { run = \"false\" }\n[land]\nretries = 0\n")]);
     let brief = planned(&flower, "By hand after all");
+    put(&flower, &flower.home.join("config.toml"), profile("claude", &[], ""));
+    flower.ok(&["freeze"]);
     let claude = dispatched(&flower, brief, &json!({ "agent": "claude" }));
     flower.ok(&["dispatch", "cancel", &claude.to_string()]);
+    flower.ok(&["thaw"]);
     let work = claimed(&flower, dispatched(&flower, brief, &json!({})), 900);
     work.commit(&flower, "x", "x");
     landing_becomes(&flower, work.lands(&flower), "rejected");

@@ -28,7 +28,7 @@ as_both!(calls_of_another_architecture_are_deadly, |world| {
 
 as_both!(odd_sockets_are_refused, |mut world| {
     world.arm();
-    for network in [Network::Open, Network::Web, Network::Closed] {
+    for network in [Network::Host, Network::Own] {
         world.spec.network = network;
         world.all_refused(&["sockets"], 20);
     }

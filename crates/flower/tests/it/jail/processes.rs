@@ -7,7 +7,7 @@ use std::process::Stdio;
 as_both!(processes_outside_are_out_of_reach, |mut world| {
     let mut sleeper = Running(world.command("sleep").arg("600").stdin(Stdio::null()).spawn().expect("it sleeps"));
     let pid = sleeper.id();
-    for network in [Network::Closed, Network::Open] {
+    for network in [Network::Own, Network::Host] {
         world.spec.network = network;
         let seen = world.ok("ls /proc | grep -E '^[0-9]+$' | wc -l");
         assert!(seen.trim().parse::<u32>().unwrap() < 10, "{seen}");

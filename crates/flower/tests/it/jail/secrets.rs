@@ -78,7 +78,7 @@ as_both!(no_canary_is_found_inside, |mut world| {
     world.spec.write = known.write;
     world.spec.env.extend(known.env);
     world.spec.pass_env = vec!["PASSED".into(), "NOT_SET".into()];
-    for network in [Network::Closed, Network::Open] {
+    for network in [Network::Own, Network::Host] {
         world.spec.network = network;
         let mut jail = world.jail(&["sh", "-c", SEARCH]);
         let output = jail.env("CALLER", &canary).env("PASSED", "on purpose").output().expect("flower runs");

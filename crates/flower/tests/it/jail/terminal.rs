@@ -160,7 +160,7 @@ as_both!(nothing_types_for_the_operator, |world| {
 
 // With a terminal the group of processes is shared with the caller: a shell without job control would be hit.
 as_both!(the_callers_group_is_not_signalled, |mut world| {
-    for network in [flower_jail::Network::Closed, flower_jail::Network::Open] {
+    for network in [flower_jail::Network::Own, flower_jail::Network::Host] {
         world.spec.network = network;
         let script = "trap 'echo HIT' TERM HUP; \"$@\"; echo survived $?".into();
         let attack = "kill -TERM 0; kill -HUP 0; kill -9 0";

@@ -2,19 +2,6 @@
 //! right after it was recorded loses neither.
 
 use super::*;
-use std::os::unix::net::UnixStream;
-use std::process::Stdio;
-
-/// The daemon, which dies once the next landing is recorded.
-fn dies_when_recorded(flower: &Flower) -> std::process::Child {
-    flower.ok(&["down"]);
-    let mut daemon = flower.command(&["up", "--foreground"]);
-    daemon.env("FLOWER_FAIL_AT", "landing.recorded").stdout(Stdio::null()).stderr(Stdio::null());
-    let child = daemon.spawn().expect("flower runs");
-    // Not with a command, which would start a daemon of its own.
-    eventually("the daemon listens", || UnixStream::connect(flower.home.join("flower.sock")).ok());
-    child
-}
 
 #[test]
 fn a_kill_once_an_adoption_is_recorded_leaves_no_alarm() {
@@ -22,7 +9,7 @@ fn a_kill_once_an_adoption_is_recorded_leaves_no_alarm() {
     put(&flower, &flower.repo.join("by-hand"), "x\n");
     flower.git(&flower.repo, &["add", "by-hand"]);
     flower.git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--message", "by hand"]);
-    let mut daemon = dies_when_recorded(&flower);
+    let mut daemon = dying_at(&flower, "landing.recorded");
     let _ = flower.run(&["main", "adopt"]);
     daemon.wait().expect("it dies");
     flower.start();
@@ -39,7 +26,7 @@ fn a_kill_once_an_approved_landing_is_recorded_keeps_the_approval_of_its_command
     change(&flower, "one", "flower.toml", "[checks]\ntest = { run = \"true\" }\n");
     let held = land(&flower, "one");
     assert_eq!(held["state"], "approval", "{held:#}");
-    let mut daemon = dies_when_recorded(&flower);
+    let mut daemon = dying_at(&flower, "landing.recorded");
     let _ = flower.run(&["queue", "approve", &number(&held).to_string()]);
     daemon.wait().expect("it dies");
     flower.start();

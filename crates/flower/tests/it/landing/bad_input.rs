@@ -215,18 +215,16 @@ fn ignored_files_in_main_are_not_overwritten() {
 }
 
 #[test]
-fn a_landing_waits_for_untracked_files_in_its_way() {
+fn an_untracked_file_in_its_way_rejects_a_landing() {
     let flower = serving(&[GREEN]);
     change(&flower, "one", "x", "landed\n");
     put(&flower, &flower.repo.join("x"), "precious\n");
-    let queued = queue(&flower, "one", &[]);
-    flower.wait_for_pass("merge_queue");
-    let waiting = landing(&flower, queued);
-    assert_eq!(waiting["state"], "queued", "{waiting:#}");
-    says(&waiting["reason"], "`x` was changed in MAIN by hand");
+    let rejected = land(&flower, "one");
+    assert_eq!((&rejected["state"], &rejected["paths"]), (&json!("rejected"), &json!(["x"])), "{rejected:#}");
+    says(&rejected["reason"], "flower main rescue x");
     assert_eq!(fs::read_to_string(flower.repo.join("x")).unwrap(), "precious\n");
     fs::rename(flower.repo.join("x"), flower.dir().join("x")).unwrap();
-    becomes(&flower, queued, "landed");
+    lands(&flower, "one");
     assert_eq!(fs::read_to_string(flower.repo.join("x")).unwrap(), "landed\n");
 }
 

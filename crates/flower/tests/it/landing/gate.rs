@@ -370,7 +370,7 @@ fn rewritten(what: &str, in_worktree: &str, in_main: &[&[&str]]) {
             let landed = becomes(flower, landing, "landed");
             assert_eq!(landed["commit"], gated.as_str(), "{what}: {landed:#}");
             assert_eq!(tip(flower), landed["merge_commit"], "{what}");
-            assert_eq!(git(flower, &flower.repo, &["rev-parse", "main^2"]), gated, "{what}");
+            assert_eq!(git(flower, &flower.repo, &["diff", "--name-only", "main~1", "main"]), name, "{what}");
             assert_eq!(fs::read_to_string(flower.repo.join(name)).unwrap(), "as gated\n", "{what}");
             assert!(!flower.repo.join("evil").exists(), "{what}");
             assert_main_is_whole(flower);

@@ -517,3 +517,74 @@ fn every_background_loop_reports_its_passes() {
         flower.wait_until_idle(name);
     }
 }
+
+/// The subjects of all commits that MAIN reaches.
+fn titles(flower: &Flower) -> Vec<String> {
+    git(flower, &flower.repo, &["log", "--format=%s", "main"]).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_landing_of_one_commit_is_one_commit_in_main() {
+    let flower = serving(&[GREEN]);
+    for (seal, name) in ["--sealed", "--linked"].into_iter().zip(["sealed", "linked"]) {
+        let before = tip(&flower);
+        new(&flower, name, &[seal]);
+        let script = format!(
+            "echo x > {name}; git add {name}; git -c user.name=Ann -c user.email=ann@example.com commit -q \
+             -m 'Add {name}' -m 'Because.' -m 'Reviewed-by: Bob <bob@example.com>' --date='1700000000 +0200'"
+        );
+        inside_ok(&flower, name, &script);
+        let landed = lands(&flower, name);
+        assert_ne!(landed["merge_commit"], landed["commit"]);
+        let line = git(&flower, &flower.repo, &["log", "-1", "--format=%P|%s|%an|%ae|%ad|%cn", "--date=raw", "main"]);
+        assert_eq!(line, format!("{before}|Add {name}|Ann|ann@example.com|1700000000 +0200|Tester"));
+        let body = git(&flower, &flower.repo, &["log", "-1", "--format=%b", "main"]);
+        assert!(body.starts_with("Because.\n\nReviewed-by: Bob <bob@example.com>\nFlower-Landing: "), "{body}");
+        retired(&flower, name);
+        assert_eq!(git(&flower, &flower.repo, &["branch", "--list", &format!("flower/{name}")]), "", "its branch goes");
+    }
+    flower.ok(&["freeze"]);
+    flower.ok(&["thaw"]);
+    let reverted = settlement(&flower.run(&["revert", "1", "--why", "no", "--wait", "--json"]));
+    assert_eq!(reverted["state"], "landed", "{reverted:#}");
+    let titles = titles(&flower);
+    let mut once = titles.clone();
+    once.sort();
+    once.dedup();
+    assert_eq!(once.len(), titles.len(), "no title stands twice: {titles:?}");
+    assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+}
+
+/// To git, a commit that has landed as another one is not in MAIN.
+#[test]
+fn work_goes_on_upon_a_commit_that_has_landed() {
+    let flower = serving(&[GREEN, ("a", "1\n")]);
+    for (seal, name) in ["--sealed", "--linked"].into_iter().zip(["sealed", "linked"]) {
+        new(&flower, name, &["--lane", seal]);
+        // The same line each time. It is brought up to date in between, or not.
+        for (step, syncs) in [(1, false), (2, true), (3, false)] {
+            inside_ok(&flower, name, &format!("echo {name} {step} > a; git commit -qam '{name} {step}'"));
+            if step == 2 {
+                // Committed before it is up to date with its own landing.
+                flower.ok(&["worktree", "sync", name]);
+            }
+            let landed = lands(&flower, name);
+            assert_eq!(fs::read_to_string(flower.repo.join("a")).unwrap(), format!("{name} {step}\n"), "{landed:#}");
+            assert_eq!(git(&flower, &flower.repo, &["log", "-1", "--format=%s", "main"]), format!("{name} {step}"));
+            if syncs {
+                flower.ok(&["worktree", "sync", name]);
+            }
+            says(&flower.fails(&["land", name], 1)["message"], "has nothing that is not in MAIN");
+        }
+        let parents = git(&flower, &flower.repo, &["log", "--format=%p", "--first-parent", "-3", "main"]);
+        assert!(parents.lines().all(|line| !line.contains(' ')), "{parents}");
+        // Taken back in the lane itself, it is work that MAIN has not.
+        let before = fs::read_to_string(flower.repo.join("a")).unwrap();
+        inside_ok(&flower, name, "echo other > a; git commit -qam 'taken back'");
+        assert_eq!(show(&flower, name)["state"], "ready");
+        lands(&flower, name);
+        assert_ne!(fs::read_to_string(flower.repo.join("a")).unwrap(), before);
+    }
+    assert_main_is_whole(&flower);
+    assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+}

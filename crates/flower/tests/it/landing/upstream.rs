@@ -63,12 +63,17 @@ fn pull_brings_the_remotes_commits_in_through_the_checks() {
     as_each_user_unserved(|flower| {
         let remote = Remote::of(flower, "");
         assert_eq!(flower.json(&["main", "pull"])["landing"], Value::Null, "nothing is new");
-        let before = tip(flower);
+        remote.push(flower, "before", "before\n");
         let pushed = remote.push(flower, "theirs", "theirs\n");
         let landing = pull(flower);
         assert_eq!((&landing["state"], &landing["source"]), (&json!("landed"), &json!("upstream")), "{landing:#}");
         assert_eq!(landing["checks"][0]["ok"], true, "{landing:#}");
-        assert_eq!(git(flower, &flower.repo, &["rev-parse", "main^1", "main^2"]), format!("{before}\n{pushed}"));
+        // MAIN had nothing of its own: it is where the remote is, after one run of the checks.
+        assert_eq!((tip(flower), &landing["upstream"]), (pushed.clone(), &json!(2)), "{landing:#}");
+        assert_eq!(landing["merge_commit"], pushed.as_str(), "{landing:#}");
+        let history = flower.json(&["main", "log"]);
+        assert_eq!((&history[0]["landing"], &history[1]["landing"]), (&landing["id"], &landing["id"]), "{history:#}");
+        assert_eq!(history[2]["landing"], Value::Null, "{history:#}");
         assert_eq!(fs::read_to_string(flower.repo.join("theirs")).unwrap(), "theirs\n");
         assert_main_is_whole(flower);
         assert_eq!(flower.json(&["main", "verify"])["ok"], true);
@@ -78,7 +83,8 @@ fn pull_brings_the_remotes_commits_in_through_the_checks() {
         change(flower, "one", "ours", "ours\n");
         lands(flower, "one");
         remote.push(flower, "more", "more\n");
-        assert_eq!(pull(flower)["state"], "landed");
+        let landing = pull(flower);
+        assert_eq!((&landing["state"], &landing["upstream"]), (&json!("landed"), &Value::Null), "{landing:#}");
         assert!(flower.repo.join("ours").exists() && flower.repo.join("more").exists());
         assert_eq!(
             remote.tip(flower),
@@ -287,4 +293,104 @@ fn a_remote_that_hangs_delays_no_landing() {
     flower.ok(&["down"]);
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(!pull.wait().unwrap().success());
+}
+
+/// The remote's first-parent history does not go through MAIN: it has merged MAIN as the other side.
+#[test]
+fn main_is_not_moved_forward_past_its_own_landings() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    change(&flower, "one", "ours", "ours\n");
+    let landed = lands(&flower, "one");
+    put(&flower, &remote.other.join("theirs"), "theirs\n");
+    flower.git(&remote.other, &["add", "--all"]);
+    flower.git(&remote.other, &["commit", "--quiet", "--message", "theirs"]);
+    flower.git(&remote.other, &["pull", "--quiet", "--no-rebase", "--no-edit", flower.repo.to_str().unwrap(), "main"]);
+    flower.git(&remote.other, &["push", "--quiet"]);
+    let pulled = pull(&flower);
+    assert_eq!((&pulled["state"], &pulled["upstream"]), (&json!("landed"), &Value::Null), "{pulled:#}");
+    let parents = git(&flower, &flower.repo, &["rev-parse", "main^1", "main^2"]);
+    assert_eq!(parents, format!("{}\n{}", landed["merge_commit"].as_str().unwrap(), remote.tip(&flower)));
+    let verified = flower.json(&["main", "verify"]);
+    assert_eq!((&verified["ok"], &verified["landings"]), (&json!(true), &json!(2)), "{verified:#}");
+}
+
+#[test]
+fn what_was_pulled_can_be_verified_reverted_and_pushed() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    // A first try is red; the same commit is green later.
+    remote.push(&flower, "bad", "bad\n");
+    assert_eq!(pull(&flower)["state"], "rejected");
+    fs::remove_file(remote.other.join("bad")).unwrap();
+    remote.push_all(&flower, "mended");
+    let pulled = pull(&flower);
+    assert_eq!((&pulled["state"], &pulled["upstream"]), (&json!("landed"), &json!(2)), "{pulled:#}");
+    change(&flower, "one", "ours", "ours\n");
+    lands(&flower, "one");
+    let verified = flower.json(&["main", "verify"]);
+    assert_eq!((&verified["ok"], &verified["landings"]), (&json!(true), &json!(2)), "{verified:#}");
+    remote.push(&flower, "theirs", "theirs\n");
+    let pulled = pull(&flower);
+    let id = number(&pulled).to_string();
+    let reverted = settlement(&flower.run(&["revert", &id, "--why", "no", "--wait", "--json"]));
+    assert_eq!(reverted["state"], "landed", "{reverted:#}");
+    assert!(!flower.repo.join("theirs").exists() && flower.repo.join("ours").exists());
+    assert_eq!(flower.json(&["main", "verify"])["ok"], true);
+    flower.ok(&["main", "push"]);
+    assert_eq!(remote.tip(&flower), tip(&flower));
+    // A commit above what was pulled, by hand, is none of the remote's.
+    remote.push(&flower, "more", "more\n");
+    assert_eq!(pull(&flower)["upstream"], 1);
+    flower
+        .git(&flower.repo, &["-c", "core.hooksPath=/dev/null", "commit", "--quiet", "--allow-empty", "--message", "x"]);
+    assert_eq!(flower.run(&["main", "verify"]).code, 1);
+}
+
+#[test]
+fn a_kill_at_every_step_leaves_a_pull_before_or_after() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    for (count, place) in
+        ["landing.begun", "landing.checked", "main.journal", "main.moved", "main.tree", "landing.recorded"]
+            .into_iter()
+            .enumerate()
+    {
+        let before = tip(&flower);
+        let pushed = remote.push(&flower, "theirs", &format!("{count}\n"));
+        let mut daemon = dying_at(&flower, place);
+        let _ = flower.run(&["main", "pull"]);
+        daemon.wait().expect("it dies");
+        assert!([&before, &pushed].contains(&&tip(&flower)), "{place}");
+        flower.start();
+        if flower.json(&["queue"]) == json!([]) {
+            flower.run(&["main", "pull", "--wait"]);
+        }
+        eventually("it has landed", || (flower.json(&["queue"]) == json!([])).then_some(()));
+        assert_eq!(tip(&flower), pushed, "{place}");
+        assert_main_is_whole(&flower);
+        let verified = flower.json(&["main", "verify"]);
+        assert_eq!(
+            (&verified["ok"], &verified["landings"]),
+            (&json!(true), &json!(count + 1)),
+            "{place}: {verified:#}"
+        );
+    }
+}
+
+#[test]
+fn git_pull_in_main_is_put_back_and_main_pull_is_offered() {
+    let flower = Flower::new();
+    let remote = Remote::of(&flower, "");
+    let pushed = remote.push(&flower, "theirs", "theirs\n");
+    let before = main_now(&flower);
+    let mut git = Command::new("git");
+    let output = flower.in_own_environment(git.args(["pull", "--quiet", "upstream", "main"]).current_dir(&flower.repo));
+    assert!(!output.output().unwrap().status.success());
+    eventually("it is put back", || events(&flower, "main_put_back").first().cloned());
+    assert_main_is(&flower, &before, "put back");
+    says(&flower.json(&["main"])["notes"], "flower main pull");
+    assert_eq!(pull(&flower)["state"], "landed");
+    assert_eq!(tip(&flower), pushed);
+    assert_eq!(events(&flower, "main_alarm"), [Value::Null; 0]);
 }

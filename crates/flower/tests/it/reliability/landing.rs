@@ -125,6 +125,53 @@ fn a_kill_at_every_step_leaves_main_before_or_after() {
     );
 }
 
+/// git has moved index and files by hand and was refused. The daemon is killed at every step of putting them back.
+#[test]
+fn a_kill_at_every_step_of_putting_main_back_loses_nothing() {
+    let scene = Scene::new();
+    let main = &scene.main;
+    // A merge commit of `side` and a fast-forward to `ahead`, which add, change and delete files.
+    for (branch, base) in [("side", "main~0"), ("ahead", "main")] {
+        git(main, &["worktree", "add", "--quiet", "-b", branch, "../by-hand", base]);
+        let tree = main.join("../by-hand");
+        fs::write(tree.join(format!("{branch}.txt")), branch).unwrap();
+        fs::write(tree.join("file-1"), branch).unwrap();
+        fs::remove_file(tree.join("file-2")).unwrap();
+        git(&tree, &["add", "--all"]);
+        git(&tree, &["commit", "--quiet", "--message", branch]);
+        git(main, &["worktree", "remove", "../by-hand"]);
+    }
+    let before = git(main, &["rev-parse", "main"]);
+    let mut count = 0;
+    for place in failpoint::PUT_BACK_NAMES {
+        for merge in [&["merge", "--no-ff", "--no-edit", "side"][..], &["merge", "--ff-only", "ahead"]] {
+            let what = format!("killed at {place}, after git {merge:?}");
+            let merged = Command::new("git").args(merge).current_dir(main).output().expect("git runs");
+            assert!(!merged.status.success(), "{what}: the hook refuses");
+            assert!(!main.join("file-2").exists(), "{what}: git has written files");
+            let mut daemon = scene.home.start_dying_at(place);
+            daemon.wait(Duration::from_secs(60));
+            let daemon = scene.home.start();
+            wait_until("MAIN is put back", || {
+                let found = daemon.http().get("/api/main?project=repository").expect("an answer").ok();
+                found["state"] == "stable" && !main.join(".git/flower-tried").exists()
+            });
+            count += 1;
+            assert_eq!(git(main, &["rev-parse", "main"]), before, "{what}");
+            assert_eq!(git(main, &["status", "--porcelain"]), "", "{what}");
+            assert_eq!(versions(main), BTreeMap::from([(0, FILES)]), "{what}");
+            assert!(!main.join(".git/MERGE_HEAD").exists(), "{what}");
+            let events = daemon.http().get("/api/trace?limit=10000").expect("an answer").ok();
+            let put_back = events.as_array().unwrap().iter().filter(|event| event["kind"] == "main_put_back").count();
+            assert_eq!(put_back, count, "{what}: {events:#}");
+            daemon.kill();
+        }
+    }
+    let saved = git(main, &["for-each-ref", "--format=%(objectname)", "refs/flower/saved"]);
+    assert!(saved.contains(git(main, &["rev-parse", "ahead"]).trim()), "{saved}");
+    scene.home.assert_log_holds();
+}
+
 #[test]
 fn random_kills_leave_main_before_or_after() {
     let kills = count(8, 500);

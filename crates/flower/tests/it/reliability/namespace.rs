@@ -1,4 +1,4 @@
-//! Tests that mount something run themselves again in a mount namespace of their own: as root directly, as any other user as
+//! Tests that mount something or need addresses run themselves again in namespaces of their own: as root directly, as any other user as
 //! root of a user namespace.
 
 use crate::common::skip::is_skipped_by;
@@ -12,6 +12,18 @@ const SKIP: &str = "FLOWER_TEST_SKIP_MOUNT";
 
 /// Runs `body` where it can mount. `test` is the full name of the calling test.
 pub fn with_mounts(test: &str, body: impl FnOnce()) {
+    in_namespace(test, &[], &[], body);
+}
+
+/// Runs `body` where it can mount, in a network with a loopback device that has the given addresses.
+pub fn with_addresses(test: &str, addresses: &[&str], body: impl FnOnce()) {
+    let script = "ip link set lo up; while [ $1 != run ]; do ip addr add $1 dev lo; shift; done; shift; exec \"$@\"";
+    let words: Vec<&str> =
+        ["sh", "-ec", script, "sh"].into_iter().chain(addresses.iter().copied()).chain(["run"]).collect();
+    in_namespace(test, &["--net"], &words, body);
+}
+
+fn in_namespace(test: &str, more: &[&str], prefix: &[&str], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
     }
@@ -19,12 +31,18 @@ pub fn with_mounts(test: &str, body: impl FnOnce()) {
         return;
     }
     let sort = if rustix::process::getuid().is_root() { "--mount" } else { "--map-root-user" };
-    let possible =
-        Command::new("unshare").args([sort, "--mount", "true"]).status().is_ok_and(|status| status.success());
+    let possible = Command::new("unshare")
+        .args([sort, "--mount"])
+        .args(more)
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success());
     assert!(possible, "this test needs a mount namespace (`unshare {sort} --mount true`); {SKIP}=1 leaves it out");
     let this = std::env::current_exe().expect("the test program");
     let output = Command::new("unshare")
         .args([sort, "--mount"])
+        .args(more)
+        .args(prefix)
         .arg(this)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(INSIDE, "1")

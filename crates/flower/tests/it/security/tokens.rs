@@ -128,7 +128,10 @@ fn the_link_works_once_and_its_session_stays() {
     let flower = Flower::new();
     let up = flower.start();
     let url = up["url"].as_str().expect("url");
-    let code = up["open_url"].as_str().and_then(|open| open.strip_prefix(&format!("{url}/#open="))).expect("a code");
+    let code = up["open_url"]
+        .as_str()
+        .and_then(|open| open.strip_prefix(&format!("{url}/?project=repo#open=")))
+        .expect("a code");
     assert_eq!(code.len(), 64, "256 bits");
     let trade = |code: &str| flower.request("POST", "/api/session").token(code).send();
     // A code is no token: it is good for one trade and nothing else.

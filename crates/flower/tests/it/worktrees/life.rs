@@ -183,61 +183,6 @@ fn processes_inside_end_with_the_command() {
     remove(&flower, "one");
 }
 
-/// The directory is an ordinary worktree to the operator, who may commit in it.
-#[test]
-fn commits_of_the_operator_in_a_worktree_stay() {
-    let flower = with_one(&[]);
-    let dir = tree(&flower, "one");
-    let commit = |name: &str| {
-        fs::write(dir.join(name), name).unwrap();
-        flower.git(&dir, &["add", name]);
-        flower.git(&dir, &["-c", "maintenance.auto=false", "commit", "--quiet", "--message", name]);
-        git(&flower, &dir, &["rev-parse", "HEAD"])
-    };
-    let first = commit("first");
-    assert_eq!(show(&flower, "one")["ahead"], 1);
-    // Nor does anything that is done inside without a commit take it away.
-    inside_ok(&flower, "one", "git switch -q -c other; git switch -q -; git gc -q; git pack-refs --all");
-    show(&flower, "one");
-    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), first);
-    assert_eq!(git(&flower, &dir, &["status", "--porcelain"]), "");
-    // Once both have committed, the inside counts, and the operator's is kept.
-    let head = inside_ok(&flower, "one", "echo in > in; git add in; git commit -qm in; git rev-parse HEAD");
-    assert_eq!(git(&flower, &flower.repo, &["rev-parse", "flower/one"]), head);
-    assert_eq!(git(&flower, &flower.repo, &["rev-parse", &format!("refs/flower/keep/one/{first}")]), first);
-    // That is recorded and said, with the way back.
-    let kept_at = format!("refs/flower/keep/one/{first}");
-    let recorded = diverged(&flower);
-    assert_eq!(recorded, [json!({ "number": 1, "operators": first, "inside": head, "kept_at": kept_at })]);
-    let one = show(&flower, "one");
-    says(&one["notes"], &kept_at);
-    let way_back = format!("flower worktree shell one -- git merge --no-edit {first}");
-    says(&one["notes"], &way_back);
-    flower.restart();
-    assert_eq!(show(&flower, "one")["notes"], one["notes"]);
-    inside_ok(&flower, "one", "git stash -q -u");
-    let words: Vec<&str> = way_back.split(' ').skip(1).collect();
-    flower.ok(&words);
-    assert_eq!(show(&flower, "one")["notes"], json!([]));
-    assert_eq!(inside_ok(&flower, "one", "cat first in; git status --porcelain"), "firstin");
-    // One that is let go is spoken of no more; a branch that is rewritten inside displaces no other.
-    let second = commit("second");
-    inside_ok(&flower, "one", "git commit -q --amend -m rewritten");
-    says(&show(&flower, "one")["notes"], &second);
-    flower.git(&flower.repo, &["update-ref", "-d", &format!("refs/flower/keep/one/{second}")]);
-    assert_eq!(show(&flower, "one")["notes"], json!([]));
-    inside_ok(&flower, "one", "git commit -q --amend -m again");
-    assert_eq!(show(&flower, "one")["notes"], json!([]));
-    assert_eq!(diverged(&flower).len(), 2);
-}
-
-/// What the log says of it.
-fn diverged(flower: &Flower) -> Vec<Value> {
-    let events = flower.json(&["trace"]);
-    let all = events.as_array().expect("a list");
-    all.iter().filter(|event| event["kind"] == "worktree_diverged").map(|event| event["body"].clone()).collect()
-}
-
 #[test]
 fn a_branch_that_is_gone_inside_is_said() {
     let flower = with_one(&[]);

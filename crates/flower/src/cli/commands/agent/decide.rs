@@ -10,7 +10,7 @@ use flower_contract::view::PermissionView;
 #[derive(clap::Args)]
 pub(super) struct AllowArgs {
     /// The number of the request
-    #[arg(value_name = "P")]
+    #[arg(value_name = "P", value_parser = crate::cli::input::number)]
     number: u64,
 }
 
@@ -18,7 +18,7 @@ pub(super) struct AllowArgs {
 #[derive(clap::Args)]
 pub(super) struct DenyArgs {
     /// The number of the request
-    #[arg(value_name = "P")]
+    #[arg(value_name = "P", value_parser = crate::cli::input::number)]
     number: u64,
     /// The reason, for the trace
     why: Option<String>,

@@ -12,7 +12,7 @@ pub(super) struct ListArgs {
     #[arg(long)]
     all: bool,
     /// The maximum number of agents
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct SpawnArgs {
     #[arg(long, value_name = "W")]
     worktree: Option<String>,
     /// The brief
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Option<u64>,
     /// Keep the agent after its work is done, for further dispatches of the worktree
     #[arg(long)]

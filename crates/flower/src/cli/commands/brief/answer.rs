@@ -9,8 +9,10 @@ use flower_contract::view::EventView;
 #[derive(clap::Args)]
 pub(super) struct AnswerArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The number of the question in the brief
+    #[arg(value_parser = crate::cli::input::number)]
     question: u64,
     /// Markdown, or `-` for standard input
     #[arg(allow_hyphen_values = true, value_parser = input::not_an_option)]

@@ -9,6 +9,7 @@ use flower_contract::view::DiffView;
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The older version; by default the accepted one, or the one before the newest
     a: Option<u64>,

@@ -11,6 +11,7 @@ use flower_core::BriefKind;
 #[command(group = clap::ArgGroup::new("changes").required(true).multiple(true))]
 pub(super) struct EditArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The new title
     #[arg(long, group = "changes")]

@@ -10,6 +10,7 @@ use flower_core::LinkKind;
 #[derive(clap::Args)]
 pub(super) struct LinkArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// execution, commit, branch, worktree, landing, scratchpad, brief, file or address
     #[arg(value_parser = input::word::<LinkKind>)]

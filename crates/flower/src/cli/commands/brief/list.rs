@@ -20,10 +20,10 @@ pub(super) struct ListArgs {
     #[arg(long, value_name = "K", value_parser = input::word::<BriefKind>)]
     kind: Option<BriefKind>,
     /// Only briefs of this epic
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     epic: Option<u64>,
     /// The maximum number of briefs
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
     /// Begin after the brief with this number
     #[arg(long, value_name = "CURSOR")]

@@ -9,8 +9,10 @@ use flower_contract::view::BriefView;
 #[derive(clap::Args)]
 pub(super) struct NeedsArgs {
     /// The brief that waits
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The brief that must be landed or done first
+    #[arg(value_parser = crate::cli::input::number)]
     needs: u64,
     /// Drop the dependency
     #[arg(long)]

@@ -18,10 +18,10 @@ pub(super) struct NewArgs {
     #[arg(long, value_name = "FILE")]
     spec: Option<String>,
     /// The epic of the brief
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     epic: Option<u64>,
     /// A brief that must be landed or done first; can be repeated
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     needs: Vec<u64>,
     /// Dispatch the brief automatically once it is planned and its dependencies are done
     #[arg(long)]

@@ -10,6 +10,7 @@ use flower_core::event::Image;
 #[derive(clap::Args)]
 pub(super) struct NoteArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// Markdown, or `-` for standard input
     #[arg(required_unless_present = "image", allow_hyphen_values = true, value_parser = input::not_an_option)]

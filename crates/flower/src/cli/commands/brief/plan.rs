@@ -9,6 +9,7 @@ use flower_contract::view::BriefView;
 #[derive(clap::Args)]
 pub(super) struct PlanArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The plan in Markdown: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]

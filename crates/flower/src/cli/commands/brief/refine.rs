@@ -9,6 +9,7 @@ use flower_contract::view::BriefView;
 #[derive(clap::Args)]
 pub(super) struct RefineArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// The whole new spec: a file, or `-` for standard input
     #[arg(long, value_name = "FILE")]
@@ -23,9 +24,14 @@ pub(super) struct RefineArgs {
 
 pub(super) async fn run(context: &Context, args: RefineArgs) -> Result<(), Problem> {
     let body = Refine { markdown: input::text(&args.spec)?, base: args.base, why: args.why };
-    let brief: BriefView = context.client().await?.post(&format!("/api/briefs/{}/refine", args.number), &body).await?;
+    let client = context.client().await?;
+    let before: BriefView = client.get(&format!("/api/briefs/{}", args.number)).await?;
+    let brief: BriefView = client.post(&format!("/api/briefs/{}/refine", args.number), &body).await?;
     context.answer(&brief, |brief| {
-        let version = format!("the spec is at version {}", brief.spec.version);
+        let version = match brief.spec.version {
+            same if same == before.spec.version => format!("the text is the same: the spec stays at version {same}"),
+            new => format!("the spec is at version {new}"),
+        };
         format!("{}{}\n", super::line(context, brief), context.style.dim(&version))
     })
 }

@@ -4,13 +4,14 @@ use crate::cli::output::{ago, plain};
 use crate::cli::{Context, event};
 use flower_contract::error::Problem;
 use flower_contract::view::{BriefView, EventView, RecallView};
-use flower_core::Participant;
+use flower_core::{BriefKind, Participant, Status};
 use std::fmt::Write;
 
 /// Show a brief: its state, spec, participants, links and newest events
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// Show the text that an agent reads, as the tool `recall_brief` returns it
     #[arg(long)]
@@ -21,6 +22,8 @@ pub(super) struct ShowArgs {
 }
 
 const NEWEST_EVENTS: u64 = 10;
+/// Children of an epic on its page.
+const MAX_CHILDREN: u64 = 500;
 
 pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {
     let client = context.client().await?;
@@ -34,7 +37,11 @@ pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Proble
         return context.answer(&brief, |_| String::new());
     }
     let trace: Vec<EventView> = client.get(&format!("/api/briefs/{}/trace?limit={NEWEST_EVENTS}", args.number)).await?;
-    context.print(&page(context, &brief, &trace))
+    let children: Vec<BriefView> = match brief.kind {
+        BriefKind::Epic => client.get(&format!("/api/briefs?epic={}&limit={MAX_CHILDREN}", brief.number)).await?,
+        _ => Vec::new(),
+    };
+    context.print(&page(context, &brief, &children, &trace))
 }
 
 fn about(p: &Participant) -> String {
@@ -42,7 +49,7 @@ fn about(p: &Participant) -> String {
     format!("{} · {}{place}", p.sort, p.role)
 }
 
-fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
+fn page(context: &Context, brief: &BriefView, children: &[BriefView], trace: &[EventView]) -> String {
     let style = context.style;
     let now = jiff::Timestamp::now();
     let mut page = String::new();
@@ -77,6 +84,18 @@ fn page(context: &Context, brief: &BriefView, trace: &[EventView]) -> String {
     }
     for question in &brief.open_questions {
         let _ = writeln!(page, "{}", style.mark(&format!("question {question} waits for an answer: `flower inbox`")));
+    }
+    if brief.kind == BriefKind::Epic {
+        let is_through = |child: &&BriefView| matches!(child.status, Status::Landed | Status::Done);
+        let through = children.iter().filter(is_through).count();
+        match children.len() {
+            0 => heading(&mut page, "No briefs belong to this epic yet"),
+            all => heading(&mut page, &format!("Briefs of this epic: {through} of {all} are landed or done")),
+        }
+        for child in children {
+            let number = format!("#{}", child.number);
+            let _ = writeln!(page, "  {number:>4} {} {}", plain(&child.title), style.status(child.status));
+        }
     }
     if brief.spec.version > 0 {
         let accepted = match brief.spec.accepted_version {

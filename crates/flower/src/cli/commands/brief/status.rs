@@ -10,6 +10,7 @@ use flower_core::Status;
 #[derive(clap::Args)]
 pub(super) struct StatusArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     /// draft, planned, in_progress, in_review, done, parked or cancelled
     #[arg(value_parser = input::word::<Status>)]

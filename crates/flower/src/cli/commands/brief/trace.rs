@@ -8,6 +8,7 @@ use flower_contract::error::Problem;
 #[derive(clap::Args)]
 pub(super) struct TraceArgs {
     /// The number of the brief
+    #[arg(value_parser = crate::cli::input::number)]
     number: u64,
     #[command(flatten)]
     window: WindowArgs,

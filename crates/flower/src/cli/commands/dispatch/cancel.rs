@@ -10,7 +10,7 @@ use flower_contract::view::DispatchView;
 #[derive(clap::Args)]
 pub(super) struct CancelArgs {
     /// The number of the dispatch
-    #[arg(value_name = "D")]
+    #[arg(value_name = "D", value_parser = crate::cli::input::number)]
     number: u64,
     /// The reason, for the trace
     why: Option<String>,

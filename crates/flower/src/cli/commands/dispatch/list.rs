@@ -14,11 +14,23 @@ pub(super) struct ListArgs {
     #[arg(long)]
     all: bool,
     /// Only dispatches of this brief
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Option<u64>,
     /// The maximum number of dispatches
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
+}
+
+/// The dispatches that cannot start, and why.
+fn stuck(context: &Context, dispatches: &[DispatchView]) -> String {
+    let reasons = |d: &DispatchView| d.waits.iter().find(|reason| reason.code.is_stuck()).map(|r| r.message.clone());
+    let lines = dispatches.iter().filter_map(|d| Some((d.id, reasons(d)?)));
+    lines
+        .map(|(id, why)| {
+            let hint = context.style.dim(&format!("start an agent by hand: `flower dispatch packet {id}`"));
+            format!("{} {}\n  {hint}\n", context.style.bad(&format!("dispatch {id} cannot start:")), plain(&why))
+        })
+        .collect()
 }
 
 /// Width of a title.
@@ -49,6 +61,6 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
                 ago(d.claim.as_ref().map_or(&d.requested_at, |claim| &claim.since), now).into(),
             ]);
         }
-        table.render(context.style, terminal_width())
+        table.render(context.style, terminal_width()) + &stuck(context, dispatches)
     })
 }

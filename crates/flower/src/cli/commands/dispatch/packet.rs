@@ -9,7 +9,7 @@ use flower_contract::view::PacketView;
 #[derive(clap::Args)]
 pub(super) struct PacketArgs {
     /// The number of the dispatch
-    #[arg(value_name = "D")]
+    #[arg(value_name = "D", value_parser = crate::cli::input::number)]
     number: u64,
     /// For a further agent, beside the one that claims the dispatch
     #[arg(long)]

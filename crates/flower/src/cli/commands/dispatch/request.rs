@@ -11,7 +11,7 @@ use flower_core::readiness::DispatchKind;
 #[derive(clap::Args)]
 pub(super) struct RequestArgs {
     /// The brief; without one, open dispatches are listed
-    #[arg(value_name = "BRIEF")]
+    #[arg(value_name = "BRIEF", value_parser = crate::cli::input::number)]
     pub(super) brief: Option<u64>,
     /// `design`, `build`, `review`, `research`, `ops` or `fix`; by default what the brief needs next
     #[arg(long, value_name = "K", requires = "brief")]
@@ -23,7 +23,7 @@ pub(super) struct RequestArgs {
     #[arg(long, value_name = "NAME", requires = "brief")]
     worktree: Option<String>,
     /// The number of agents that share the worktree
-    #[arg(long, value_name = "COUNT", requires = "brief", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "COUNT", requires = "brief", value_parser = crate::cli::input::at_least_one)]
     agents: Option<u64>,
 }
 

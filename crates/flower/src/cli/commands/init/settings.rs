@@ -3,17 +3,14 @@
 use super::trial;
 use crate::cli::landing::{short, verdict};
 use crate::cli::output::plain;
-use crate::cli::{Context, wait};
+use crate::cli::{Context, editor, wait};
 use crate::client::{Client, escape};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::LandSettings;
 use flower_contract::view::{CommandsView, LandingView, ProposalView};
-use flower_engine::home::random_hex;
 use flower_engine::merge_queue::install_hint;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::process::Command;
 
 /// Larger than any flower.toml.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -201,7 +198,7 @@ impl Offer<'_> {
                 },
                 "t" | "T" | "try" if read.is_ok() && has_checks => self.try_and_say(&draft.text).await?,
                 "e" | "E" | "edit" if read.is_ok() => {
-                    let edited = edit(&draft.text)?;
+                    let edited = editor::edit(&self.context.home, &draft.text, "toml")?;
                     if edited != draft.text {
                         draft = Draft { text: edited, origin: Origin::Own };
                     }
@@ -235,7 +232,7 @@ impl Offer<'_> {
             Err(problem) if problem.kind != ProblemKind::Refused => return Err(problem),
             _ => {}
         }
-        let landing = wait::until_settled(self.context, self.client, queued.id).await?;
+        let landing = wait::until_settled(self.context, self.client, queued.id, None).await?;
         verdict(&landing)?;
         if self.context.json {
             return Ok(());
@@ -275,31 +272,4 @@ fn no_checks() -> Problem {
             "to land a file without checks on purpose: `flower init --file FILE --yes`".to_owned(),
         ],
     }
-}
-
-/// Opens the text in the operator's editor, and returns the result.
-fn edit(text: &str) -> Result<String, Problem> {
-    let path = std::env::temp_dir().join(format!("flower-{}.toml", &random_hex()[..16]));
-    let cannot = |error: std::io::Error| {
-        Problem::new(
-            ProblemKind::Refused,
-            format!("{} cannot be edited: {error}", path.display()),
-            "set VISUAL or EDITOR",
-        )
-    };
-    let edited = (|| {
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        file.write_all(text.as_bytes())?;
-        let own =
-            ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-        let editor = own.unwrap_or_else(|| "vi".to_owned());
-        // Through a shell: the variable may contain options, as in `code --wait`.
-        let status = Command::new("/bin/sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status()?;
-        if !status.success() {
-            return Err(std::io::Error::other(format!("`{editor}` ended with {status}")));
-        }
-        std::fs::read_to_string(&path)
-    })();
-    let _ = std::fs::remove_file(&path);
-    edited.map_err(cannot)
 }

@@ -51,9 +51,8 @@ async fn list(context: &Context) -> Result<(), Problem> {
     })
 }
 
-/// The named worktree as a parameter of a query. Inside a sealed worktree the default is its name, from the environment.
-fn worktree(named: Option<&str>) -> String {
-    let inside = std::env::var("FLOWER_WORKTREE").ok();
-    let name = named.map(str::to_owned).or(inside);
+/// The named worktree, or that of the working directory, as a parameter of a query. Empty if it is that of the caller.
+fn worktree(context: &Context, named: Option<&str>) -> String {
+    let name = context.worktree(named).ok();
     name.map_or_else(String::new, |name| format!("&worktree={}", crate::client::escape(&name)))
 }

@@ -8,7 +8,7 @@ use flower_contract::view::LeaseView;
 #[derive(clap::Args)]
 pub(super) struct ReleaseArgs {
     /// The lease; by default all of your leases
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = crate::cli::input::number)]
     number: Option<u64>,
     /// The worktree; by default that of the agent
     #[arg(long, value_name = "NAME", conflicts_with = "number")]
@@ -18,7 +18,9 @@ pub(super) struct ReleaseArgs {
 pub(super) async fn run(context: &Context, args: &ReleaseArgs) -> Result<(), Problem> {
     let path = match args.number {
         Some(number) => format!("/api/leases/{number}"),
-        None => format!("/api/leases?{}{}", context.project_query(), super::worktree(args.worktree.as_deref())),
+        None => {
+            format!("/api/leases?{}{}", context.project_query(), super::worktree(context, args.worktree.as_deref()))
+        }
     };
     let released: Vec<LeaseView> = context.client().await?.delete(&path).await?;
     context.answer(&released, |released| match released.len() {

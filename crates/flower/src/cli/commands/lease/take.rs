@@ -25,7 +25,7 @@ pub(super) struct TakeArgs {
 }
 
 pub(super) async fn run(context: &Context, args: TakeArgs) -> Result<(), Problem> {
-    let query = format!("{}{}", context.project_query(), super::worktree(args.worktree.as_deref()));
+    let query = format!("{}{}", context.project_query(), super::worktree(context, args.worktree.as_deref()));
     let seconds = args.ttl.map(|ttl| ttl.as_secs());
     let body = TakeLease { patterns: args.patterns, seconds, holder: args.holder };
     let lease: LeaseView = context.client().await?.post(&format!("/api/leases?{query}"), &body).await?;

@@ -1,7 +1,8 @@
 //! `flower main adopt`
 
+use crate::cli::Context;
 use crate::cli::landing::{follow_hint, page, verdict};
-use crate::cli::{Context, wait};
+use crate::cli::wait::WaitArgs;
 use flower_contract::error::Problem;
 use flower_contract::view::{LandingView, MainView};
 use serde::Serialize;
@@ -9,9 +10,8 @@ use serde::Serialize;
 /// Land commits that were made in MAIN by hand, after the checks
 #[derive(clap::Args)]
 pub(super) struct AdoptArgs {
-    /// Wait until the landing has ended or needs approval
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 #[derive(Serialize)]
@@ -24,8 +24,8 @@ struct Adopted {
 pub(super) async fn run(context: &Context, args: &AdoptArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     let mut landing: LandingView = client.post(&super::address(context, "/adopt"), &()).await?;
-    if args.wait {
-        landing = wait::until_settled(context, &client, landing.id).await?;
+    if args.wait.is_wanted() {
+        landing = args.wait.until_settled(context, &client, landing.id).await?;
     }
     let main = super::look(context, &client).await?;
     let adopted = Adopted { main, landing };
@@ -33,5 +33,5 @@ pub(super) async fn run(context: &Context, args: &AdoptArgs) -> Result<(), Probl
         let hint = context.style.dim(&follow_hint(&adopted.landing));
         page(&adopted.landing, context.style) + &hint
     })?;
-    if args.wait { verdict(&adopted.landing) } else { Ok(()) }
+    if args.wait.is_wanted() { verdict(&adopted.landing) } else { Ok(()) }
 }

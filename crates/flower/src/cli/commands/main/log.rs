@@ -11,7 +11,7 @@ use flower_core::landing::State;
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
     /// The maximum number of commits
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
 }
 

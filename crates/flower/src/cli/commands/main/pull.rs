@@ -1,8 +1,9 @@
 //! `flower main pull`
 
+use crate::cli::Context;
 use crate::cli::landing::{follow_hint, page, short, verdict};
 use crate::cli::output::plain;
-use crate::cli::{Context, wait};
+use crate::cli::wait::WaitArgs;
 use flower_contract::error::Problem;
 use flower_contract::view::{LandingView, MainView, PullView};
 use serde::Serialize;
@@ -10,9 +11,8 @@ use serde::Serialize;
 /// Queue the new commits of MAIN's remote
 #[derive(clap::Args)]
 pub(super) struct PullArgs {
-    /// Wait until the landing has ended or needs approval
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 #[derive(Serialize)]
@@ -27,8 +27,8 @@ struct Pulled {
 pub(super) async fn run(context: &Context, args: &PullArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     let PullView { remote, commit, mut landing } = client.post(&super::address(context, "/pull"), &()).await?;
-    if let Some(queued) = landing.as_mut().filter(|_| args.wait) {
-        *queued = wait::until_settled(context, &client, queued.id).await?;
+    if let Some(queued) = landing.as_mut().filter(|_| args.wait.is_wanted()) {
+        *queued = args.wait.until_settled(context, &client, queued.id).await?;
     }
     let main = super::look(context, &client).await?;
     let pulled = Pulled { main, remote, commit, landing };
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context, args: &PullArgs) -> Result<(), Proble
         Some(landing) => page(landing, context.style) + &context.style.dim(&follow_hint(landing)),
     })?;
     match &pulled.landing {
-        Some(landing) if args.wait => verdict(landing),
+        Some(landing) if args.wait.is_wanted() => verdict(landing),
         _ => Ok(()),
     }
 }

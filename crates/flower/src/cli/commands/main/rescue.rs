@@ -7,13 +7,19 @@ use flower_contract::error::Problem;
 use flower_contract::request::Rescue;
 use flower_contract::view::{MainView, RescueView, WorktreeView};
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 
 /// Move changes that were made in MAIN by hand into a worktree, and reset MAIN
+///
+/// Takes commits and changes of tracked files. Untracked files stay in MAIN, unless you name them.
 #[derive(clap::Args)]
 pub(super) struct RescueArgs {
     /// The name of the worktree; by default rescue-1, rescue-2, …
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
+    /// Untracked files or folders of MAIN that are moved too
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -27,7 +33,8 @@ struct Rescued {
 
 pub(super) async fn run(context: &Context, args: RescueArgs) -> Result<(), Problem> {
     let client = context.client().await?.with_long_timeout();
-    let body = Rescue { name: args.name };
+    let paths = args.paths.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?;
+    let body = Rescue { name: args.name, paths };
     let RescueView { worktree, files, left, main } = client.post(&super::address(context, "/rescue"), &body).await?;
     context.answer(&Rescued { main, worktree, files, left }, |r| {
         let style = context.style;
@@ -41,5 +48,14 @@ pub(super) async fn run(context: &Context, args: RescueArgs) -> Result<(), Probl
         }
         text.push_str(&page(&r.main, style));
         text + &style.dim(&format!("land it: `flower land {name}`\n"))
+    })
+}
+
+/// The daemon has another working directory.
+fn absolute(path: &Path) -> Result<String, Problem> {
+    let whole = std::path::absolute(path).ok().and_then(|path| path.into_os_string().into_string().ok());
+    whole.ok_or_else(|| {
+        let message = format!("`{}` cannot be sent: its path is not UTF-8", path.display());
+        Problem::usage(message, "name the folder that it is in")
     })
 }

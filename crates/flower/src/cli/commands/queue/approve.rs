@@ -1,7 +1,8 @@
 //! `flower queue approve`
 
 use crate::cli::Context;
-use crate::cli::landing::{follow_hint, page};
+use crate::cli::landing::{conclude, follow_hint, page};
+use crate::cli::wait::WaitArgs;
 use flower_contract::error::Problem;
 use flower_contract::view::LandingView;
 
@@ -12,16 +13,21 @@ use flower_contract::view::LandingView;
 #[derive(clap::Args)]
 pub(super) struct ApproveArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// Do not run checks that the landing removes from flower.toml or changes
     #[arg(long)]
     waive_checks: bool,
+    #[command(flatten)]
+    wait: WaitArgs,
 }
 
 pub(super) async fn run(context: &Context, args: &ApproveArgs) -> Result<(), Problem> {
     let client = context.client().await?;
     let address = format!("/api/landings/{}/approve?waive={}", args.number, args.waive_checks);
     let landing: LandingView = client.post(&address, &()).await?;
+    if args.wait.is_wanted() {
+        return conclude(context, &args.wait.until_settled(context, &client, landing.id).await?);
+    }
     context.answer(&landing, |l| page(l, context.style) + &context.style.dim(&follow_hint(l)))
 }

@@ -10,7 +10,7 @@ use flower_contract::view::LandingView;
 #[derive(clap::Args)]
 pub(super) struct CancelArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// The reason, shown with the landing
     why: Option<String>,

@@ -8,7 +8,7 @@ use flower_contract::error::Problem;
 #[derive(clap::Args)]
 pub(super) struct DiffArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// Show only the changed files, and the number of changed lines in each
     #[arg(long)]

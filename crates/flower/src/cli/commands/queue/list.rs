@@ -8,11 +8,14 @@ use flower_contract::view::LandingView;
 
 #[derive(clap::Args)]
 pub(super) struct ListArgs {
+    /// Show this landing, as `flower queue show` does
+    #[arg(value_name = "L", value_parser = crate::cli::input::number, conflicts_with_all = ["all", "limit"])]
+    pub(super) number: Option<u64>,
     /// Include ended landings, newest first
     #[arg(long)]
     all: bool,
     /// The maximum number of landings
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::at_least_one)]
     limit: Option<u64>,
 }
 

@@ -13,7 +13,7 @@ use std::io::IsTerminal;
 #[derive(clap::Args)]
 pub(super) struct LogArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
     number: u64,
     /// The check; by default the running one, the failed one, or the last
     #[arg(value_parser = input::not_an_option)]

@@ -11,7 +11,7 @@ use crate::cli::Context;
 use clap::Subcommand;
 use flower_contract::error::Problem;
 
-/// The merge queue of MAIN, in the order in which landings are processed
+/// The merge queue of MAIN, in the order in which landings are processed; with L, one landing
 #[derive(clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct QueueArgs {
@@ -32,7 +32,10 @@ enum Verb {
 
 pub(crate) async fn run(context: &Context, args: QueueArgs) -> Result<(), Problem> {
     match args.verb {
-        None => list::run(context, &args.list).await,
+        None => match args.list.number {
+            Some(number) => show::run(context, &show::ShowArgs { number }).await,
+            None => list::run(context, &args.list).await,
+        },
         Some(Verb::Show(args)) => show::run(context, &args).await,
         Some(Verb::Log(args)) => log::run(context, args).await,
         Some(Verb::Diff(args)) => diff::run(context, &args).await,

@@ -11,8 +11,8 @@ use flower_core::landing::State;
 #[derive(clap::Args)]
 pub(super) struct ShowArgs {
     /// The number of the landing
-    #[arg(value_name = "L")]
-    number: u64,
+    #[arg(value_name = "L", value_parser = crate::cli::input::number)]
+    pub(super) number: u64,
 }
 
 pub(super) async fn run(context: &Context, args: &ShowArgs) -> Result<(), Problem> {

@@ -10,7 +10,7 @@ use hyper::Method;
 #[derive(clap::Args)]
 pub(crate) struct ArchiveArgs {
     /// Delete the archive with this number for good
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     drop: Option<u64>,
 }
 

@@ -3,6 +3,7 @@
 mod archive;
 mod list;
 mod new;
+mod open;
 mod path;
 mod remove;
 mod restore;
@@ -32,6 +33,7 @@ enum Verb {
     New(new::NewArgs),
     Show(show::ShowArgs),
     Path(path::PathArgs),
+    Open(open::OpenArgs),
     Shell(shell::ShellArgs),
     Sync(sync::SyncArgs),
     Remove(remove::RemoveArgs),
@@ -45,6 +47,7 @@ pub(crate) async fn run(context: &Context, args: WorktreeArgs) -> Result<(), Pro
         Some(Verb::New(args)) => new::run(context, args).await,
         Some(Verb::Show(args)) => show::run(context, &args).await,
         Some(Verb::Path(args)) => path::run(context, &args).await,
+        Some(Verb::Open(args)) => open::run(context, &args).await,
         Some(Verb::Shell(args)) => shell::run(context, &args).await,
         Some(Verb::Sync(args)) => sync::run(context, &args).await,
         Some(Verb::Remove(args)) => remove::run(context, &args).await,

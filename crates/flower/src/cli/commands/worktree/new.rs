@@ -2,12 +2,13 @@
 
 use super::show::page;
 use crate::cli::Context;
+use crate::cli::output::is_dumb_terminal;
 use crate::client::Client;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::request::NewWorktree;
 use flower_contract::view::{ProjectView, SetupState, WorktreeView};
 use flower_core::worktree::{Seal, WorktreeKind};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// Create a worktree: a directory with a branch of its own
@@ -32,7 +33,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "REF")]
     from: Option<String>,
     /// The brief of the worktree
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     brief: Option<u64>,
     /// Do not run the setup commands of flower.toml
     #[arg(long)]
@@ -56,12 +57,15 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
     let address = format!("/api/worktrees?{}", context.project_query());
     let made = client.post::<WorktreeView>(&address, &body);
     let mut seen = 0;
-    let worktree = tokio::select! {
-        made = made => made?,
-        never = follow_setup(context, &client, &args.name, &mut seen) => match never {},
+    let mut progress = Progress::new(context);
+    let made = tokio::select! {
+        made = made => made,
+        never = follow_setup(context, &client, &args.name, &mut seen, &mut progress) => match never {},
     };
+    progress.clear();
+    let worktree = made?;
     if worktree.setup.is_some() {
-        show_setup(context, &client, &args.name, &mut seen).await;
+        show_setup(context, &client, &args.name, &mut seen, &mut progress).await;
     }
     let failed = worktree.setup.clone().filter(|setup| setup.state == SetupState::Failed);
     context.answer(&worktree, |w| {
@@ -83,20 +87,57 @@ pub(super) async fn run(context: &Context, args: NewArgs) -> Result<(), Problem>
 }
 
 /// Prints what the creation waits for, and the output of the setup commands, until it is dropped.
-async fn follow_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) -> std::convert::Infallible {
+async fn follow_setup(
+    context: &Context,
+    client: &Client,
+    name: &str,
+    seen: &mut usize,
+    progress: &mut Progress,
+) -> std::convert::Infallible {
     let mut last = String::new();
     for round in 1_u64.. {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        show_setup(context, client, name, seen).await;
+        show_setup(context, client, name, seen, progress).await;
         if round.is_multiple_of(5)
             && let Some(note) = copy_progress(client).await
             && note != last
         {
+            progress.clear();
             eprintln!("{}", crate::cli::output::plain(&note));
             last = note;
         }
+        if round.is_multiple_of(5) {
+            progress.show(&format!("creating worktree `{name}`: {} s", round / 5));
+        }
     }
     std::future::pending().await
+}
+
+/// A line on the terminal that is replaced by the next one. Nothing without a terminal.
+struct Progress {
+    is_animated: bool,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new(context: &Context) -> Progress {
+        let is_animated = !context.json && std::io::stderr().is_terminal() && !is_dumb_terminal();
+        Progress { is_animated, is_shown: false }
+    }
+
+    fn show(&mut self, text: &str) {
+        if self.is_animated {
+            eprint!("\r\x1b[K{text}");
+            let _ = std::io::stderr().flush();
+            self.is_shown = true;
+        }
+    }
+
+    fn clear(&mut self) {
+        if std::mem::take(&mut self.is_shown) {
+            eprint!("\r\x1b[K");
+        }
+    }
 }
 
 /// The progress of copying MAIN's objects for worktrees.
@@ -107,7 +148,7 @@ async fn copy_progress(client: &Client) -> Option<String> {
 }
 
 /// Prints the output of the setup commands from position `seen` on.
-async fn show_setup(context: &Context, client: &Client, name: &str, seen: &mut usize) {
+async fn show_setup(context: &Context, client: &Client, name: &str, seen: &mut usize, progress: &mut Progress) {
     loop {
         let address = format!("{}&after={seen}", super::address(context, name, "/setup-log"));
         let Ok(bytes) = client.bytes(&address).await else { return };
@@ -115,6 +156,9 @@ async fn show_setup(context: &Context, client: &Client, name: &str, seen: &mut u
             return;
         }
         *seen += bytes.len();
+        // The output is progress of its own.
+        progress.clear();
+        progress.is_animated = false;
         let text = crate::cli::output::plain(&String::from_utf8_lossy(&bytes));
         let _ = std::io::stderr().write_all(text.as_bytes());
     }

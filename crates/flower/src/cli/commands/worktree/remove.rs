@@ -10,14 +10,15 @@ use flower_contract::view::WorktreeView;
 /// `flower worktree restore NAME` restores one. Refused while a program runs in the worktree.
 #[derive(clap::Args)]
 pub(crate) struct RemoveArgs {
-    /// The name of the worktree
+    /// The name of the worktree; by default the one of the working directory
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    name: String,
+    name: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &RemoveArgs) -> Result<(), Problem> {
+    let name = context.worktree(args.name.as_deref())?;
     let client = context.client().await?;
-    let removed: WorktreeView = client.delete(&super::address(context, &args.name, "")).await?;
+    let removed: WorktreeView = client.delete(&super::address(context, &name, "")).await?;
     context.answer(&removed, |w| {
         format!("{} is removed; to restore it: `flower worktree restore {}`\n", context.style.bold(&w.name), w.name)
     })

@@ -13,7 +13,7 @@ pub(crate) struct RestoreArgs {
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
     name: String,
     /// The archive, if several have this name; by default the newest
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::cli::input::number)]
     number: Option<u64>,
 }
 

@@ -14,15 +14,16 @@ use std::process::Command;
 /// The exit code is that of the command.
 #[derive(clap::Args)]
 pub(crate) struct ShellArgs {
-    /// The name of the worktree
+    /// The name of the worktree; by default the one of the working directory
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    name: String,
+    name: Option<String>,
     /// The command; by default your shell
     #[arg(last = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 
 pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Problem> {
+    let name = context.worktree(args.name.as_deref())?;
     if context.remote()?.is_some() {
         return Err(Problem::new(
             ProblemKind::Refused,
@@ -31,9 +32,12 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
         ));
     }
     let client = context.client().await?;
-    let inside: EnterView = client.post(&super::address(context, &args.name, "/enter"), &()).await?;
+    let inside: EnterView = client.post(&super::address(context, &name, "/enter"), &()).await?;
     if !inside.sealed {
         eprintln!("{}: linked, so programs that run here can write to MAIN", inside.name);
+    }
+    for note in &inside.notes {
+        eprintln!("{}: {}", inside.name, crate::cli::output::plain(note));
     }
     let words: Vec<OsString> = inside.launcher.iter().map(OsString::from).collect();
     // The programs inside are killed when this process ends, even if it is killed.
@@ -53,7 +57,7 @@ pub(super) async fn run(context: &Context, args: &ShellArgs) -> Result<(), Probl
     })?;
     drop(lifeline.started());
     // Imports new commits at once. If that fails, they are imported later.
-    let _ = client.call(Method::POST, &super::address(context, &args.name, "/mirror")).await;
+    let _ = client.call(Method::POST, &super::address(context, &name, "/mirror")).await;
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(1));
     std::process::exit(code)
 }

@@ -11,14 +11,15 @@ use flower_contract::view::SyncView;
 /// `origin/main`, to be merged there.
 #[derive(clap::Args)]
 pub(crate) struct SyncArgs {
-    /// The name of the worktree
+    /// The name of the worktree; by default the one of the working directory
     #[arg(value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    name: String,
+    name: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &SyncArgs) -> Result<(), Problem> {
+    let name = context.worktree(args.name.as_deref())?;
     let client = context.client().await?;
-    let synced: SyncView = client.post(&super::address(context, &args.name, "/sync"), &()).await?;
+    let synced: SyncView = client.post(&super::address(context, &name, "/sync"), &()).await?;
     context.answer(&synced, |synced| {
         let result = match &synced.reason {
             None => "up to date with MAIN".to_owned(),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use crate::demo_repository::BRIEFS;
+use super::repository::BRIEFS;
 
 /// The maximum width of a line, in characters.
 const MAX_WIDTH: usize = 84;

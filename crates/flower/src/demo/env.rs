@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::demo_repository;
-use crate::narration::Narration;
-use crate::run::{Program, Running, minutes, seconds};
+use super::narration::Narration;
+use super::program::{Program, Running, minutes, seconds};
+use super::repository;
 
 /// Longer than any step takes on a busy machine.
 const STEP_TIMEOUT: Duration = seconds(90);
@@ -28,7 +28,7 @@ pub(crate) struct DemoEnv {
 
 impl DemoEnv {
     pub(crate) fn new(flower: &Path, root: &Path) -> Result<Self, String> {
-        let repository = demo_repository::create(root)?;
+        let repository = repository::create(root)?;
         let env = Self {
             flower: flower.to_owned(),
             root: root.to_owned(),
@@ -39,7 +39,7 @@ impl DemoEnv {
         };
         fs::create_dir(env.home()).map_err(|error| format!("no home: {error}"))?;
         let config = env.home().join("config.toml");
-        fs::write(config, demo_repository::profile(flower)).map_err(|error| format!("no profile: {error}"))?;
+        fs::write(config, repository::profile(flower)).map_err(|error| format!("no profile: {error}"))?;
         Ok(env)
     }
 
@@ -69,7 +69,7 @@ impl DemoEnv {
         let status = self.json(&["status", "--json"])?;
         let pid = status["pid"].as_u64().ok_or("the daemon does not say its process id")?;
         eprintln!("\n{}", styled("1", &format!("$ kill -9 {pid}")));
-        Program::new("kill", seconds(5)).args(["-9", &pid.to_string()]).output()?;
+        Program::new("sh", seconds(5)).args(["-c", "kill -9 \"$1\"", "kill", &pid.to_string()]).output()?;
         let mut daemon = self.daemon.take().ok_or("no daemon runs")?;
         let start = Instant::now();
         while daemon.ended()?.is_none() {
@@ -192,20 +192,6 @@ impl DemoEnv {
         up["open_url"].as_str().map(str::to_owned).ok_or_else(|| "no address to open".to_owned())
     }
 
-    /// Commands and their output as a terminal shows them, in colour.
-    pub(crate) fn in_a_terminal(&self, commands: &[&[&str]]) -> Result<String, String> {
-        let mut text = String::new();
-        for args in commands {
-            text.push_str(&format!("\u{1b}[1m$ flower {}\u{1b}[0m\n", args.join(" ")));
-            let line = format!("stty cols 112; '{}' {}", self.flower.display(), args.join(" "));
-            let shown =
-                Program::new("script", seconds(30)).args(["--quiet", "--return", "--command", &line, "/dev/null"]);
-            let shown = shown.directory(&self.repository).env("FLOWER_HOME", self.home()).output()?;
-            text.push_str(&format!("{}\n\n", shown.trim_end().replace('\r', "")));
-        }
-        Ok(text)
-    }
-
     /// Stops the daemon. Fails if processes of it or its agents are left.
     pub(crate) fn close(mut self) -> Result<(), String> {
         self.quiet(&["down"])?;
@@ -240,7 +226,7 @@ impl DemoEnv {
             .without_env("FLOWER_DATABASE_URL")
     }
 
-    fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.root.join("home")
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::demo_repository::PARTS;
+use super::repository::PARTS;
 
 const REQUEST_INTERVAL: Duration = Duration::from_millis(20);
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -169,8 +169,8 @@ fn serve(site: &Path, mut stream: &TcpStream) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::scratch::Scratch;
     use super::*;
-    use crate::scratch::Scratch;
 
     #[test]
     fn missing_incomplete_and_mixed_files_are_reported() {

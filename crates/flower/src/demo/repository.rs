@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::run::{Program, seconds};
+use super::program::{Program, seconds};
 
 /// The files of the front page. Each contains its edition, which is the same for all in MAIN.
 pub(crate) const PARTS: [&str; 3] = ["index.html", "style.css", "prices.json"];
