@@ -139,7 +139,7 @@ fn missing_tools() -> Vec<&'static Tool> {
     TOOLS.into_iter().filter(|tool| !(tool.is_installed)()).collect()
 }
 
-fn answers(program: &str) -> bool {
+pub(crate) fn answers(program: &str) -> bool {
     let version = Program::new(program, seconds(30)).args(["--version"]);
     version.output().is_ok()
 }
@@ -176,11 +176,11 @@ fn install(missing: &[&Tool]) -> Result<(), String> {
     from_debian
 }
 
-fn apt_is_usable() -> Result<bool, String> {
+pub(crate) fn apt_is_usable() -> Result<bool, String> {
     Ok(Path::new("/etc/debian_version").exists() && answers("apt-get") && is_root()?)
 }
 
-fn install_debian_packages(packages: &[&str]) -> Result<(), String> {
+pub(crate) fn install_debian_packages(packages: &[&str]) -> Result<(), String> {
     let apt_get = |args: &[&str]| {
         Program::new("apt-get", minutes(20))
             .args(args)

@@ -10,6 +10,7 @@ mod licences;
 mod pictures;
 mod postgres;
 mod postgres_binaries;
+mod repositories;
 mod run;
 mod skipped;
 mod spdx;
@@ -47,6 +48,12 @@ const SUBCOMMANDS: &[Subcommand] = &[
         about: "Check the licences of all dependencies",
         help: licences::HELP,
         run: licences::run,
+    },
+    Subcommand {
+        name: "repositories",
+        about: "Fetch the sources and programs of the tests on real repositories",
+        help: repositories::HELP,
+        run: repositories::run,
     },
     Subcommand {
         name: "postgres",

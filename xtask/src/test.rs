@@ -6,6 +6,7 @@ use crate::install::{self, Tools};
 use crate::licences;
 use crate::pictures;
 use crate::postgres::{self, Cluster};
+use crate::repositories;
 use crate::run::{Program, minutes, target_folder};
 use crate::skipped;
 use crate::steps::Steps;
@@ -16,16 +17,17 @@ use std::path::PathBuf;
 pub(crate) const HELP: &str = "\
 Check everything that CI checks
 
-Usage: cargo xtask test [--soak] [--real-agents] [--look] [--all] [-- NEXTEST-ARGUMENT…]
+Usage: cargo xtask test [--soak] [--real-agents] [--real-repositories] [--look] [--all] [-- NEXTEST-ARGUMENT…]
 
 Options:
-  --soak         Also run the long tests (sets FLOWER_SOAK=1)
-  --real-agents  Also install the real agents below `target` and run the tests that start them
-  --look         Also take pictures of every page, in two widths, light and dark, into `bloom/.screenshots`
-  --all          All of the above
+  --soak               Also run the long tests (sets FLOWER_SOAK=1)
+  --real-agents        Also install the real agents below `target` and run the tests that start them
+  --real-repositories  Also fetch sources of released packages below `target` and run the tests that land changes in them
+  --look               Also take pictures of every page, in two widths, light and dark, into `bloom/.screenshots`
+  --all                All of the above
 
 Arguments after `--` go to `cargo nextest run`, for instance a part of a test's name. They do not
-apply to the tests of real agents.
+apply to the tests of real agents and repositories.
 
 Missing programs are installed on Debian as root. Elsewhere, tests that need them are
 skipped; the last lines name each skipped test and its reason. With CI=true, a missing
@@ -36,6 +38,7 @@ program is an error, and so is a test that was skipped although the machine coul
 struct Options {
     soak: bool,
     real_agents: bool,
+    real_repositories: bool,
     look: bool,
     nextest_arguments: Vec<String>,
 }
@@ -48,6 +51,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     let tools = steps.step("prerequisites", install::require_tools)?;
     let agents = match options.real_agents {
         true => Some(steps.step("installation of the real agents", agents::require)?),
+        false => None,
+    };
+    let sources = match options.real_repositories {
+        true => Some(steps.step("sources of real repositories", repositories::require)?),
         false => None,
     };
     steps.step("format", || {
@@ -89,8 +96,14 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), String> {
     }
     if let Some(agents) = &agents {
         steps.step("real agents", || {
-            let program = real_agents_program(&tools);
+            let program = ignored_tests(&tools, &["real_agents::", "mcp::"]);
             in_test_environment(program, &tools, &options, None).env(agents::VARIABLE, agents).run()
+        })?;
+    }
+    if let Some(sources) = &sources {
+        steps.step("real repositories", || {
+            let program = ignored_tests(&tools, &["real_repositories::"]);
+            in_test_environment(program, &tools, &options, None).env(repositories::VARIABLE, sources).run()
         })?;
     }
     steps.step("documentation tests", || {
@@ -132,8 +145,11 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
         match argument.as_str() {
             "--soak" => options.soak = true,
             "--real-agents" => options.real_agents = true,
+            "--real-repositories" => options.real_repositories = true,
             "--look" => options.look = true,
-            "--all" => (options.soak, options.real_agents, options.look) = (true, true, true),
+            "--all" => {
+                (options.soak, options.real_agents, options.real_repositories, options.look) = (true, true, true, true);
+            }
             "--" => options.nextest_arguments = arguments.by_ref().cloned().collect(),
             unknown => {
                 return Err(format!("unknown option `{unknown}`; put arguments for nextest after `--`\n\n{HELP}"));
@@ -164,11 +180,10 @@ fn test_program(tools: &Tools, options: &Options) -> Result<Program, String> {
     Ok(program.args(["test", "--tests"]).args(common))
 }
 
-/// Runs the ignored tests of real agents and of a third-party MCP client, one at a time, because each is a large program.
-/// Other ignored tests are helpers that tests start themselves.
-fn real_agents_program(tools: &Tools) -> Program {
+/// Runs the ignored tests of some modules, such as those of real agents and of a third-party MCP client, one at a time, because
+/// each starts large programs. Other ignored tests are helpers that tests start themselves.
+fn ignored_tests(tools: &Tools, modules: &[&str]) -> Program {
     let target = ["--package", "flower", "--test", "it", "--locked"];
-    let modules = ["real_agents::", "mcp::"];
     let program = Program::cargo(minutes(60));
     if !tools.nextest {
         return program.args(["test"]).args(target).args(["--", "--ignored", "--test-threads=1"]).args(modules);
@@ -187,6 +202,7 @@ fn in_test_environment(program: Program, tools: &Tools, options: &Options, clust
         ("FLOWER_TEST_SKIP_PYTHON", when(!tools.python)),
         ("FLOWER_SOAK", when(options.soak)),
         (agents::VARIABLE, None),
+        (repositories::VARIABLE, None),
         // A page that differs from its snapshot fails, and no file is written.
         ("INSTA_UPDATE", Some("no")),
         ("INSTA_FORCE_PASS", None),
@@ -209,7 +225,7 @@ mod tests {
 
     #[test]
     fn all_means_everything() {
-        assert_eq!(parsed("--all"), parsed("--soak --real-agents --look"));
+        assert_eq!(parsed("--all"), parsed("--soak --real-agents --real-repositories --look"));
         assert_ne!(parsed("--soak"), parsed("--real-agents"));
         assert_eq!(parsed(""), Ok(Options::default()));
     }

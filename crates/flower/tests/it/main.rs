@@ -13,6 +13,7 @@ mod landing;
 mod live;
 mod mcp;
 mod real_agents;
+mod real_repositories;
 mod reliability;
 mod repositories;
 mod scripted;

@@ -8,20 +8,18 @@ const MANIFESTS: &[&str] = &["pyproject.toml", "setup.py", "setup.cfg", "require
 const LOCKS: &[&str] = &["uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock"];
 /// Groups and extras with what tests need.
 const TEST_GROUPS: &[&str] = &["dev", "test", "tests", "testing"];
-const REQUIREMENTS: &[&str] = &[
-    "requirements.txt",
-    "requirements/base.txt",
-    "requirements-dev.txt",
-    "requirements_dev.txt",
-    "dev-requirements.txt",
+const REQUIREMENTS: &[&str] = &["requirements.txt", "requirements/base.txt"];
+/// What tests need. The files for development are taken only if there is none for tests, because they contain far more.
+const TEST_REQUIREMENTS: &[&str] = &[
     "requirements-test.txt",
     "requirements-tests.txt",
     "test-requirements.txt",
-    "requirements/dev.txt",
     "requirements/test.txt",
     "requirements/tests.txt",
     "requirements/testing.txt",
 ];
+const DEV_REQUIREMENTS: &[&str] =
+    &["requirements-dev.txt", "requirements_dev.txt", "dev-requirements.txt", "requirements/dev.txt"];
 /// Makes the environment, and hides it from git, which older versions of `venv` do not.
 const MAKE_VENV: &str = "python3 -m venv .venv && echo '*' > .venv/.gitignore";
 
@@ -103,8 +101,7 @@ impl Project<'_> {
     }
 
     fn pip_install(&self) -> String {
-        let mut wanted: Vec<String> =
-            REQUIREMENTS.iter().filter(|file| self.has(file)).map(|file| format!("-r {file}")).collect();
+        let mut wanted: Vec<String> = self.requirements().map(|file| format!("-r {file}")).collect();
         let groups = self.groups();
         wanted.extend(groups.iter().map(|group| format!("--group {group}")));
         if self.is_package() {
@@ -117,6 +114,13 @@ impl Project<'_> {
         // Groups are known to pip from version 25.1 on.
         let newer = if groups.is_empty() { "" } else { " && .venv/bin/pip install --quiet 'pip>=25.1'" };
         format!("{MAKE_VENV}{newer} && .venv/bin/pip install --quiet {}", wanted.join(" "))
+    }
+
+    /// The files with requirements that pip installs.
+    fn requirements(&self) -> impl Iterator<Item = &'static str> {
+        let of_tests = self.tree.first(self.dir, TEST_REQUIREMENTS);
+        let more = of_tests.or_else(|| self.tree.first(self.dir, DEV_REQUIREMENTS));
+        REQUIREMENTS.iter().copied().filter(|file| self.has(file)).chain(more)
     }
 
     fn flags(&self, flag: &str, values: &[String]) -> String {
@@ -142,7 +146,7 @@ impl Project<'_> {
 
     /// Whether a manifest names this requirement.
     fn mentions(&self, package: &str) -> bool {
-        let files = ["pyproject.toml", "setup.py", "setup.cfg", "Pipfile"].iter().chain(REQUIREMENTS);
+        let files = ["pyproject.toml", "setup.py", "setup.cfg", "Pipfile"].into_iter().chain(self.requirements());
         let texts = files.map(|file| self.tree.text(self.dir, file));
         texts.flat_map(str::lines).any(|line| {
             let line = line.trim_start_matches([' ', '\t', '"', '\'', '[', '-']);

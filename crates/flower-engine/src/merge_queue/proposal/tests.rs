@@ -204,6 +204,20 @@ const CASES: &[Case] = &[
         carry: &[],
     },
     Case {
+        name: "Python with requirements of tests and of development",
+        files: &[
+            ("setup.py", ""),
+            ("requirements/tests.txt", "pytest==8.0\n"),
+            ("requirements/dev.txt", "-r tests.txt\nsphinx\n"),
+            ("tests/test_a.py", ""),
+        ],
+        prepare: &[
+            "python3 -m venv .venv && echo '*' > .venv/.gitignore && .venv/bin/pip install --quiet -r requirements/tests.txt -e .",
+        ],
+        checks: &[("python", ".venv/bin/python -m pytest")],
+        carry: &[],
+    },
+    Case {
         name: "Poetry",
         files: &[("pyproject.toml", "[tool.poetry]\nname = \"a\"\n[tool.pytest.ini_options]\n"), ("poetry.lock", "")],
         prepare: &["POETRY_VIRTUALENVS_IN_PROJECT=true poetry install --no-interaction"],
