@@ -2961,6 +2961,8 @@ export interface components {
         };
         RemovedProject: {
             removed: string;
+            /** @description Whether the repository is still at its path. Otherwise nothing was changed in it. */
+            repository_found?: boolean;
             /** @description flower's branches and refs that stay in the repository, because their commits are not in MAIN. */
             branches_left: string[];
             /** @description Removed worktrees whose files and commits are kept in `archive`. */
