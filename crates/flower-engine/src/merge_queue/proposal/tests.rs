@@ -378,7 +378,10 @@ fn each_kind_of_repository_gets_checks_that_guard_it() {
         assert_eq!(settings.worktree.setup, setup, "{}", case.name);
         assert_eq!(proposal.has_checks, !case.checks.is_empty(), "{}", case.name);
         assert_eq!(proposal.text.contains("NOTHING IS CHECKED YET"), case.checks.is_empty(), "{}", case.name);
-        assert_eq!(settings.check_network(&crate::settings::CheckSettings::new("x")), flower_jail::Network::Closed);
+        assert_eq!(
+            settings.check_network(&crate::settings::CheckSettings::new("x")),
+            flower_contract::view::NetworkMode::Closed
+        );
     }
 }
 
