@@ -139,7 +139,7 @@ fn all_tests_of_express_are_a_landing_check() {
         good: "echo >> History.md",
     };
     let Some(flower) = story.play() else { return };
-    let log = flower.ok(&["queue", "log", "1", "--check", "test"]);
+    let log = flower.ok(&["queue", "log", "1", "test"]);
     assert!(log.contains("passing") || log.contains("passed before"), "{log}");
 }
 
@@ -152,6 +152,12 @@ fn a_workspace_of_pnpm_tests_all_its_packages() {
         compose: &|sources, repo| {
             // A released package, and one of our own that uses it and one of the registry.
             sources.copy("programs/node_modules/mri", &repo.join("packages/mri"));
+            // Its scripts need programs that the released package lacks.
+            put(
+                repo,
+                "packages/mri/package.json",
+                "{\"name\": \"mri\", \"version\": \"1.2.0\", \"main\": \"lib/index.js\"}",
+            );
             let own = "{\"name\": \"own\", \"version\": \"1.0.0\", \"scripts\": {\"test\": \"node --test\"}, \
                        \"dependencies\": {\"mri\": \"workspace:*\", \"picocolors\": \"1.1.1\"}}";
             put(repo, "packages/own/package.json", own);
@@ -180,13 +186,11 @@ fn an_editable_install_of_flask_by_uv_leads_to_the_candidate() {
         programs: &["uv"],
         compose: &|sources, repo| sources.copy("flask", repo),
         checks: &["lint", "python"],
-        broken: "sed -i 's/return self.jinja_env/return None/; s/def redirect(/def redirect_no_more(/' src/flask/app.py; \
-                 git diff --quiet && exit 9 || true",
-        good: "echo >> CHANGES.rst",
+        broken: "sed -i 's/def redirect(self/def redirect_no_more(self/' src/flask/sansio/app.py; git diff --quiet && exit 9 || true",
+        // The environment that setup has made leads to this worktree.
+        good: "case $(.venv/bin/python -c 'import flask; print(flask.__file__)') in $PWD/src/*) ;; *) exit 8;; esac; echo >> CHANGES.rst",
     };
-    let Some(flower) = story.play() else { return };
-    let imported = inside_ok(&flower, "good", ".venv/bin/python -c 'import flask; print(flask.__file__)'");
-    assert!(imported.contains("/worktrees/repo/good/src/flask/"), "{imported}");
+    story.play();
 }
 
 #[test]
@@ -198,12 +202,10 @@ fn an_editable_install_by_pip_leads_to_the_candidate() {
         compose: &|sources, repo| sources.copy("itsdangerous", repo),
         checks: &["python"],
         broken: "sed -i 's/def loads(/def loads_no_more(/' src/itsdangerous/serializer.py; git diff --quiet && exit 9 || true",
-        good: "echo >> CHANGES.rst",
+        // The environment that setup has made leads to this worktree.
+        good: "case $(.venv/bin/python -c 'import itsdangerous; print(itsdangerous.__file__)') in $PWD/src/*) ;; *) exit 8;; esac; echo >> CHANGES.rst",
     };
-    let Some(flower) = story.play() else { return };
-    let imported =
-        inside_ok(&flower, "good", ".venv/bin/python -c 'import itsdangerous; print(itsdangerous.__file__)'");
-    assert!(imported.contains("/worktrees/repo/good/src/"), "{imported}");
+    story.play();
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Sources {
         }
         // The home of a test is empty; toolchains and cargo's cache are in that of the user.
         let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-        for (name, below) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        for (name, below) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")] {
             let place = std::env::var_os(name).map_or_else(|| home.join(below), PathBuf::from);
             if place.is_dir() {
                 flower.env(name, place.to_str().expect("UTF-8"));
