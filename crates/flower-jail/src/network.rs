@@ -7,6 +7,7 @@
 use super::error::{Context, SetupError, SetupResult};
 use super::support;
 use super::sys;
+use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
     SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -221,7 +222,7 @@ pub(super) fn send(socket: BorrowedFd<'_>, message: &[u8], fds: &[BorrowedFd<'_>
     if !fds.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(fds)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    sendmsg(socket, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    retry_on_intr(|| sendmsg(socket, &[IoSlice::new(message)], &mut ancillary, SendFlags::NOSIGNAL))?;
     Ok(())
 }
 
@@ -230,7 +231,10 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Vec<OwnedFd>)> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut message = vec![0; MAX_MESSAGE];
-    let got = recvmsg(socket, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
+    // With a time limit on the socket, every signal to this thread, such as the end of another child, interrupts the call.
+    let got = retry_on_intr(|| {
+        recvmsg(socket, &mut [IoSliceMut::new(&mut message)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)
+    })?;
     message.truncate(got.bytes);
     let fds = ancillary.drain().filter_map(|message| match message {
         RecvAncillaryMessage::ScmRights(fds) => Some(fds),
