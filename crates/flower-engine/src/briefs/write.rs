@@ -5,6 +5,7 @@ use flower_contract::error::Problem;
 use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewNote, Plan, Refine, SetStatus};
 use flower_contract::view::BriefView;
 use flower_core::command::BriefChanges;
+use flower_core::policy;
 use flower_core::{BriefId, BriefKind, Caller, Command, Event, Recorded};
 
 impl Briefs {
@@ -49,6 +50,8 @@ impl Briefs {
 
     pub async fn refine(&self, caller: &Caller, brief: BriefId, refine: Refine) -> Result<BriefView, Problem> {
         let Refine { markdown, base, why } = refine;
+        // Rights before state: the answer must not reveal a brief of others.
+        policy::require_contribution(caller, Some(brief))?;
         // The same text would only make a version that waits for acceptance.
         let now = self.show(brief).await?;
         let is_newest = base.is_none_or(|base| base == now.spec.version);

@@ -42,6 +42,9 @@ impl Worktrees {
         let worktree = self.find(choice, name).await?;
         let place = self.require_ready(&worktree).await?;
         let facts = self.facts_of(&worktree.project).await?;
+        // The sync after a landing and the operator's own may come at the same time, and each is several commands of git.
+        let lock = self.sync_lock(&place);
+        let _one_at_a_time = lock.lock().await;
         let mut waits_for = None;
         if place.seal == Seal::Sealed {
             self.mirror(&place).await?;
@@ -62,6 +65,8 @@ impl Worktrees {
         let choice = ProjectChoice { name: Some(project.to_owned()), dir: None };
         let place = self.require_ready(&self.find(&choice, name).await?).await?;
         let facts = self.facts_of(project).await?;
+        let lock = self.sync_lock(&place);
+        let _one_at_a_time = lock.lock().await;
         if place.seal == Seal::Sealed {
             self.provide_main_tip(&place, &facts.main_branch, &facts.main_tip).await?;
         }

@@ -105,6 +105,11 @@ impl Worktrees {
         self.work_locks.of(&(project.to_owned(), worktree.to_owned()))
     }
 
+    /// The lock for merging into a worktree.
+    fn sync_lock(&self, place: &WorktreePaths) -> Arc<AsyncMutex<()>> {
+        self.locks.of(place.folder.join("sync").as_path())
+    }
+
     fn lock_of(&self, of: &Path) -> Arc<AsyncMutex<()>> {
         self.locks.of(of)
     }

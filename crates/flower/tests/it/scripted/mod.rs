@@ -415,7 +415,8 @@ fn the_scripted_agent_works_and_hands_back() {
     });
     assert_eq!(landed["result"]["summary"], "it is done", "{landed}");
     assert!(files(&flower.repo).contains_key(std::ffi::OsStr::new("src/new.txt")));
-    assert_eq!(git(&flower, &flower.repo, &["log", "-1", "--format=%s", "--", "src/new.txt"]), "the work");
+    let message = git(&flower, &flower.repo, &["log", "-1", "--format=%B", "--", "src/new.txt"]);
+    assert!(message.starts_with("Work\n\nthe work\n"), "{message}");
     let trace = flower.json(&["trace", "--limit", "1000"]).to_string();
     for text in ["found it", "which one?", "hello there", "src/**"] {
         assert!(trace.contains(text), "`{text}` is not recorded");
