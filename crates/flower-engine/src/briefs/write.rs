@@ -6,7 +6,7 @@ use flower_contract::request::{Accept, EditBrief, Needs, NewBrief, NewLink, NewN
 use flower_contract::view::BriefView;
 use flower_core::command::BriefChanges;
 use flower_core::policy;
-use flower_core::{BriefId, BriefKind, Caller, Command, Event, Recorded};
+use flower_core::{BriefId, BriefKind, Caller, Command, Event, Recorded, Role};
 
 impl Briefs {
     /// Creates a brief in a project that the caller has found.
@@ -54,7 +54,8 @@ impl Briefs {
         policy::require_contribution(caller, Some(brief))?;
         // The same text would only make a version that waits for acceptance.
         let now = self.show(brief).await?;
-        let is_newest = base.is_none_or(|base| base == now.spec.version);
+        // The rules refuse a refinement by ops, also of the same text.
+        let is_newest = caller.role != Role::Ops && base.is_none_or(|base| base == now.spec.version);
         if is_newest
             && !now.status.is_closed()
             && now.spec.version > 0
