@@ -200,8 +200,9 @@ mod tests {
             "tip": "", "branch_kept": true, "files": 1, "bytes": 1, "left_out": [], "removed_at": "", "until": ""
         }));
         same::<Archive>(archive);
-        let check: flower_core::landing::Check =
-            read(json!({ "name": "", "ok": true, "code": 0, "milliseconds": 1, "log": "" }));
+        let check: flower_core::landing::Check = read(
+            json!({ "name": "", "ok": true, "code": 0, "milliseconds": 1, "log": "", "skipped": true, "reused": "x" }),
+        );
         same::<Check>(check);
         let remark: flower_core::review::Remark = read(json!({
             "project": "", "worktree": "", "file": "", "line": 1, "side": "new", "commit": "", "quote": "", "text": ""
