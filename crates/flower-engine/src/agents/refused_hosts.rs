@@ -1,6 +1,7 @@
 //! Notes in an agent's transcript about hosts that its network refuses.
 
 use super::transcript::Transcript;
+use crate::network::failure::misses_network;
 use crate::network::record;
 use std::convert::Infallible;
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ impl<'a> RefusedHosts<'a> {
     /// After a failure: names the network as the likely cause, if the last output says so.
     pub(super) fn explain_failure(&self) {
         let output = self.transcript.last_output().unwrap_or_default();
-        if record::is_network_failure(&output) {
+        if misses_network(&output) {
             self.transcript.add_note(
                 "its last output names a failed connection: only hosts that the network allows are reached, and only through the \
                  proxy in `HTTPS_PROXY`; `flower worktree show` lists what was refused",

@@ -6,6 +6,7 @@
 //! next one.
 
 mod environment;
+pub(crate) mod failure;
 mod policy;
 mod proxy;
 pub(crate) mod record;

@@ -76,25 +76,6 @@ pub(crate) fn refusal(host: &HostView) -> String {
     format!("{} was refused: {why}{remedy}", host.host)
 }
 
-/// Whether output reads like a program that could not reach another machine.
-pub(crate) fn is_network_failure(output: &str) -> bool {
-    const SIGNS: &[&str] = &[
-        "ENETUNREACH",
-        "EAI_AGAIN",
-        "ENOTFOUND",
-        "Could not resolve",
-        "could not resolve",
-        "Temporary failure in name resolution",
-        "Network is unreachable",
-        "network is unreachable",
-        "failed to lookup address",
-        "No address associated with hostname",
-        "no such host",
-        "CONNECT tunnel failed, response 403",
-    ];
-    SIGNS.iter().any(|sign| output.contains(sign))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
