@@ -329,7 +329,7 @@ test("what a check prints is only text, and stays while another one runs and end
   copyFileSync(file, join(tree, "print.sh"));
   writeFileSync(
     join(tree, "flower.toml"),
-    `[checks]\na_print = { run = "sh print.sh" }\nb_red = { run = "sleep 5; false" }\n[land]\nretries = 1\n`,
+    `[checks]\na_print = { run = "sh print.sh", reuse = false }\nb_red = { run = "sleep 5; false" }\n[land]\nretries = 1\n`,
   );
   flower.git("-C", tree, "add", "--all");
   flower.git("-C", tree, "commit", "--quiet", "--message", "Print");
