@@ -95,7 +95,7 @@ impl Registration {
         if repo.attributes_mention(&tip, crate::worktrees::create::LFS).await.unwrap_or(false) {
             let (text, next) = match flower_git::has_lfs() {
                 true => (
-                    "some files are in LFS: worktrees have their pointers, and git-lfs makes pointers of new ones",
+                    "some files are in LFS: worktrees have their pointers, and a landing that adds the content of such a file is refused",
                     None,
                 ),
                 false => (
