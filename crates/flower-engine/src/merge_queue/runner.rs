@@ -120,7 +120,10 @@ impl MergeQueue {
             let ended = self.process(number, &stopped).await;
             self.stops.lock().expect("no panic while held").remove(&number);
             match ended {
-                Ok(true) => self.reset_backoff(project),
+                Ok(true) => {
+                    self.reset_backoff(project);
+                    self.check_slots.landing_processed(project);
+                }
                 // The landing waits for something that ends with a wake.
                 Ok(false) => return,
                 Err(problem) => {
