@@ -98,6 +98,10 @@ impl MergeQueue {
                 None,
             );
         }
+        if let Some((why, paths)) = blocked_by_untracked_files(attempt).await? {
+            decision.refuse(why, None);
+            decision.paths.extend(paths);
+        }
         let settings_change = self.settings_change(attempt).await?;
         check_changes(attempt, settings_change.as_ref(), &mut decision).await?;
         check_merge_commits(repository, new, &mut decision).await?;
@@ -192,6 +196,24 @@ impl MergeQueue {
         secrets.extend(self.profiles.lent_secrets());
         objects::scan(repository, onto, commit, &objects::SecretFinder::new(&secrets)?).await
     }
+}
+
+/// Why untracked files of MAIN's checkout prevent the landing, which would overwrite them, and their paths. One that already is what
+/// the landing brings prevents nothing.
+pub(super) async fn blocked_by_untracked_files(attempt: &Attempt) -> Result<Option<(String, Vec<String>)>, Problem> {
+    let Attempt { repository, landing, merged, .. } = attempt;
+    // Adopted commits are in the checkout already, so their files block nothing.
+    if landing.source == Source::Adopted {
+        return Ok(None);
+    }
+    let files = checkout::blocking_files(repository, &merged.changes, &merged.tree).await?;
+    let Some(first) = files.first() else { return Ok(None) };
+    let why = format!(
+        "MAIN has files of these names that are not git's, and they are not overwritten: {}; move them away, or into a \
+         worktree: `flower main rescue {first}`, and land again",
+        files.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
+    );
+    Ok(Some((why, files)))
 }
 
 async fn check_changes(

@@ -7,7 +7,7 @@ use crate::own_refs::SAVED;
 use crate::worktrees::disk;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_git::repository::Repository;
-use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, Treeish};
+use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, TreeId, Treeish};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -22,6 +22,9 @@ const CHECKOUT_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 const MAX_LOCK_TRIES: u32 = 20;
 /// The same for what is tried again soon.
 const MAX_SHORT_TRIES: u32 = 4;
+/// Untracked files that are compared with what a landing brings; more are not there by chance.
+const MAX_COMPARED: usize = 20;
+const MAX_COMPARED_BYTES: u64 = 1 << 20;
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The paths in which two trees differ, without detection of renames.
@@ -33,9 +36,32 @@ pub(crate) async fn changes(
     Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).diff_trees(from, to).await?)
 }
 
-/// Untracked files that the changes would overwrite, ignored ones such as `.env` among them.
-pub(crate) fn blocking_files(repository: &Repository, changes: &[Change]) -> Vec<String> {
-    obstacles(repository, changes).into_iter().map(|(change, _)| change.name()).collect()
+/// Untracked files that the changes to `tree` would overwrite with other content, ignored ones such as `.env` among them.
+pub(crate) async fn blocking_files(
+    repository: &Repository,
+    changes: &[Change],
+    tree: &TreeId,
+) -> Result<Vec<String>, Problem> {
+    let mut blocking = Vec::new();
+    let mut compared = 0;
+    for (change, path) in obstacles(repository, changes) {
+        compared += 1;
+        if path != Path::new(&change.path) || compared > MAX_COMPARED || !is_there(repository, change, tree).await? {
+            blocking.push(change.name());
+        }
+    }
+    Ok(blocking)
+}
+
+/// Whether the file that a change adds is in the checkout already, with the same content and mode.
+async fn is_there(repository: &Repository, change: &Change, tree: &TreeId) -> Result<bool, Problem> {
+    let Some(file) = disk::existing_beneath(&repository.root, Path::new(&change.path)) else { return Ok(false) };
+    let Ok(found) = fs::symlink_metadata(&file) else { return Ok(false) };
+    let mode = if found.mode() & 0o100 == 0 { "100644" } else { "100755" };
+    let is_comparable = found.is_file() && found.len() <= MAX_COMPARED_BYTES && change.mode == mode;
+    let Some(path) = change.path.to_str().filter(|_| is_comparable) else { return Ok(false) };
+    let content = Repo::main(repository).read_file(tree, path).await?;
+    Ok(content.is_some_and(|content| fs::read(&file).is_ok_and(|own| own == content)))
 }
 
 /// The changes that add a file where an untracked file or folder is, each with the path that is in its way.
@@ -83,7 +109,7 @@ pub(crate) async fn update_checkout(
     (from, to): (&CommitId, &CommitId),
     changes: &[Change],
 ) -> Result<Vec<String>, Problem> {
-    if blocking_files(repository, changes).is_empty() {
+    if obstacles(repository, changes).is_empty() {
         // The fast ways. Both fail if any file that changes was edited.
         let updated = match staged {
             Ok(Some(staged)) => staged.swap_in(from, to, changes).await,

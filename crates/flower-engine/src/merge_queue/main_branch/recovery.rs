@@ -74,6 +74,7 @@ impl MergeQueue {
         let lock = self.lock_main(&project).await?;
         let (main, status) = self.check_main(&lock).await?;
         let saved = self.save_changes(&lock, &main, &status, &[]).await?;
+        let stashed = open_merge::rebase(&lock.repository, &main.branch).and_then(|rebase| rebase.stashed);
         self.reset_main(&lock, &main, &status, saved.as_ref()).await?;
         let step = Step::Settle { how: Settlement::Restored, tip: main.tip.clone(), worktree: None };
         self.store.execute(caller, Command::Main { project: project.clone(), step }).await?;
@@ -82,6 +83,9 @@ impl MergeQueue {
         let mut view = self.view_main(&lock, main, status).await?;
         if let Some(saved) = saved {
             view.notes.insert(0, format!("what was there is kept as {}", saved_ref(&saved)?));
+        }
+        if let Some(stashed) = stashed {
+            view.notes.insert(0, format!("what git had put aside for the rebase is kept as {}", saved_ref(&stashed)?));
         }
         Ok(view)
     }
@@ -161,6 +165,7 @@ impl MergeQueue {
         named: &[PathBuf],
     ) -> Result<Option<CommitId>, Problem> {
         let repo = Repo::main(&lock.repository);
+        let stashed = open_merge::rebase(&lock.repository, &main.branch).and_then(|rebase| rebase.stashed);
         let main = CommitId::parse(&main.tip)?;
         // The checkout need not be on MAIN's branch.
         let head = repo.head().await?.unwrap_or_else(|| main.clone());
@@ -175,7 +180,7 @@ impl MergeQueue {
             saved = Some(head);
         }
         let tip = status.tip.clone().filter(|tip| *tip != main && Some(tip) != saved.as_ref());
-        for commit in saved.iter().chain(&tip).chain(&open_merge::heads(&lock.repository)) {
+        for commit in saved.iter().chain(&tip).chain(&stashed).chain(&open_merge::heads(&lock.repository)) {
             repo.set_ref(&saved_ref(commit)?, commit).await?;
         }
         Ok(saved.or(tip))
@@ -215,7 +220,7 @@ impl MergeQueue {
         if let Some(saved) = saved {
             left = checkout::restore_files(&self.home, repository, saved, &recorded).await?;
         }
-        open_merge::forget(repository)
+        open_merge::forget(repository, &main.branch)
             .and_then(|()| hook::forget_tried(repository))
             .map_err(|error| crate::home::problem(&repository.git_dir, &error))?;
         Ok(left)
