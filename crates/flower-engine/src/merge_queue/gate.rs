@@ -8,8 +8,8 @@ use crate::MergeQueue;
 use crate::merge_queue::main_branch::checkout;
 use crate::path_policy;
 use crate::settings::Approve;
-use crate::worktrees::create::LFS;
 use crate::worktrees::facts::SettingsProblem;
+use crate::worktrees::lfs;
 use crate::worktrees::limits::MAX_FILES;
 use flower_contract::error::Problem;
 use flower_core::Landing;
@@ -31,10 +31,6 @@ const MANY_FILES: usize = 10_000;
 const MAX_COMMITS: usize = 200;
 /// Reasons that are recorded; more would not tell more.
 const MAX_REASONS: usize = 20;
-/// git-lfs takes no longer file for a pointer.
-const MAX_POINTER_BYTES: u64 = 1024;
-const POINTER_BEGIN: &[u8] = b"version https://git-lfs.github.com/spec/";
-
 /// The landing passes if both lists of reasons are empty.
 #[derive(Debug, Default)]
 pub(super) struct GateDecision {
@@ -282,27 +278,13 @@ async fn check_links(
 
 /// Refuses files that belong into LFS and are no pointers: without git-lfs they were committed as they are.
 async fn check_lfs(repository: &Repository, merged: &Merged, decision: &mut GateDecision) -> Result<(), Problem> {
-    let repo = Repo::main(repository).with_deadline(MERGE_TIMEOUT);
-    if !repo.attributes_mention(&merged.tree, LFS).await? {
-        return Ok(());
-    }
-    let files = merged.changes.iter().filter(|c| c.kind != ChangeKind::Deleted && c.mode.starts_with("100"));
-    let files: Vec<&OsStr> = files.map(|change| change.path.as_os_str()).collect();
-    let in_lfs: HashSet<OsString> = repo.filtered_paths(&merged.tree, &files, "lfs").await?.into_iter().collect();
-    if in_lfs.is_empty() {
-        return Ok(());
-    }
-    let listed = repo.list_files_with_sizes(&merged.tree).await?;
-    for entry in listed.entries().filter(|entry| in_lfs.contains(entry.path)) {
-        let is_small = entry.size.is_some_and(|size| size <= MAX_POINTER_BYTES);
-        if !is_small || !repo.read_blob(&entry.object()?).await?.starts_with(POINTER_BEGIN) {
-            let why = format!(
-                "`{}` belongs into LFS by .gitattributes, but the file itself is committed; install git-lfs, then in the \
-                 worktree: `git lfs install --local`, `git add --renormalize .` and commit",
-                entry.path.to_string_lossy()
-            );
-            decision.refuse(why, Some(entry.path));
-        }
+    for path in lfs::raw_files(&Repo::main(repository), &merged.tree, &merged.changes).await? {
+        let why = format!(
+            "`{}` belongs into LFS by .gitattributes, but the file itself is committed; {}",
+            path.to_string_lossy(),
+            lfs::way_out()
+        );
+        decision.refuse(why, Some(&path));
     }
     Ok(())
 }

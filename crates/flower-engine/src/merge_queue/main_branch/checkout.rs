@@ -2,10 +2,12 @@
 //!
 //! Only files that equal the old commit change. Edited, untracked and ignored files stay as they are.
 
+use super::lfs;
 use crate::home::Home;
 use crate::own_refs::SAVED;
 use crate::worktrees::disk;
 use flower_contract::error::{Problem, ProblemKind};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{Change, ChangeKind, CommitId, OwnRef, Repo, TreeId, Treeish};
 use std::collections::HashSet;
@@ -127,7 +129,8 @@ pub(crate) async fn update_checkout(
 
 async fn update_by_git(repository: &Repository, from: &CommitId, to: &CommitId) -> Result<(), Problem> {
     wait_for_index_lock(repository).await;
-    Ok(Repo::main(repository).with_deadline(CHECKOUT_TIMEOUT).move_checkout(from, to).await?)
+    let lfs = lfs::in_checkout(repository).await?;
+    Ok(Repo::main(repository).with_lfs(lfs).with_deadline(CHECKOUT_TIMEOUT).move_checkout(from, to).await?)
 }
 
 /// Whether a regular file is added, replaced or deleted: no link, no folder that becomes a file.
@@ -177,7 +180,8 @@ impl<'a> StagedFiles<'a> {
         let new = changes.iter().filter(|change| change.kind != ChangeKind::Deleted);
         let new: Vec<&OsStr> = new.map(|change| change.path.as_os_str()).collect();
         if !new.is_empty() {
-            index.repo().export_files(&new, folder).await?;
+            let lfs = lfs::in_checkout(repository).await?;
+            index.repo().with_lfs(lfs).export_files(&new, folder).await?;
         }
         Ok(Some(staged))
     }
@@ -205,7 +209,7 @@ impl<'a> StagedFiles<'a> {
         self.index.repo().refresh_index().await?;
         if !self.index.install().map_err(io)? {
             // The index was changed meanwhile: git merges the update into it.
-            let repo = Repo::main(repository);
+            let repo = Repo::main(repository).with_lfs(Lfs::Pointers);
             repo.move_index_only(from, to).await?;
             repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
         }
@@ -240,7 +244,8 @@ impl<'a> NextIndex<'a> {
     }
 
     fn repo(&self) -> Repo {
-        Repo::main(self.repository).with_index(&self.file).with_deadline(CHECKOUT_TIMEOUT)
+        let repo = Repo::main(self.repository).with_lfs(Lfs::Pointers);
+        repo.with_index(&self.file).with_deadline(CHECKOUT_TIMEOUT)
     }
 
     /// Replaces the index under git's lock, as git does. Returns false if the index has changed since it was copied, or another
@@ -370,9 +375,11 @@ async fn update_files_individually(
     for path in delete {
         remove_file(repository, Path::new(path)).map_err(|error| crate::home::problem(&repository.root, &error))?;
     }
-    Repo::main(repository).with_index(&index).with_deadline(CHECKOUT_TIMEOUT).write_files(&write).await?;
+    let lfs = lfs::in_checkout(repository).await?;
+    let repo = Repo::main(repository).with_lfs(lfs).with_index(&index).with_deadline(CHECKOUT_TIMEOUT);
+    repo.write_files(&write).await?;
     save_staged(repository, from, to).await?;
-    let repo = Repo::main(repository);
+    let repo = Repo::main(repository).with_lfs(Lfs::Pointers);
     repo.read_index(to).await?;
     repo.with_deadline(CHECKOUT_TIMEOUT).refresh_index().await?;
     Ok(skipped)
@@ -392,7 +399,7 @@ async fn save_staged(repository: &Repository, from: &CommitId, to: &CommitId) ->
 
 /// Paths of `commit` whose content differs in the checkout. Leaves `index` at `commit`.
 async fn differing(repository: &Repository, index: &Path, commit: &CommitId) -> Result<HashSet<OsString>, Problem> {
-    let repo = Repo::main(repository).with_index(index).with_deadline(CHECKOUT_TIMEOUT);
+    let repo = Repo::main(repository).with_lfs(Lfs::Pointers).with_index(index).with_deadline(CHECKOUT_TIMEOUT);
     repo.read_index(commit).await?;
     repo.refresh_index().await?;
     Ok(repo.differing_files().await?.into_iter().collect())

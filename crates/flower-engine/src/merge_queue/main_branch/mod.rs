@@ -4,6 +4,7 @@ pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
 mod last_move;
+pub(crate) mod lfs;
 mod open_merge;
 mod put_back;
 mod recovery;
@@ -25,6 +26,7 @@ use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, Protect
 use flower_core::main_branch::{Alarm, MAX_FILES, PutBack, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefName, Repo};
 use std::sync::Arc;
@@ -51,7 +53,8 @@ pub(crate) struct MainStatus {
 impl MainStatus {
     pub(crate) async fn read(repository: &Repository, branch: &str) -> Result<MainStatus, Problem> {
         let (repo, full) = (Repo::main(repository), RefName::branch(branch)?);
-        let for_status = repo.clone().with_deadline(STATUS_TIMEOUT);
+        // A content of LFS that is that of its pointer is no change.
+        let for_status = repo.clone().with_lfs(Lfs::Pointers).with_deadline(STATUS_TIMEOUT);
         let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&full));
         let tip = tip?;
         let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();

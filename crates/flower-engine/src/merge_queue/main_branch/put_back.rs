@@ -14,6 +14,7 @@ use crate::failpoint;
 use flower_contract::error::Problem;
 use flower_core::main_branch::Step;
 use flower_core::{Caller, Command, Main};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{Change, CommitId, Log, Repo, TreeId};
 use std::collections::HashSet;
@@ -192,8 +193,9 @@ impl MergeQueue {
     async fn trees_of_checkout(&self, repository: &Repository) -> Result<Option<(TreeId, TreeId)>, Problem> {
         let index = scratch_index(&self.home);
         let _remove = RemoveOnDrop(index.clone());
-        let repo = copy_of_index(repository, &index)?;
+        let repo = copy_of_index(repository, &index)?.with_lfs(Lfs::Pointers);
         let Some(staged) = repo.staged_tree().await? else { return Ok(None) };
+        repo.refresh_index().await?;
         repo.add_tracked().await?;
         Ok(Some((staged, repo.write_tree().await?)))
     }
