@@ -109,9 +109,13 @@ impl Event {
                 of(format!("version {} accepted", e.version), &[Specs, Inbox]).news(BeforeNextTurn)
             }
             Event::StatusChanged(e) => {
-                of(with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref()), &[Briefs, Inbox])
-                    .news(WhenAsked)
-                    .recalled()
+                let change = with_reason(&format!("{} → {}", words(e.from), words(e.to)), e.why.as_deref());
+                let described = of(change, &[Briefs, Inbox]).news(WhenAsked);
+                // The other changes follow from a claim, a hand-back or a landing, which have events of their own.
+                let by_decision = e.from == Status::Parked
+                    || e.to == Status::Parked
+                    || (e.from, e.to) == (Status::InReview, Status::InProgress);
+                if by_decision { described.recalled() } else { described }
             }
             Event::BriefRenamed(e) => of(format!("{} → {}", e.from, e.to), &[Briefs, Inbox]),
             Event::KindChanged(e) => of(format!("{} → {}", e.from, e.to), &[Briefs, Inbox]),
@@ -175,9 +179,7 @@ impl Event {
                 None => of(format!("up to date with {}", short(&e.onto)), &[Worktrees]),
             },
             Event::CommandsApproved(e) => of(format!("commands of {}", e.project), &[Commands]),
-            Event::LandingQueued(e) => {
-                of(format!("landing {}: {}", e.number, e.title), &[Landings, Inbox, Worktrees]).recalled()
-            }
+            Event::LandingQueued(e) => of(format!("landing {}: {}", e.number, e.title), &[Landings, Inbox, Worktrees]),
             Event::LandingChecking(e) => of(landing(e.number), &[Landings]),
             Event::LandingHeld(e) => {
                 of(format!("landing {}: {}", e.number, e.why.join("; ")), &[Landings, Inbox]).news(WhenAsked).recalled()
@@ -222,11 +224,10 @@ impl Event {
                     Some(of) => format!(", to mend landing {of}"),
                     None => String::new(),
                 };
-                of(format!("dispatch {}: {}{origin}", e.number, e.kind), &[Dispatches]).recalled()
+                of(format!("dispatch {}: {}{origin}", e.number, e.kind), &[Dispatches])
             }
             Event::DispatchClaimed(e) => {
                 of(format!("dispatch {} by {}, fence {}", e.number, e.holder, e.fence), &[Dispatches, Agents])
-                    .recalled()
             }
             Event::DispatchExecuting(e) => of(dispatch(e.number), &[Dispatches, Worktrees]),
             Event::DispatchExpired(e) => {

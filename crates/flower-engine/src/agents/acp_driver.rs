@@ -14,12 +14,14 @@ use crate::acp::schema::{
     SessionId, StopReason,
 };
 use crate::acp::{AcpError, Connection, Incoming};
+use crate::dispatch::RecallOptions;
 use crate::profiles::config::Profile;
 use agent_client_protocol_schema::ProtocolVersion;
 use flower_contract::error::Problem;
 use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
+use flower_core::recall::Calls;
 use flower_core::{Agent, BriefId, Command, Dispatch, News};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -196,15 +198,15 @@ impl Agents {
         if resumed {
             return Ok(Some(prompt::resumed(&run.agent, dispatch)));
         }
-        self.brief_prompt(run, dispatch).await.map(Some)
+        self.brief_prompt(run, dispatch, Calls::Tools).await.map(Some)
     }
 
     /// The prompt with the current recall of the brief, for a new session.
-    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch) -> Result<String, Problem> {
+    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, calls: Calls) -> Result<String, Problem> {
         self.messages.mark_all_read(&run.caller).await?;
-        let recalled =
-            self.dispatcher.recall(dispatch.brief, Some(PROMPT_RECALL_TOKENS), Some(dispatch.number)).await?;
-        Ok(prompt::first(&run.agent, dispatch, &recalled.text))
+        let options = RecallOptions { budget: Some(PROMPT_RECALL_TOKENS), dispatch: Some(dispatch.number), calls };
+        let recalled = self.dispatcher.recall(dispatch.brief, options).await?;
+        Ok(prompt::first(&run.agent, dispatch, calls, &recalled.text))
     }
 
     async fn run_turns(

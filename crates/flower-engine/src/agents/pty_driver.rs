@@ -14,6 +14,7 @@ use crate::profiles::user_home;
 use crate::terminal::{Size, Terminal, TerminalSpec};
 use flower_contract::error::Problem;
 use flower_core::agent::{Author, Step};
+use flower_core::recall::Calls;
 use flower_core::{ActorType, Caller, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,7 +40,7 @@ impl Agents {
     ) -> Result<ProcessExit, Problem> {
         let folder = self.home.agent(handle.number);
         let text = match &run.dispatch {
-            Some(dispatch) => self.brief_prompt(&run, dispatch).await?,
+            Some(dispatch) => self.brief_prompt(&run, dispatch, Calls::Shell).await?,
             None => prompt::greeting(&run.agent),
         };
         // FLOWER_HOME is not visible in the jail, so the prompt is written to the home there.

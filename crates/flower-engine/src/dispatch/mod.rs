@@ -9,6 +9,7 @@ mod recall;
 
 pub use claim::ClaimOptions;
 pub use hand_back::HandBackRequest;
+pub use recall::RecallOptions;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -49,6 +50,8 @@ pub struct Dispatcher {
     preparing: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose results are about to be in the merge queue.
     handing_back: Mutex<HashSet<DispatchId>>,
+    /// By project: how its branches compared with MAIN.
+    compared: Mutex<HashMap<String, Vec<recall::Compared>>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
@@ -105,6 +108,7 @@ impl Dispatcher {
             offered: Mutex::default(),
             preparing: Mutex::default(),
             handing_back: Mutex::default(),
+            compared: Mutex::default(),
             heartbeat_due: Mutex::default(),
         }
     }

@@ -26,13 +26,12 @@ pub(crate) use merge::conflicts_with;
 pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
-use super::worktrees::facts::SettingsProblem;
 use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::clock::BootClock;
 use crate::home::Home;
 use crate::keyed_locks::KeyedLocks;
-use crate::merge_queue::main_branch::MainWatch;
+use crate::merge_queue::main_branch::{MainWatch, Rules};
 use crate::notify::ChangeHints;
 use crate::own_refs::{candidate_pin, pin, pins};
 use crate::{Access, Networks, Profiles, Projects, Worktrees};
@@ -88,10 +87,8 @@ pub struct MergeQueue {
     pending_preparations: prepared::PendingPreparations,
     /// Projects in which a landing failed for a reason that an immediate retry would meet again.
     backoffs: Mutex<HashMap<String, Backoff>>,
-    /// By project: a tip of MAIN, and what is wrong with its `flower.toml`.
-    settings_problems: Mutex<HashMap<String, (String, Option<SettingsProblem>)>>,
-    /// By project: a tip of MAIN, and whether its `flower.toml` has no checks.
-    without_checks: Mutex<HashMap<String, (String, bool)>>,
+    /// By project.
+    rules: Mutex<HashMap<String, Arc<Rules>>>,
     /// By project: a tip of MAIN, and a commit of its remote that this tip has.
     settled_remotes: Mutex<HashMap<String, (String, String)>>,
     /// By worktree: the note that was recorded last. Locked while worktrees are synced after a landing.
@@ -129,8 +126,7 @@ impl MergeQueue {
             green_checks: green_checks::GreenChecks::new(setup.home.green_checks()),
             pending_preparations: prepared::PendingPreparations::default(),
             backoffs: Mutex::default(),
-            settings_problems: Mutex::default(),
-            without_checks: Mutex::default(),
+            rules: Mutex::default(),
             settled_remotes: Mutex::default(),
             sync_notes: AsyncMutex::default(),
             watch: MainWatch::default(),
