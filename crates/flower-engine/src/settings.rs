@@ -44,7 +44,7 @@ impl Settings {
 
 /// The message of the parser; for an unknown name, with the nearest known one.
 fn parse_error(message: &str) -> String {
-    let Some(names) = message.strip_prefix("unknown field ") else { return message.replace('\n', "; ") };
+    let Some(names) = message.strip_prefix("unknown field ") else { return message.replace('\n', ", ") };
     let mut names = names.split('`').skip(1).step_by(2);
     let unknown = names.next().unwrap_or_default();
     let known: Vec<&str> = names.collect();

@@ -32,7 +32,7 @@ impl Settings {
         let added = self.checks.list.iter().filter(|(name, _)| before.check(name).is_none());
         words.extend(added.map(|(name, check)| format!("it adds the check `{name}` (`{}`)", check.run)));
         if before.land.approve == Approve::Operator && self.land.approve == Approve::Auto {
-            words.push("it lets landings in without the operator (`[land] approve`)".to_owned());
+            words.push("it lands work without the operator's approval (`[land] approve`)".to_owned());
         }
         words
     }
@@ -123,7 +123,7 @@ mod tests {
                 "it changes the check `b` from `y` to `true`",
                 "it changes the time limit of the check `c` from 600 s to 1 s",
                 "it adds the check `d` (`w`)",
-                "it lets landings in without the operator (`[land] approve`)",
+                "it lands work without the operator's approval (`[land] approve`)",
             ]
         );
         let dropped: Vec<String> = after.dropped_checks(&before).into_iter().map(|(name, _)| name).collect();
