@@ -2602,7 +2602,7 @@ export interface components {
             next?: string | null;
             /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
         };
         MainView: {
@@ -2622,7 +2622,7 @@ export interface components {
             alarm?: components["schemas"]["AlarmView"] | null;
             frozen?: string | null;
             push?: components["schemas"]["PushView"] | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
             notes: string[];
         };
@@ -2757,7 +2757,7 @@ export interface components {
          * @description A property of a repository that the operator should know.
          * @enum {string}
          */
-        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks";
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2881,7 +2881,7 @@ export interface components {
             found: string[];
             /** @description The text lies in MAIN's checkout and is not committed. */
             uncommitted?: boolean;
-            /** @description Whether the text has a check. Without one, whatever lands reaches MAIN untested. */
+            /** @description Whether the text has a check. Without one, every landing reaches MAIN untested. */
             has_checks?: boolean;
             /** @description Programs that the commands start and that are not installed. */
             missing_programs?: string[];

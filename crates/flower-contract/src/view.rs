@@ -379,6 +379,9 @@ words! {
         Submodules = "submodules",
         Unsigned = "unsigned",
         NoChecks = "no_checks",
+        /// What `flower.toml` runs and opens is not approved yet.
+        Unapproved = "unapproved",
+        NoCommits = "no_commits",
     }
 }
 
@@ -472,7 +475,7 @@ pub struct MainSummary {
     /// The error in MAIN's `flower.toml`, and which version is in effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<String>,
-    /// No checks are configured, so that all that merges lands.
+    /// No checks are configured, so every landing that merges reaches MAIN untested.
     #[serde(default)]
     pub unchecked: bool,
 }

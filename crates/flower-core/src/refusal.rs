@@ -101,9 +101,9 @@ pub enum Refusal {
     LiveWorktrees { project: String, names: Vec<String> },
     #[error("there is no landing {number}")]
     NoLanding { number: LandingId, newest: LandingId },
-    #[error("landing {number} is `{state}`, with the same commit")]
+    #[error("landing {number} is {}, with the same commit", state.in_words())]
     LandingOpen { number: LandingId, state: State },
-    #[error("landing {number} is `{state}`, not {wanted}")]
+    #[error("landing {number} is {}, not {wanted}", state.in_words())]
     LandingState { number: LandingId, state: State, wanted: &'static str },
     #[error("project `{project}` has open landings: {}", numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     OpenLandings { project: String, numbers: Vec<LandingId> },

@@ -180,12 +180,15 @@ impl Registration {
         let (root, repository) = self.repository_to_clean(name).await?;
         self.worktrees.wait_for_removals(name).await?;
         let remains = self.worktrees.remains_after_removal(name, repository.as_ref()).await?;
+        let mut in_main = Vec::new();
         if let Some(repository) = &repository {
             self.worktrees.pack_archives(name, repository).await?;
+            // A removed project has no MAIN to compare with.
+            in_main = self.worktrees.branches_in_main(name, repository).await?;
         }
         self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
         if let Some(repository) = &repository {
-            self.worktrees.clean_repository(name, repository).await?;
+            self.worktrees.clean_repository(repository, &in_main).await?;
             hook::uninstall(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.objects().join(name));

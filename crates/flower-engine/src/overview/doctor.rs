@@ -2,6 +2,7 @@
 
 use crate::Overview;
 use crate::findings::{bad, mended, ok};
+use crate::profiles::config::Config;
 use flower_contract::error::Problem;
 use flower_contract::view::{Finding, FindingState};
 use flower_git::repository::Repository;
@@ -23,6 +24,7 @@ impl Overview {
     pub async fn doctor(&self, fix: bool) -> Result<Vec<Finding>, Problem> {
         let mut findings = vec![check_git().await, self.check_jail().await, self.check_log()];
         findings.push(check_disk("disk", self.home.dir()));
+        findings.push(self.check_config());
         for project in self.projects.list().await? {
             let root = PathBuf::from(&project.root);
             let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
@@ -49,10 +51,17 @@ impl Overview {
         }
     }
 
+    fn check_config(&self) -> Finding {
+        match Config::load(&self.home) {
+            Ok(_) => ok("config", "config.toml can be read, or there is none"),
+            Err(problem) => bad("config", problem.message, "correct that file; until then no agent starts"),
+        }
+    }
+
     fn check_log(&self) -> Finding {
         match self.store.cut() {
-            None => ok("ledger", format!("it ends with event {}", self.store.live().head())),
-            Some(evidence) => bad("ledger", evidence, "`flower log verify` shows what is missing"),
+            None => ok("log", format!("it ends with event {}", self.store.live().head())),
+            Some(evidence) => bad("log", evidence, "`flower log verify` shows what is missing"),
         }
     }
 }

@@ -193,7 +193,7 @@ impl MergeQueue {
                 None if facts.settings.checks.list.is_empty() => {
                     unchecked = true;
                     notes.push(
-                        "no checks are configured: all that merges lands; `flower init` proposes some".to_owned(),
+                        "no checks are configured, so every landing that merges reaches MAIN untested; `flower init` proposes some".to_owned(),
                     );
                 }
                 None => {}

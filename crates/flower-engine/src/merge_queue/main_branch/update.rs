@@ -109,7 +109,7 @@ impl MergeQueue {
             return Err(Problem::new(
                 ProblemKind::Conflict,
                 "an earlier move of MAIN is not finished yet",
-                "it is tried again by itself; `flower main` shows how it stands",
+                "it is tried again by itself; `flower main` shows the state of MAIN",
             ));
         }
         // Checked before the branch moves: with a locked index the checkout would stay behind.
