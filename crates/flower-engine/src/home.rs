@@ -2,14 +2,18 @@
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::AgentId;
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock};
 
 #[derive(Clone, Debug)]
 pub struct Home {
     dir: PathBuf,
+    /// The folder of each project whose name differs from it: a renamed project keeps the folders of its first name.
+    folders: Arc<RwLock<HashMap<String, String>>>,
 }
 
 impl Home {
@@ -34,11 +38,27 @@ impl Home {
         let dir = std::path::absolute(&dir).map_err(|error| {
             Problem::usage(format!("FLOWER_HOME is no path: {error}"), "set FLOWER_HOME to a folder")
         })?;
-        Ok(Home { dir })
+        Ok(Home::at(dir))
     }
 
     pub fn at(dir: impl Into<PathBuf>) -> Home {
-        Home { dir: dir.into() }
+        Home { dir: dir.into(), folders: Arc::default() }
+    }
+
+    /// The folder of a project below a folder that all projects share, such as [`Home::worktrees`].
+    pub fn in_project(&self, base: impl AsRef<Path>, project: &str) -> PathBuf {
+        let folders = self.folders.read().expect("no panic while held");
+        base.as_ref().join(folders.get(project).map_or(project, String::as_str))
+    }
+
+    /// Sets the folder of a project.
+    pub(crate) fn set_folder(&self, project: &str, folder: &str) {
+        let mut folders = self.folders.write().expect("no panic while held");
+        if project == folder {
+            folders.remove(project);
+        } else {
+            folders.insert(project.to_owned(), folder.to_owned());
+        }
     }
 
     pub fn dir(&self) -> &Path {

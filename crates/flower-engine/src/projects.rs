@@ -37,8 +37,16 @@ impl Projects {
                 programs: Vec::new(),
                 lending: None,
                 notices: Vec::new(),
+                missing: None,
+                moved_from: None,
             })
             .collect())
+    }
+
+    /// The folder of each project below FLOWER_HOME.
+    pub(crate) async fn folders(&self) -> Result<Vec<(String, String)>, Problem> {
+        let projects = self.store.read(flower_store::projects::all).await?;
+        Ok(projects.into_iter().map(|project| (project.name, project.folder)).collect())
     }
 
     /// The project by name, or else by directory. `None` if the directory belongs to no project.
@@ -78,8 +86,16 @@ impl Projects {
     pub(super) async fn get(&self, name: &str) -> Result<ProjectView, Problem> {
         let projects = self.list().await?;
         let known = projects.iter().map(|p| p.name.clone()).collect();
-        let found = projects.into_iter().find(|project| project.name == name);
-        found.ok_or_else(|| Refusal::NoProject { name: name.to_owned(), known }.into())
+        if let Some(found) = projects.into_iter().find(|project| project.name == name) {
+            return Ok(found);
+        }
+        let former = name.to_owned();
+        let name = name.to_owned();
+        Err(match self.store.read(move |conn| flower_store::projects::renamed(conn, &former)).await? {
+            Some(now) => Refusal::RenamedProject { name, now },
+            None => Refusal::NoProject { name, known },
+        }
+        .into())
     }
 
     pub(crate) async fn at_root(&self, root: &Path) -> Result<Option<String>, Problem> {

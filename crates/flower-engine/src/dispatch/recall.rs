@@ -31,12 +31,13 @@ impl Dispatcher {
         dispatch: Option<DispatchId>,
     ) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();
-        let trees = self.home.worktrees();
+        let home = self.home.clone();
         let budget = budget.unwrap_or(recall::DEFAULT_TOKENS);
         let recalled = self.store.read(move |conn| {
             let mut input = gather(conn, brief, dispatch, &moment)?;
             if let (Some(place), Some(project)) = (&mut input.place, input.brief.projects.first()) {
-                place.path = trees.join(project).join(&place.worktree).to_string_lossy().into_owned();
+                place.path =
+                    home.in_project(home.worktrees(), project).join(&place.worktree).to_string_lossy().into_owned();
             }
             Ok(recall::render(&input, budget)?)
         });

@@ -142,6 +142,12 @@ impl MergeQueue {
         self.wake.notify_one();
     }
 
+    /// Like [`MergeQueue::wake`], without the delay after attempts that failed.
+    pub(crate) fn wake_now(&self, project: &str) {
+        self.reset_backoff(project);
+        self.wake();
+    }
+
     /// Delays the next attempt, each time twice as long as before.
     fn back_off(&self, project: &str) {
         let mut backoffs = self.backoffs.lock().expect("no panic while held");

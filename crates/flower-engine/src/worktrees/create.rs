@@ -132,7 +132,7 @@ impl Worktrees {
             self.require_approved(project, &facts.settings).await?;
         }
         setup::require_inside(&facts.settings.worktree)?;
-        let place = self.home.worktrees().join(project).join(name);
+        let place = self.home.in_project(self.home.worktrees(), project).join(name);
         if self.home.dir().canonicalize().is_ok_and(|home| home.starts_with(&repository.root)) {
             return refused(
                 format!(

@@ -194,7 +194,7 @@ impl MergeQueue {
     }
 
     fn journal_path(&self, project: &str) -> PathBuf {
-        self.home.landings().join(format!("{project}.journal"))
+        self.home.in_project(self.home.landings(), project).with_added_extension("journal")
     }
 
     fn write_journal(&self, project: &str, journal: &Journal) -> Result<(), Problem> {

@@ -60,6 +60,9 @@ pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem
 fn answer(context: &Context, project: &ProjectView) -> Result<(), Problem> {
     context.answer(project, |p| {
         let mut text = format!("{} is a project: {}\n", context.style.bold(&p.name), p.root);
+        if let Some(from) = &p.moved_from {
+            text.push_str(&format!("its repository was moved here from {}\n", plain(from)));
+        }
         if !p.programs.is_empty() {
             text.push_str("its git configuration names programs, which flower does not run:\n");
             text.extend(p.programs.iter().map(|key| format!("  {}\n", plain(key))));

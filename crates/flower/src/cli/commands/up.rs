@@ -37,6 +37,8 @@ struct Up {
     open_url: String,
     project: Option<String>,
     pid: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
     /// What the operator should know about the repository.
     notices: Vec<RepositoryNotice>,
 }
@@ -81,8 +83,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
         Some(name) => open_url.replacen("/#open=", &format!("/?project={}#open=", escape(name)), 1),
         None => open_url,
     };
+    let moved_from = project.as_ref().and_then(|project| project.moved_from.clone());
     let (root, notices) = project.map_or_else(Default::default, |project| (project.root, project.notices));
-    let up = Up { url: status.url, open_url, project: name, pid: status.pid, notices };
+    let up = Up { url: status.url, open_url, project: name, pid: status.pid, moved_from, notices };
     context.answer(&up, |up| {
         let style = context.style;
         let mut text = match &up.project {
@@ -93,6 +96,9 @@ async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<()
             }
             None => "not in a git repository: run `flower up` again in one\n".to_owned(),
         };
+        if let Some(from) = &up.moved_from {
+            text.push_str(&format!("its repository was moved here from {}; its worktrees go on\n", plain(from)));
+        }
         if !root.is_empty() {
             text.push_str(&format!(
                 "{} is MAIN now: only landings change it. Work in a worktree: `flower worktree new NAME`\n",
