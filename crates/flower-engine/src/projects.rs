@@ -1,6 +1,7 @@
 //! Finds projects: the repositories that this flower serves.
 
 use crate::Setup;
+use crate::repository_mark;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::ProjectView;
 use flower_core::Refusal;
@@ -55,7 +56,10 @@ impl Projects {
             return self.get(name).await.map(|project| Some(project.name));
         }
         match choice.dir.as_deref().and_then(Repository::discover) {
-            Some(repository) => self.at_root(&repository.root).await,
+            Some(repository) => match self.at_root(&repository.root).await? {
+                Some(name) => Ok(Some(name)),
+                None => self.moved_to(&repository).await,
+            },
             None => Ok(None),
         }
     }
@@ -96,6 +100,17 @@ impl Projects {
             None => Refusal::NoProject { name, known },
         }
         .into())
+    }
+
+    /// The project that the repository is marked as, if it has no repository at its path.
+    async fn moved_to(&self, repository: &Repository) -> Result<Option<String>, Problem> {
+        let Some(mark) = repository_mark::read(repository) else { return Ok(None) };
+        let marked = self.list().await?.into_iter().find(|project| project.at == mark.registered);
+        let is_there = |project: &ProjectView| {
+            let root = Path::new(&project.root);
+            Repository::discover(root).is_some_and(|found| found.root == root)
+        };
+        Ok(marked.filter(|project| !is_there(project)).map(|project| project.name))
     }
 
     pub(crate) async fn at_root(&self, root: &Path) -> Result<Option<String>, Problem> {

@@ -26,7 +26,7 @@ impl Worktrees {
         findings.extend(self.check_leftover_directories(&live, &kept, fix));
         findings.extend(self.check_leftover_objects(fix).await?);
         for project in self.projects.list().await? {
-            let Some(repository) = Repository::discover(Path::new(&project.root)) else { continue };
+            let Ok(repository) = self.repository_of(&project) else { continue };
             findings.push(self.check_leftover_refs(&project.name, &repository, &live, &kept, fix).await?);
             findings.push(self.check_leftover_admin(&repository, &live, fix));
             findings.push(self.check_objects(&project.name, &repository, fix).await);
@@ -42,6 +42,8 @@ impl Worktrees {
                 Ok(TreeState::Present) => continue,
                 Ok(TreeState::Missing) => "its directory is gone".to_owned(),
                 Ok(TreeState::Unknown(evidence)) => evidence,
+                // The finding about the repository says what helps.
+                Err(_) if self.repository(&worktree.project).await.is_err() => continue,
                 Err(problem) => problem.message,
             };
             let fix = format!("`flower worktree restore {0}`, or `flower worktree remove {0}`", worktree.name);
