@@ -2,6 +2,7 @@
 
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::AgentId;
+use flower_git::repository::Repository;
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -59,6 +60,22 @@ impl Home {
         } else {
             folders.insert(project.to_owned(), folder.to_owned());
         }
+    }
+
+    /// The problem of a home inside of a checkout: its files would be part of MAIN's, and a worktree would lie in MAIN.
+    pub fn problem_inside(&self, checkout: &Path) -> Option<Problem> {
+        // The home need not exist yet.
+        let real = self.dir.ancestors().find_map(|above| {
+            let rest = self.dir.strip_prefix(above).expect("an ancestor");
+            above.canonicalize().ok().map(|above| above.join(rest))
+        })?;
+        real.starts_with(checkout).then(|| {
+            Problem::new(
+                ProblemKind::Refused,
+                format!("FLOWER_HOME, {}, lies inside of the checkout {}", self.dir.display(), checkout.display()),
+                "set FLOWER_HOME to a folder elsewhere",
+            )
+        })
     }
 
     pub fn dir(&self) -> &Path {
@@ -216,6 +233,25 @@ pub fn problem(path: &Path, error: &io::Error) -> Problem {
         _ => "set FLOWER_HOME to a folder that flower may use".to_owned(),
     };
     Problem::new(kind, format!("{}: {error}", path.display()), hint)
+}
+
+/// An error of a file in a project's repository, which FLOWER_HOME has nothing to do with.
+pub(crate) fn repository_problem(path: &Path, error: &io::Error) -> Problem {
+    let mut problem = problem(path, error);
+    if problem.kind == ProblemKind::Unreachable {
+        problem.hints = vec!["make the repository writable for you, then try again".to_owned()];
+    }
+    problem
+}
+
+/// Fails if this process cannot make files in the folders of `.git` in which flower and git write. git would notice only halfway.
+pub(crate) fn require_writable(repository: &Repository) -> Result<(), Problem> {
+    let below = ["refs", "objects", "worktrees"].map(|name| repository.git_dir.join(name));
+    for dir in std::iter::once(&repository.git_dir).chain(&below).filter(|dir| dir.is_dir()) {
+        rustix::fs::access(dir, rustix::fs::Access::WRITE_OK)
+            .map_err(|error| repository_problem(dir, &error.into()))?;
+    }
+    Ok(())
 }
 
 /// Writes a file atomically, readable by its owner only.

@@ -4,7 +4,7 @@ mod moves;
 mod notices;
 
 use crate::Setup;
-use crate::home::Home;
+use crate::home::{Home, repository_problem, require_writable};
 use crate::lock::{Holder, Lock, LockError};
 use crate::merge_queue::main_branch::hook;
 use crate::projects::{ProjectChoice, bare, utf8};
@@ -16,7 +16,7 @@ use flower_core::policy::{self, Action, Read};
 use flower_core::{Caller, Command};
 use flower_git::repository::Repository;
 use flower_store::Store;
-use moves::{Origin, not_writable};
+use moves::Origin;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,7 @@ impl RepositoryLocks {
                     "use that one, or stop it first: `FLOWER_HOME=… flower down`",
                 )
             }
-            LockError::Io(error) => not_writable(&path, &error),
+            LockError::Io(error) => repository_problem(&path, &error),
         })?;
         held.insert(repository.root.clone(), (lock, path));
         Ok(())
@@ -170,6 +170,9 @@ impl Registration {
                 "go to one, or make one: `git init`",
             ));
         };
+        if let Some(problem) = self.home.problem_inside(&repository.root) {
+            return Err(problem);
+        }
         let root = utf8(&repository.root)?;
         let _one_at_a_time = self.repositories.registering.lock().await;
         let mut known = self.projects.at_root(&repository.root).await?;
@@ -232,6 +235,7 @@ impl Registration {
         self.worktrees.wait_for_removals(name).await?;
         let remains = self.worktrees.remains_after_removal(name, repository.as_ref()).await?;
         if let Some(repository) = &repository {
+            require_writable(repository)?;
             self.worktrees.pack_archives(name, repository).await?;
         }
         self.store.execute(caller, Command::RemoveProject { name: name.to_owned() }).await?;
@@ -239,7 +243,7 @@ impl Registration {
             self.worktrees.clean_repository(name, repository).await?;
             hook::uninstall(repository)
                 .and_then(|()| repository_mark::remove(repository))
-                .map_err(|error| not_writable(&repository.git_dir, &error))?;
+                .map_err(|error| repository_problem(&repository.git_dir, &error))?;
         }
         crate::worktrees::reclaim(&self.home, &self.home.in_project(self.home.objects(), name));
         match repository {

@@ -321,6 +321,7 @@ impl MergeQueue {
         self.record_main(&request.project).await?;
         let repository = self.worktrees.repository(&request.project).await?;
         let commit = CommitId::parse(&request.commit)?;
+        crate::home::require_writable(&repository)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
         let number = flower_store::created::<Landing>(&queued)?.number;
         // From here on the commit stays, also if its branch is deleted. Until here git kept it: unreachable objects live for weeks.

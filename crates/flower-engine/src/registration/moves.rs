@@ -1,6 +1,7 @@
 //! Repositories that were moved or copied, and projects that get another name.
 
 use crate::Registration;
+use crate::home::{repository_problem, require_writable};
 use crate::lock;
 use crate::merge_queue::main_branch::RecoveryCause;
 use crate::projects::utf8;
@@ -11,7 +12,6 @@ use flower_core::policy::{self, Action};
 use flower_core::{Caller, Command};
 use flower_git::repository::Repository;
 use flower_git::{CommitId, Repo};
-use std::io;
 use std::path::Path;
 
 /// Where a repository that is no project comes from.
@@ -176,6 +176,7 @@ impl Registration {
         let root = utf8(&repository.root)?;
         let pause = self.merge_queue.pause(name).await?;
         self.worktrees.require_no_jail(name, repository).await?;
+        require_writable(repository)?;
         let was_held = self.repositories.holds(repository);
         self.repositories.take(repository, self.home.dir())?;
         let moved = self.store.execute(caller, Command::MoveProject { name: name.clone(), root }).await;
@@ -204,7 +205,7 @@ impl Registration {
     /// Writes into the repository which project it is.
     pub(super) fn mark(&self, project: &ProjectView, repository: &Repository) -> Result<(), Problem> {
         let mark = Mark { home: self.home.dir().to_owned(), registered: project.at.clone() };
-        repository_mark::write(repository, &mark).map_err(|error| not_writable(&repository.git_dir, &error))
+        repository_mark::write(repository, &mark).map_err(|error| repository_problem(&repository.git_dir, &error))
     }
 }
 
@@ -218,13 +219,4 @@ pub(super) fn copy_notice(of: &ProjectView) -> RepositoryNotice {
         ),
         next: Some("list them: `git branch --list 'flower/*'`".to_owned()),
     }
-}
-
-/// An error of a file in a repository, which FLOWER_HOME has nothing to do with.
-pub(super) fn not_writable(path: &Path, error: &io::Error) -> Problem {
-    let mut problem = crate::home::problem(path, error);
-    if problem.kind == ProblemKind::Unreachable {
-        problem.hints = vec!["make the repository writable for you, then try again".to_owned()];
-    }
-    problem
 }

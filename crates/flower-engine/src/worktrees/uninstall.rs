@@ -76,7 +76,7 @@ impl Worktrees {
         let in_main = self.branches_in_main(project, repository, &archived).await?;
         in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
         repo.update_refs(updates).await?;
-        restore_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        restore_exclude(repository).map_err(|error| crate::home::repository_problem(&repository.git_dir, &error))?;
         super::gitlinks::disable_worktree_config(repository).await?;
         // git makes this folder with the first worktree; it is only removed if it is empty.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));

@@ -40,6 +40,9 @@ pub(crate) struct InitArgs {
 pub(crate) async fn run(context: &Context, args: InitArgs) -> Result<(), Problem> {
     // A file that cannot be read is an error before the repository becomes a project.
     let own = args.file.as_deref().map(settings::read_file).transpose()?;
+    if context.remote()?.is_none() {
+        super::up::require_home_outside(context)?;
+    }
     let client = context.client().await?;
     let body = NewProject { dir: context.dir.clone(), name: args.name.or_else(|| context.project.clone()) };
     let project: ProjectView = client.post("/api/projects", &body).await?;

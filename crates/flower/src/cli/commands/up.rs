@@ -49,12 +49,19 @@ pub(crate) async fn run(context: &Context, args: &UpArgs) -> Result<(), Problem>
     let client = match context.remote()? {
         Some(client) => client,
         None => {
+            require_home_outside(context)?;
             let config = Config { home: context.home.clone(), port: args.port, host: args.host };
             ensure_running(&config, &mut |line| eprintln!("{line}")).await?;
             context.local_client()?
         }
     };
     present(context, &client, args).await
+}
+
+/// Fails before anything is made if FLOWER_HOME lies in the checkout that would become a project.
+pub(super) fn require_home_outside(context: &Context) -> Result<(), Problem> {
+    let repository = Repository::discover(&context.dir).filter(|_| context.project.is_none());
+    repository.and_then(|repository| context.home.problem_inside(&repository.root)).map_or(Ok(()), Err)
 }
 
 async fn present(context: &Context, client: &Client, args: &UpArgs) -> Result<(), Problem> {
@@ -151,6 +158,10 @@ pub(crate) fn foreground(context: Context, args: &UpArgs) -> Result<(), Problem>
         .log_internal_errors(false)
         .init();
     let config = Config { home: context.home.clone(), port: args.port, host: args.host };
+    // Another command starts a daemon with `report`, and may need no project.
+    if !args.report {
+        require_home_outside(&context)?;
+    }
     if args.report {
         let ended = daemon::run(&config, &mut |report| write_report(&report));
         if let Err(problem) = &ended {
