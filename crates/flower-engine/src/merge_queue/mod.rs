@@ -26,7 +26,7 @@ pub(crate) use merge::conflicts_with;
 pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
-use super::worktrees::facts::SettingsProblem;
+use super::worktrees::facts::{self, SettingsProblem};
 use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::clock::BootClock;
@@ -320,6 +320,7 @@ impl MergeQueue {
     pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
         self.record_main(&request.project).await?;
         let repository = self.worktrees.repository(&request.project).await?;
+        let project = request.project.clone();
         let commit = CommitId::parse(&request.commit)?;
         crate::home::require_writable(&repository)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
@@ -334,6 +335,12 @@ impl MergeQueue {
             }
         }
         self.wake();
+        // The answer says at once why the landing waits. Every other alarm takes longer to find.
+        let main = self.worktrees.main_of(&project).await?;
+        if main.alarm.is_none() && facts::head_branch(&repository).as_ref() != Some(&main.branch) {
+            let lock = self.lock_main(&project).await?;
+            self.check_main(&lock).await?;
+        }
         self.show(number).await
     }
 

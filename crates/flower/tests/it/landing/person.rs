@@ -153,7 +153,7 @@ fn a_landing_waits_for_the_branch_and_leaves_the_work_on_another_one_alone() {
     }
     flower.wait_until_idle("merge_queue");
     assert_eq!(flower.json(&["queue"])[0]["state"], "queued");
-    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]), "M README.md");
+    assert_eq!(git(&flower, &flower.repo, &["status", "--porcelain"]).trim(), "M README.md");
     assert_eq!(git(&flower, &flower.repo, &["log", "--format=%s", "-1"]), "feature");
     flower.git(&flower.repo, &["commit", "--quiet", "--all", "--message", "edited"]);
     flower.git(&flower.repo, &["switch", "--quiet", "main"]);

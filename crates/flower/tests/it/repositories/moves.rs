@@ -6,6 +6,7 @@ use std::process::Command;
 
 /// Two worktrees of flower with a commit each, one of a person, and a landing that waits.
 fn at_work(flower: &Flower) {
+    put(flower, &flower.repo.join(".git/info/exclude"), "inner\n");
     prepare(flower);
     new(flower, "one", &[]);
     inside_ok(flower, "one", "echo 1 > one; git add -A; git commit -qm one");
@@ -13,7 +14,6 @@ fn at_work(flower: &Flower) {
     let of_person = flower.dir().join("mine");
     flower.git(&flower.repo, &["worktree", "add", "--quiet", "-b", "mine", of_person.to_str().unwrap()]);
     flower.git(&flower.repo, &["worktree", "add", "--quiet", "-b", "inner", "inner"]);
-    put(flower, &flower.repo.join(".git/info/exclude"), "inner\n");
     flower.ok(&["freeze"]);
     flower.ok(&["land", "one"]);
 }
@@ -38,11 +38,9 @@ fn goes_on(flower: &Flower) {
     assert!(!listed.contains("prunable"), "{listed}");
     inside_ok(flower, "one", "git log --oneline; git fsck; echo 2 > later; git add -A; git commit -qm later");
     inside_ok(flower, "two", "echo 2 > two; git add -A; git commit -qm two");
-    let hook = Command::new("git")
-        .args(["-c", "user.name=T", "-c", "user.email=t@e", "commit", "--allow-empty", "-m", "by hand"])
-        .current_dir(&flower.repo)
-        .output()
-        .unwrap();
+    let mut by_hand = Command::new("git");
+    by_hand.args(["commit", "--allow-empty", "--message", "by hand"]).current_dir(&flower.repo);
+    let hook = flower.in_own_environment(&mut by_hand).output().unwrap();
     assert!(String::from_utf8_lossy(&hook.stderr).contains("only moves by landing"), "{hook:?}");
     flower.ok(&["thaw"]);
     eventually("the waiting landing lands", || {
@@ -105,6 +103,7 @@ fn a_repository_of_an_older_flower_is_recognised_by_its_lock_and_its_commit() {
     fs::rename(&other, flower.dir().join("other-away")).unwrap();
     move_away(&mut flower, "elsewhere");
     assert_eq!(flower.start()["project"], "repo");
+    fs::rename(flower.dir().join("other-away"), &other).unwrap();
     goes_on(&flower);
 }
 
@@ -181,7 +180,7 @@ fn a_copy_is_a_project_of_its_own_and_the_original_goes_on() {
     assert_eq!(flower.run_in(&copy, &["land", "fresh", "--wait"]).code, 0);
     assert!(copy.join("c").exists() && !flower.repo.join("c").exists());
     flower.git(&copy, &["worktree", "prune"]);
-    flower.json_in(&copy, &["worktree", "list"]);
+    flower.json_in(&copy, &["worktree"]);
     goes_on_here(&flower);
 }
 
