@@ -53,7 +53,9 @@ pub(crate) fn is_same(one: &Repository, other: &Repository) -> bool {
 
 /// Replaces a file, or a symbolic link of its name, by a new file. No link is followed.
 pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
-    let draft = file.with_added_extension(format!("draft-{}", std::process::id()));
+    let mut draft = file.as_os_str().to_owned();
+    draft.push(format!(".draft-{}", std::process::id()));
+    let draft = PathBuf::from(draft);
     let _ = fs::remove_file(&draft);
     let mut new = fs::OpenOptions::new().write(true).create_new(true).mode(0o644).open(&draft)?;
     new.write_all(content)?;

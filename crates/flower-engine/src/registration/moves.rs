@@ -75,7 +75,7 @@ impl Registration {
             for (project, folder) in self.projects.folders().await? {
                 self.home.set_folder(&project, &folder);
             }
-            return Err(error.into());
+            return Err(error);
         }
         drop(pause);
         if name != to {
@@ -184,7 +184,7 @@ impl Registration {
             if !was_held {
                 self.repositories.forget(&repository.root);
             }
-            return Err(error.into());
+            return Err(error);
         }
         if from != repository.root {
             self.repositories.forget(from);
