@@ -1366,6 +1366,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{name}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Records that the repository of a project lies elsewhere now, and repairs its worktrees. */
+        post: operations["move_project"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{name}/removal": {
         parameters: {
             query?: never;
@@ -1377,6 +1394,23 @@ export interface paths {
         get: operations["preview_removal"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{name}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a project another name. Requests with the old name are refused, and name the new one. */
+        post: operations["rename_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2636,6 +2670,10 @@ export interface components {
             at: string;
             text: string;
         };
+        MoveProject: {
+            /** @description The top folder of the repository, where it is now. */
+            path: string;
+        };
         /** @enum {string} */
         NeedKind: "env" | "file";
         Needs: {
@@ -2757,7 +2795,7 @@ export interface components {
          * @description A property of a repository that the operator should know.
          * @enum {string}
          */
-        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits";
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits" | "copy";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2870,6 +2908,10 @@ export interface components {
             lending?: string | null;
             /** @description What is special about the repository, reported at registration: what works differently there, and what to do about it. */
             notices?: components["schemas"]["RepositoryNotice"][];
+            /** @description Why the repository cannot be used, if it is not at its path. */
+            missing?: string | null;
+            /** @description The path from which the repository was moved, reported by the request that found it at its new path. */
+            moved_from?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
@@ -2968,6 +3010,9 @@ export interface components {
             /** @description Removed worktrees whose files and commits are kept in `archive`. */
             archives_left: string[];
             archive: string;
+        };
+        RenameProject: {
+            name: string;
         };
         /** @description What is special about a repository. */
         RepositoryNotice: {
@@ -3500,6 +3545,7 @@ export type MainState = components['schemas']['MainState'];
 export type MainSummary = components['schemas']['MainSummary'];
 export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
+export type MoveProject = components['schemas']['MoveProject'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
 export type NetworkMode = components['schemas']['NetworkMode'];
@@ -3544,6 +3590,7 @@ export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
+export type RenameProject = components['schemas']['RenameProject'];
 export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
@@ -6395,6 +6442,39 @@ export interface operations {
             };
         };
     };
+    move_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     preview_removal: {
         parameters: {
             query?: never;
@@ -6412,6 +6492,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RemovedProject"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    rename_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
                 };
             };
             "4XX": {

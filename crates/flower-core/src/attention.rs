@@ -404,7 +404,10 @@ impl Alarm {
             Alarm::Moved => {
                 "land it through the checks: `flower main adopt`; move it into a worktree: `flower main rescue`; or put MAIN back: `flower main restore`"
             }
-            Alarm::Detached | Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
+            Alarm::Detached => {
+                "check MAIN's branch out again with `git switch`; or `flower main restore`, which keeps edits under a ref"
+            }
+            Alarm::Gone => "put it back: `flower main restore`; nothing is lost by it",
         }
     }
 }

@@ -154,6 +154,11 @@ impl Event {
             }
             Event::ProjectRegistered(e) => of(&e.name, &[Projects, Main]),
             Event::ProjectRemoved(e) => of(&e.name, &[Projects, Main]),
+            Event::ProjectMoved(e) => of(format!("{}: {} → {}", e.name, e.from, e.root), &[Projects, Main, Worktrees]),
+            Event::ProjectRenamed(e) => of(
+                format!("{} → {}", e.from, e.to),
+                &[Projects, Main, Briefs, Worktrees, Landings, Dispatches, Agents, Leases, Commands, Inbox],
+            ),
             Event::TokenIssued(e) => of(format!("{} as {}", e.agent, e.role), &[Tokens]),
             Event::TokenRevoked(e) => of(&e.id, &[Tokens]),
             Event::WorktreeRequested(e) => of(&e.name, &[Worktrees]),

@@ -30,6 +30,7 @@ mod path_policy;
 pub mod profiles;
 pub mod projects;
 pub mod registration;
+pub mod repository_mark;
 pub mod review;
 pub mod settings;
 pub mod terminal;

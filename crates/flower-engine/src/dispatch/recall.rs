@@ -54,14 +54,15 @@ impl Dispatcher {
     /// The text of `recall_brief`.
     pub async fn recall(&self, brief: BriefId, options: RecallOptions) -> Result<RecallView, Problem> {
         let moment = self.clock.moment();
-        let trees = self.home.worktrees();
+        let home = self.home.clone();
         let budget = options.budget.unwrap_or(recall::DEFAULT_TOKENS);
         let read = self.store.read(move |conn| gather(conn, brief, options.dispatch, &moment));
         let (mut input, project) = read.await?;
         input.calls = options.calls;
         if let Some(project) = &project {
             if let Some(place) = &mut input.place {
-                place.path = trees.join(project).join(&place.worktree).to_string_lossy().into_owned();
+                place.path =
+                    home.in_project(home.worktrees(), project).join(&place.worktree).to_string_lossy().into_owned();
             }
             if let Some(tip) = input.main.as_ref().map(|main| main.tip.clone()) {
                 input.checks = self.checks(project, &tip).await;

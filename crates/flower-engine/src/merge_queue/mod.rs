@@ -26,6 +26,7 @@ pub(crate) use merge::conflicts_with;
 pub use proposal::advice::{Advice, advice, install_hint};
 
 use super::projects::ProjectChoice;
+use super::worktrees::facts;
 use super::worktrees::landed::LandedBefore;
 use crate::Setup;
 use crate::clock::BootClock;
@@ -136,6 +137,12 @@ impl MergeQueue {
     /// Plans the queues again, after a change that a landing may have waited for.
     pub(crate) fn wake(&self) {
         self.wake.notify_one();
+    }
+
+    /// Like [`MergeQueue::wake`], without the delay after attempts that failed.
+    pub(crate) fn wake_now(&self, project: &str) {
+        self.reset_backoff(project);
+        self.wake();
     }
 
     /// Delays the next attempt, each time twice as long as before.
@@ -310,7 +317,9 @@ impl MergeQueue {
     pub(crate) async fn enqueue(&self, caller: &Caller, request: landing::Request) -> Result<LandingView, Problem> {
         self.record_main(&request.project).await?;
         let repository = self.worktrees.repository(&request.project).await?;
+        let project = request.project.clone();
         let commit = CommitId::parse(&request.commit)?;
+        crate::home::require_writable(&repository)?;
         let queued = self.store.execute(caller, Command::QueueLanding(request)).await?;
         let number = flower_store::created::<Landing>(&queued)?.number;
         // From here on the commit stays, also if its branch is deleted. Until here git kept it: unreachable objects live for weeks.
@@ -323,6 +332,12 @@ impl MergeQueue {
             }
         }
         self.wake();
+        // The answer says at once why the landing waits. Every other alarm takes longer to find.
+        let main = self.worktrees.main_of(&project).await?;
+        if main.alarm.is_none() && facts::head_branch(&repository).as_ref() != Some(&main.branch) {
+            let lock = self.lock_main(&project).await?;
+            self.check_main(&lock).await?;
+        }
         self.show(number).await
     }
 

@@ -26,12 +26,12 @@ impl Overview {
         findings.push(check_disk("disk", self.home.dir()));
         findings.push(self.check_config());
         for project in self.projects.list().await? {
-            let root = PathBuf::from(&project.root);
-            let Some(repository) = Repository::discover(&root).filter(|found| found.root == root) else {
-                let evidence = format!("{} is no repository any more", root.display());
-                let fix = format!("move it back, or let it go: `flower project remove {}`", project.name);
-                findings.push(bad("repository", evidence, fix));
-                continue;
+            let repository = match self.worktrees.repository_of(&project) {
+                Ok(repository) => repository,
+                Err(problem) => {
+                    findings.push(bad("repository", problem.message, problem.hints.join("; ")));
+                    continue;
+                }
             };
             findings.push(check_disk("disk", &repository.git_dir));
             findings.push(check_locks(&repository, fix));

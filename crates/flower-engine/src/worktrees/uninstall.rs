@@ -78,7 +78,7 @@ impl Worktrees {
         ours.filter(|name| !name.as_str().starts_with(SAVED)).for_each(|name| updates.delete(&name));
         in_main.iter().for_each(|(branch, tip)| updates.delete_at(branch, tip));
         repo.update_refs(updates).await?;
-        restore_exclude(repository).map_err(|error| self.home.problem(&repository.git_dir, &error))?;
+        restore_exclude(repository).map_err(|error| crate::home::repository_problem(&repository.git_dir, &error))?;
         super::gitlinks::disable_worktree_config(repository).await?;
         // git makes this folder with the first worktree; it is only removed if it is empty.
         let _ = std::fs::remove_dir(repository.git_dir.join("worktrees"));

@@ -194,7 +194,9 @@ impl MergeQueue {
     }
 
     fn journal_path(&self, project: &str) -> PathBuf {
-        self.home.landings().join(format!("{project}.journal"))
+        let mut path = self.home.in_project(self.home.landings(), project).into_os_string();
+        path.push(".journal");
+        path.into()
     }
 
     fn write_journal(&self, project: &str, journal: &Journal) -> Result<(), Problem> {

@@ -2,8 +2,10 @@
 
 mod as_found;
 mod hooks;
+mod moves;
 mod notices;
 mod partial;
+mod renames;
 
 use crate::common::Flower;
 use crate::common::work::*;
