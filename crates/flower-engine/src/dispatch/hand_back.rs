@@ -7,6 +7,7 @@ use crate::notify::ChangeHints;
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::landed::LandedBefore;
+use crate::worktrees::lfs;
 use crate::worktrees::observe::uncommitted;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::HandBackView;
@@ -114,6 +115,21 @@ impl Dispatcher {
                 ProblemKind::Conflict,
                 format!("it does not merge with MAIN as it stands: {}", listed(&conflicts)),
                 format!("`git merge origin/{}`, resolve, commit, then hand back again", main.branch),
+            ));
+        }
+        let repo = place.repo();
+        let base = repo.merge_base(&main_tip, &tip).await?;
+        let changes = repo.diff_trees(base.as_ref().unwrap_or(&main_tip), &tip).await?;
+        let raw = lfs::raw_files(&repo, &repo.tree_of(&tip).await?, &changes).await?;
+        if !raw.is_empty() {
+            let raw: Vec<String> = raw.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            return Err(Problem::new(
+                ProblemKind::Refused,
+                format!(
+                    "these files belong into LFS by .gitattributes, but they are committed as they are: {}",
+                    listed(&raw)
+                ),
+                format!("{}, then hand back again", lfs::way_out()),
             ));
         }
         let known: Vec<&CommitId> = std::iter::once(&main_tip).chain(landed.iter().map(LandedBefore::commit)).collect();

@@ -18,6 +18,7 @@ mod prepared;
 mod proposal;
 mod propose_config;
 mod runner;
+mod series;
 
 pub use check_runner::PREPARE;
 pub use check_runs::{CheckOptions, Subject};

@@ -2,7 +2,7 @@
 
 use super::check_runner;
 use super::checks::{self, ChecksResult};
-use super::gate::GateDecision;
+use super::gate::{self, GateDecision};
 use super::merge::{self, Merged, NewHistory, NotMerged};
 use super::objects::NewContent;
 use super::{candidate_pin, pins};
@@ -120,7 +120,10 @@ impl MergeQueue {
             let ended = self.process(number, &stopped).await;
             self.stops.lock().expect("no panic while held").remove(&number);
             match ended {
-                Ok(true) => self.reset_backoff(project),
+                Ok(true) => {
+                    self.reset_backoff(project);
+                    self.check_slots.landing_processed(project);
+                }
                 // The landing waits for something that ends with a wake.
                 Ok(false) => return,
                 Err(problem) => {
@@ -317,15 +320,8 @@ impl MergeQueue {
         if now.alarm.is_some() && !adopting {
             return Ok(AttemptEnd::Requeued(String::new()));
         }
-        // Adopted commits are in the checkout already, so their files block nothing.
-        let blocking = if adopting { Vec::new() } else { checkout::blocking_files(&lock.repository, &merged.changes) };
-        if !blocking.is_empty() {
-            let why = format!(
-                "MAIN has files of these names that are not git's, and they are not overwritten: {}; move them away, or into a \
-                 worktree: `flower main rescue {}`",
-                blocking.iter().take(5).cloned().collect::<Vec<_>>().join(", "),
-                blocking[0],
-            );
+        // The gate has looked before the checks; a file may have appeared meanwhile.
+        if let Some((why, blocking)) = gate::blocked_by_untracked_files(attempt).await? {
             return self.reject(landing, Verdict::Gate, why, blocking, Vec::new()).await;
         }
         // The checkout starts from the branch, which is ahead of the recorded tip when commits are adopted.

@@ -109,7 +109,7 @@ impl Registration {
             );
         }
         // Fails in a partial clone that lacks folders.
-        if repo.attributes_mention(&tip, crate::worktrees::create::LFS).await.unwrap_or(false) {
+        if repo.attributes_mention(&tip, flower_git::lfs::ATTRIBUTE).await.unwrap_or(false) {
             let (text, next) = match flower_git::has_lfs() {
                 true => (
                     "some files are in LFS: worktrees have their pointers, and a landing that adds the content of such a file is refused",

@@ -12,6 +12,7 @@ use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::WorktreeView;
 use flower_core::worktree::{self, Seal, WorktreeKind};
 use flower_core::{BriefId, Caller, Command, Worktree};
+use flower_git::lfs::ATTRIBUTE as LFS;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefUpdates};
 
@@ -233,13 +234,10 @@ impl Worktrees {
     }
 }
 
-/// How attributes name its filter.
-pub(crate) const LFS: &str = "filter=lfs";
-
 fn needs_lfs(facts: &Facts) -> Problem {
     Problem::new(
         ProblemKind::Refused,
-        format!("`{}` keeps large files in LFS, whose filter flower does not run", facts.from),
+        format!("`{}` keeps large files in LFS, whose contents a worktree does not have", facts.from),
         "take the pointers instead of the files: add `--lfs-pointers`",
     )
 }

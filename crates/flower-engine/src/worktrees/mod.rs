@@ -15,6 +15,7 @@ mod incoming;
 pub(crate) mod inspect;
 pub(crate) mod landed;
 mod lending;
+pub(crate) mod lfs;
 pub(crate) mod limits;
 mod locks;
 mod mirror;

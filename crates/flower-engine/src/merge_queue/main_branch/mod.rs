@@ -3,6 +3,8 @@
 pub(crate) mod checkout;
 mod history;
 pub(crate) mod hook;
+mod last_move;
+pub(crate) mod lfs;
 mod open_merge;
 mod put_back;
 mod recovery;
@@ -24,6 +26,7 @@ use flower_contract::view::{AlarmView, MainState, MainSummary, MainView, Protect
 use flower_core::main_branch::{Alarm, MAX_FILES, PutBack, Settlement, Step};
 use flower_core::policy::{self, Right};
 use flower_core::{Caller, Command, Main};
+use flower_git::lfs::Lfs;
 use flower_git::repository::Repository;
 use flower_git::{CommitId, RefName, Repo};
 use std::sync::Arc;
@@ -41,15 +44,27 @@ pub(crate) struct MainStatus {
     pub(crate) head: Option<String>,
     /// Tracked files that differ from the branch. Untracked files do not matter: no landing overwrites them.
     pub(crate) dirty: Vec<String>,
+    /// The command of git that has moved the branch to its tip, if the reflog names one.
+    pub(crate) moved_by: Option<&'static str>,
+    /// Whether a rebase of the branch is open.
+    pub(crate) is_rebasing: bool,
 }
 
 impl MainStatus {
     pub(crate) async fn read(repository: &Repository, branch: &str) -> Result<MainStatus, Problem> {
-        let (repo, branch) = (Repo::main(repository), RefName::branch(branch)?);
-        let for_status = repo.clone().with_deadline(STATUS_TIMEOUT);
-        let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&branch));
+        let (repo, full) = (Repo::main(repository), RefName::branch(branch)?);
+        // A content of LFS that is that of its pointer is no change.
+        let for_status = repo.clone().with_lfs(Lfs::Pointers).with_deadline(STATUS_TIMEOUT);
+        let (paths, tip) = tokio::join!(for_status.changed(), repo.tip(&full));
+        let tip = tip?;
         let dirty = paths?.iter().take(MAX_FILES + 1).map(|path| path.to_string_lossy().into_owned()).collect();
-        Ok(MainStatus { tip: tip?, head: crate::worktrees::facts::head_branch(repository), dirty })
+        Ok(MainStatus {
+            head: crate::worktrees::facts::head_branch(repository),
+            dirty,
+            moved_by: tip.as_ref().and_then(|tip| last_move::command(repository, branch, tip)),
+            is_rebasing: open_merge::rebase(repository, branch).is_some(),
+            tip,
+        })
     }
 
     /// How MAIN differs from the log, if it does, with a description.
@@ -59,10 +74,20 @@ impl MainStatus {
             None => return Some((Alarm::Gone, format!("MAIN's branch `{branch}` is gone"))),
             Some(tip) if tip.as_str() != main.tip => {
                 let from = main.tip.get(..12).unwrap_or(&main.tip);
-                let text = format!("MAIN's branch was moved by hand from {from} to {}", tip.short());
+                let by = self.moved_by.map_or_else(String::new, |command| format!(" (`git {command}`)"));
+                let pulled = "; commits of the remote: `flower main restore`, then `flower main pull`";
+                let next = if self.moved_by == Some("pull") { pulled } else { "" };
+                let text = format!("MAIN's branch was moved by hand from {from} to {}{by}{next}", tip.short());
                 return Some((Alarm::Moved, text));
             }
             Some(_) => {}
+        }
+        if self.head.is_none() && self.is_rebasing {
+            let text = format!(
+                "a rebase of `{branch}` is open in MAIN; `git rebase --abort` ends it and brings back files that git has \
+                 put aside"
+            );
+            return Some((Alarm::Detached, text));
         }
         if self.head.as_ref() != Some(branch) {
             let on = self.head.as_ref().map_or_else(|| "no branch".to_owned(), |head| format!("`{head}`"));

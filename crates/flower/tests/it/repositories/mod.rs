@@ -2,6 +2,7 @@
 
 mod as_found;
 mod hooks;
+mod lfs;
 mod moves;
 mod notices;
 mod partial;
