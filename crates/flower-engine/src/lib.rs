@@ -129,8 +129,17 @@ impl App {
         let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
         let overview =
             Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents, &profiles));
-        let tools =
-            Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &merge_queue, &dispatcher, &overview));
+        let tools = Arc::new(Tools::new(
+            &access,
+            &projects,
+            &briefs,
+            &messages,
+            &leases,
+            &merge_queue,
+            &dispatcher,
+            &agents,
+            &overview,
+        ));
         App {
             hints: setup.hints.clone(),
             access,
