@@ -39,26 +39,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/agent-profiles/{name}/try": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Tries a profile: starts its program in a jail without any network and opens a session. No model is asked. A profile that
-         *     cannot run is returned as it is.
-         */
-        post: operations["try_profile"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/agents": {
         parameters: {
             query?: never;
@@ -1386,6 +1366,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/projects/{name}/move": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Records that the repository of a project lies elsewhere now, and repairs its worktrees. */
+        post: operations["move_project"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/projects/{name}/removal": {
         parameters: {
             query?: never;
@@ -1397,6 +1394,23 @@ export interface paths {
         get: operations["preview_removal"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/projects/{name}/rename": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives a project another name. Requests with the old name are refused, and name the new one. */
+        post: operations["rename_project"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1579,23 +1593,6 @@ export interface paths {
         put?: never;
         post?: never;
         delete: operations["revoke_token"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/tools": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Lists the names of the MCP tools that the caller's role can use. */
-        get: operations["list_tools"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1950,10 +1947,6 @@ export interface components {
             currency?: string | null;
             /** Format: int64 */
             tokens?: number | null;
-            /** @description The model of its session, as the session reports it or flower chose it; absent if that is not known. */
-            model?: string | null;
-            /** @description Whether its session has flower's tools; absent if that is not known, or the agent runs in a terminal. */
-            tools?: boolean | null;
             /** Format: int32 */
             pid?: number | null;
             /** @description The agent has a terminal to attach to. */
@@ -2063,7 +2056,7 @@ export interface components {
          * @description Why an item needs a person.
          * @enum {string}
          */
-        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "agent_without_tools" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
+        Cause: "main_changed" | "settings_invalid" | "remote_conflicts" | "agent_failed" | "dispatch_stuck" | "permission_asked" | "question_asked" | "plan_proposed" | "spec_refined" | "result_in_review" | "landing_held" | "message_received";
         /** @description The merge with MAIN. */
         CheckMergeView: {
             ok: boolean;
@@ -2247,8 +2240,6 @@ export interface components {
             cancelled?: string | null;
             /** @description Why it waits. */
             waits: components["schemas"]["ReasonView"][];
-            /** @description What to know about an open one, such as a spending limit that does not hold for its agents. */
-            notes?: string[];
             /**
              * Format: int64
              * @description For a `fix`: the landing, and why it failed.
@@ -2645,7 +2636,7 @@ export interface components {
             next?: string | null;
             /** @description The error in MAIN's `flower.toml`, and which version is in effect. */
             settings?: string | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
         };
         MainView: {
@@ -2665,7 +2656,7 @@ export interface components {
             alarm?: components["schemas"]["AlarmView"] | null;
             frozen?: string | null;
             push?: components["schemas"]["PushView"] | null;
-            /** @description No checks are configured, so that all that merges lands. */
+            /** @description No checks are configured, so every landing that merges reaches MAIN untested. */
             unchecked?: boolean;
             notes: string[];
         };
@@ -2678,6 +2669,10 @@ export interface components {
             by_type: components["schemas"]["ActorType"];
             at: string;
             text: string;
+        };
+        MoveProject: {
+            /** @description The top folder of the repository, where it is now. */
+            path: string;
         };
         /** @enum {string} */
         NeedKind: "env" | "file";
@@ -2800,7 +2795,7 @@ export interface components {
          * @description A property of a repository that the operator should know.
          * @enum {string}
          */
-        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks";
+        NoticeKind: "other_hooks" | "other_branch" | "detached" | "partial" | "shallow" | "sparse" | "lfs" | "submodules" | "unsigned" | "no_checks" | "unapproved" | "no_commits" | "copy";
         OpenLink: {
             /** @description Valid once, for ten minutes. */
             open_url: string;
@@ -2901,16 +2896,6 @@ export interface components {
             /** @description Each with how to solve it. */
             missing: string[];
             version?: string | null;
-            /** @description Whether a session could be opened with this version of the program. */
-            trial: components["schemas"]["TrialView"];
-            /** @description The model that sessions must have. */
-            model?: string | null;
-            /** @description The profile does not run without a model. */
-            model_required: boolean;
-            /** @description What its agents report of what they spend; absent if that is not known. */
-            reports?: components["schemas"]["Reported"][] | null;
-            /** @description What of the operator's own configuration of the agent reaches the jail. */
-            configuration: string;
             needs: components["schemas"]["ProfileNeed"][];
         };
         ProjectView: {
@@ -2923,6 +2908,10 @@ export interface components {
             lending?: string | null;
             /** @description What is special about the repository, reported at registration: what works differently there, and what to do about it. */
             notices?: components["schemas"]["RepositoryNotice"][];
+            /** @description Why the repository cannot be used, if it is not at its path. */
+            missing?: string | null;
+            /** @description The path from which the repository was moved, reported by the request that found it at its new path. */
+            moved_from?: string | null;
         };
         /** @description A `flower.toml` that flower proposes. */
         ProposalView: {
@@ -2934,7 +2923,7 @@ export interface components {
             found: string[];
             /** @description The text lies in MAIN's checkout and is not committed. */
             uncommitted?: boolean;
-            /** @description Whether the text has a check. Without one, whatever lands reaches MAIN untested. */
+            /** @description Whether the text has a check. Without one, every landing reaches MAIN untested. */
             has_checks?: boolean;
             /** @description Programs that the commands start and that are not installed. */
             missing_programs?: string[];
@@ -3022,11 +3011,9 @@ export interface components {
             archives_left: string[];
             archive: string;
         };
-        /**
-         * @description What agents report of what they spend.
-         * @enum {string}
-         */
-        Reported: "cost" | "tokens";
+        RenameProject: {
+            name: string;
+        };
         /** @description What is special about a repository. */
         RepositoryNotice: {
             kind: components["schemas"]["NoticeKind"];
@@ -3379,19 +3366,6 @@ export interface components {
             over: boolean;
         };
         /**
-         * @description Whether a session could be opened with a program.
-         * @enum {string}
-         */
-        TrialState: "not_tried" | "worked" | "failed" | "not_needed";
-        TrialView: {
-            state: components["schemas"]["TrialState"];
-            at?: string | null;
-            /** @description Why it failed. */
-            why?: string | null;
-            /** @description The model that the session reported. */
-            model?: string | null;
-        };
-        /**
          * @description Why a landing was rejected.
          * @enum {string}
          */
@@ -3571,6 +3545,7 @@ export type MainState = components['schemas']['MainState'];
 export type MainSummary = components['schemas']['MainSummary'];
 export type MainView = components['schemas']['MainView'];
 export type MessageView = components['schemas']['MessageView'];
+export type MoveProject = components['schemas']['MoveProject'];
 export type NeedKind = components['schemas']['NeedKind'];
 export type Needs = components['schemas']['Needs'];
 export type NetworkMode = components['schemas']['NetworkMode'];
@@ -3615,7 +3590,7 @@ export type RecallView = components['schemas']['RecallView'];
 export type Refine = components['schemas']['Refine'];
 export type Remark = components['schemas']['Remark'];
 export type RemovedProject = components['schemas']['RemovedProject'];
-export type Reported = components['schemas']['Reported'];
+export type RenameProject = components['schemas']['RenameProject'];
 export type RepositoryNotice = components['schemas']['RepositoryNotice'];
 export type Rescue = components['schemas']['Rescue'];
 export type RescueView = components['schemas']['RescueView'];
@@ -3658,8 +3633,6 @@ export type ToolAnswer = components['schemas']['ToolAnswer'];
 export type ToolStatus = components['schemas']['ToolStatus'];
 export type Topic = components['schemas']['Topic'];
 export type TranscriptView = components['schemas']['TranscriptView'];
-export type TrialState = components['schemas']['TrialState'];
-export type TrialView = components['schemas']['TrialView'];
 export type Verdict = components['schemas']['Verdict'];
 export type VerifyView = components['schemas']['VerifyView'];
 export type Why = components['schemas']['Why'];
@@ -3733,35 +3706,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProfileView"][];
-                };
-            };
-        };
-    };
-    try_profile: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                name: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProfileView"];
-                };
-            };
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProblemEnvelope"];
                 };
             };
         };
@@ -6498,6 +6442,39 @@ export interface operations {
             };
         };
     };
+    move_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
     preview_removal: {
         parameters: {
             query?: never;
@@ -6515,6 +6492,39 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RemovedProject"];
+                };
+            };
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemEnvelope"];
+                };
+            };
+        };
+    };
+    rename_project: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameProject"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProjectView"];
                 };
             };
             "4XX": {
@@ -6871,33 +6881,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
-            };
-            "4XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProblemEnvelope"];
-                };
-            };
-        };
-    };
-    list_tools: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": string[];
-                };
             };
             "4XX": {
                 headers: {
