@@ -282,6 +282,11 @@ impl Event {
             Event::AgentRestarted(e) => {
                 of(format!("agent {}, time {}: {}", e.number, e.restarts, e.why), &[Agents, Inbox])
             }
+            Event::AgentConnected(e) => {
+                let model = e.model.as_deref().map_or("unknown".to_owned(), |model| format!("`{model}`"));
+                let tools = if e.tools == Some(false) { ", without flower's tools" } else { "" };
+                of(format!("agent {}: model {model}{tools}", e.number), &[Agents, Inbox])
+            }
             Event::AgentRefreshed(e) => {
                 of(format!("agent {}: {}", e.number, e.note), &[Agents, Spending]).text(&e.note)
             }

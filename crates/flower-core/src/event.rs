@@ -422,6 +422,8 @@ events! {
         }
         AgentAssigned = "agent_assigned" { number: AgentId, dispatch: DispatchId }
         AgentRestarted = "agent_restarted" { number: AgentId, restarts: u64, why: String }
+        /// A session of the agent is open: with this model, as far as that is known, and with flower's tools or without.
+        AgentConnected = "agent_connected" { number: AgentId, model: Option<String>, tools: Option<bool> }
         /// The agent continues from the note with a fresh context, under the same name.
         AgentRefreshed = "agent_refreshed" {
             number: AgentId,

@@ -186,6 +186,16 @@ impl Home {
         self.dir.join("agents").join(number.to_string())
     }
 
+    /// Which agents could be started, by profile.
+    pub fn agent_trials(&self) -> PathBuf {
+        self.dir.join("agent-trials.json")
+    }
+
+    /// The directory in which an agent is tried. Deleted afterwards.
+    pub fn agent_trial(&self, profile: &str) -> PathBuf {
+        self.dir.join("agents").join(format!("trial-{profile}"))
+    }
+
     /// Directories that wait to be deleted.
     pub fn trash(&self) -> PathBuf {
         self.dir.join("trash")

@@ -139,8 +139,17 @@ impl App {
             &profiles,
             &dispatcher,
         ));
-        let tools =
-            Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &merge_queue, &dispatcher, &overview));
+        let tools = Arc::new(Tools::new(
+            &access,
+            &projects,
+            &briefs,
+            &messages,
+            &leases,
+            &merge_queue,
+            &dispatcher,
+            &agents,
+            &overview,
+        ));
         App {
             hints: setup.hints.clone(),
             access,

@@ -44,6 +44,10 @@ pub struct AgentView {
     pub cost: Option<f64>,
     pub currency: Option<String>,
     pub tokens: Option<u64>,
+    /// The model of its session, as the session reports it or flower chose it; absent if that is not known.
+    pub model: Option<String>,
+    /// Whether its session has flower's tools; absent if that is not known, or the agent runs in a terminal.
+    pub tools: Option<bool>,
     pub pid: Option<u32>,
     /// The agent has a terminal to attach to.
     pub terminal: bool,
@@ -88,7 +92,43 @@ pub struct ProfileView {
     /// Each with how to solve it.
     pub missing: Vec<String>,
     pub version: Option<String>,
+    /// Whether a session could be opened with this version of the program.
+    pub trial: TrialView,
+    /// The model that sessions must have.
+    pub model: Option<String>,
+    /// The profile does not run without a model.
+    pub model_required: bool,
+    /// What its agents report of what they spend; absent if that is not known.
+    pub reports: Option<Vec<Reported>>,
+    /// What of the operator's own configuration of the agent reaches the jail.
+    pub configuration: String,
     pub needs: Vec<ProfileNeed>,
+}
+
+words! {
+    /// Whether a session could be opened with a program.
+    TrialState {
+        NotTried = "not_tried",
+        Worked = "worked",
+        Failed = "failed",
+        /// A program in a terminal has no handshake.
+        NotNeeded = "not_needed",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrialView {
+    pub state: TrialState,
+    pub at: Option<String>,
+    /// Why it failed.
+    pub why: Option<String>,
+    /// The model that the session reported.
+    pub model: Option<String>,
+}
+
+words! {
+    /// What agents report of what they spend.
+    Reported { Cost = "cost", Tokens = "tokens" }
 }
 
 /// The name of a variable or a file, never its content.

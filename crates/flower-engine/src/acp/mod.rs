@@ -26,6 +26,8 @@ const MAX_NOISE_LINES: u64 = 10_000;
 /// Far more than any message of an agent, including one with an image.
 const MAX_LINE_BYTES: usize = 32 << 20;
 const METHOD_NOT_FOUND: i64 = -32601;
+/// The error code for a missing login.
+pub const AUTH_REQUIRED: i64 = -32000;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum AcpError {

@@ -1,45 +1,34 @@
 //! Drives an agent over ACP: opens a session, sends prompts until the hand-back, and hands over to a new session.
 
-use super::agent_handle::{AgentHandle, AgentProcess, State};
+use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::launch_spec::LaunchSpec;
+use super::opening::{OpenError, OpenedSession, Opening};
 use super::process::Process;
-use super::prompt;
+use super::prompt::{self, Way};
 use super::runner::{ProcessExit, Run};
 use super::session::{Session, SessionSpec, TurnEnd};
-use super::transcript::new_entry;
+use super::session_tools::FlowerTools;
+use super::transcript::{Transcript, new_entry};
 use crate::Agents;
-use crate::acp::schema::{
-    AgentCapabilities, AuthenticateRequest, EnvVariable, Implementation, InitializeRequest, InitializeResponse,
-    LoadSessionRequest, McpServer, McpServerStdio, NewSessionRequest, NewSessionResponse, ResumeSessionRequest,
-    SessionId, StopReason,
-};
-use crate::acp::{AcpError, Connection, Incoming};
+use crate::acp::schema::StopReason;
+use crate::acp::{AUTH_REQUIRED, AcpError, Connection, Incoming};
 use crate::dispatch::RecallOptions;
 use crate::profiles::config::Profile;
-use agent_client_protocol_schema::ProtocolVersion;
 use flower_contract::error::Problem;
 use flower_contract::view::EntryKind;
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
-use flower_core::recall::Calls;
 use flower_core::{Agent, BriefId, Command, Dispatch, News};
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
-/// Long enough for large programs on small machines.
-const INITIALIZE_TIMEOUT: Duration = Duration::from_secs(90);
-const SESSION_TIMEOUT: Duration = Duration::from_secs(120);
-const SETTING_TIMEOUT: Duration = Duration::from_secs(30);
 const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(180);
 /// Turns in a row that may end without a hand-back.
 const MAX_NUDGES: u32 = 3;
 /// Tokens of the recall in the first prompt; `recall_brief` has the rest.
 const PROMPT_RECALL_TOKENS: u64 = 8_000;
-/// The ACP error code for a missing login.
-const AUTH_REQUIRED: i64 = -32000;
 /// Lines of noise before the first turn that the transcript gets.
 const MAX_EARLY_NOISE: usize = 20;
 const IDLE_INTERVAL: Duration = Duration::from_secs(20);
@@ -61,7 +50,7 @@ impl Agents {
         launch: LaunchSpec,
     ) -> Result<ProcessExit, Problem> {
         let transcript = handle.transcript.clone();
-        let LaunchSpec { launcher, command, dir, env, lent, .. } = launch;
+        let LaunchSpec { launcher, command, dir, env, lent, program, .. } = launch;
         let keyless = !profile.env.iter().any(|name| self.profiles.keys().has(name));
         let authenticate = lent.as_ref().filter(|_| keyless).and(profile.authenticate.clone());
         self.keep_lent(handle.number, lent);
@@ -73,7 +62,8 @@ impl Agents {
         let process = AgentProcess::Piped(Arc::new(process));
         handle.set_process(Some(process.clone()));
         let (connection, incoming) = Connection::new(stdout, stdin);
-        let conversation = Conversation { run, profile, authenticate, dir, connection: Arc::new(connection), incoming };
+        let connection = Arc::new(connection);
+        let conversation = Conversation { run, profile, program, authenticate, dir, connection, incoming };
         match self.converse(handle, conversation).await {
             Ok(exit) => exit,
             Err(AcpError::Refused { code: AUTH_REQUIRED, message, .. }) => {
@@ -94,32 +84,41 @@ impl Agents {
         handle: &Arc<AgentHandle>,
         conversation: Conversation,
     ) -> Result<Result<ProcessExit, Problem>, AcpError> {
-        let Conversation { mut run, profile, authenticate, dir, connection, mut incoming } = conversation;
-        let request = InitializeRequest::new(ProtocolVersion::V1)
-            .client_info(Implementation::new("flower", flower_contract::VERSION));
-        let turn_timeout = profile.turn_timeout;
-        let initializing = connection.call("initialize", &request, INITIALIZE_TIMEOUT.min(turn_timeout));
-        let initialized: InitializeResponse = drain_while(handle, &mut incoming, initializing).await?;
-        if initialized.protocol_version != ProtocolVersion::V1 {
-            let why = format!("the agent speaks version {} of ACP, and flower version 1", initialized.protocol_version);
-            return Ok(Ok(ProcessExit::Failed(why)));
+        let Conversation { mut run, profile, program, authenticate, dir, connection, mut incoming } = conversation;
+        let tools = FlowerTools { url: self.url.clone(), token: run.state.token.clone() };
+        let opening = Opening { connection: &connection, profile: &profile, dir: &dir, tools };
+        let opened = async {
+            let capabilities = opening.initialize(authenticate).await?;
+            // A session in which the process died repeatedly may be the reason, so the second restart opens a new one.
+            let can_continue =
+                run.state.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some();
+            let last = run.state.last_session().filter(|_| can_continue);
+            let known = run.state.transport.or_else(|| self.profiles.trial(&profile, &program)?.transport);
+            let session = self.open_session(handle, &opening, &capabilities, last, known).await?;
+            let chosen = opening.choose(&session).await?;
+            Ok((session, chosen))
+        };
+        let opened: Result<_, OpenError> = drain_while(handle, &mut incoming, opened).await;
+        let (session, chosen) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                self.record_failed_trial(&profile, &program, &error);
+                return match error {
+                    OpenError::Acp(error) => Err(error),
+                    OpenError::Failed(why) => Ok(Ok(ProcessExit::Failed(why))),
+                };
+            }
+        };
+        self.record_trial(&profile, &program, &session, chosen.model.clone());
+        let OpenedSession { id, resumed, transport, .. } = session;
+        if let Some(note) = chosen.note {
+            handle.transcript.add_note(note);
         }
-        if let Some(method) = authenticate {
-            let request = AuthenticateRequest::new(method);
-            let authenticating =
-                connection.call::<_, Value>("authenticate", &request, SETTING_TIMEOUT.min(turn_timeout));
-            drain_while(handle, &mut incoming, authenticating).await?;
-        }
-        let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
-        let capabilities = &initialized.agent_capabilities;
-        let timeout = SESSION_TIMEOUT.min(turn_timeout);
-        let opening = self.open_session(handle, &run, capabilities, &dir, &connection, timeout);
-        let OpenedSession { id, resumed, settings } = drain_while(handle, &mut incoming, opening).await?;
-        let choosing = choose_mode_and_model(&connection, &id, &profile, &settings);
-        if let Err(why) = drain_while(handle, &mut incoming, choosing).await {
-            return Ok(Ok(ProcessExit::Failed(why)));
-        }
+        let model = chosen.model.map(|model| handle.transcript.masked(&model));
+        handle.set_connected(Connected { model: model.clone(), ..handle.connected() });
+        self.record_connected(handle).await;
         run.state.session = Some(id.0.to_string());
+        run.state.transport = transport;
         run.state.refreshes = run.agent.refreshes;
         if let Err(problem) = self.save_run_state(handle.number, &run.state) {
             return Ok(Err(problem));
@@ -127,86 +126,39 @@ impl Agents {
         // A resumed session sends its history again, which the transcript has already.
         while incoming.try_recv().is_ok() {}
         handle.record_activity();
-        handle.transcript.add_note(if resumed { "session resumed" } else { "session started" });
+        let began = if resumed { "session resumed" } else { "session started" };
+        let with = model.map_or_else(|| "its model is unknown".to_owned(), |model| format!("model `{model}`"));
+        handle.transcript.add_note(format!("{began}, {with}"));
         let is_fresh = run.agent.refreshes > 0 && !resumed;
+        let refresh_at = self.profiles.agent_settings(&run.agent.project).await.refresh_at;
         let spec = SessionSpec { connection, incoming, profile, tree: dir, id, refresh_at, is_fresh };
         let mut session = Session::new(self.clone(), handle.clone(), spec);
-        let first = match self.first_prompt(&run, resumed).await {
+        let first = match self.first_prompt(handle, &run, resumed).await {
             Ok(first) => first,
             Err(problem) => return Ok(Err(problem)),
         };
         self.run_turns(handle, &run, &mut session, first).await
     }
 
-    /// Resumes the last session of the agent if that is possible, else opens a new one, with flower's tools in it.
-    async fn open_session(
-        &self,
-        handle: &AgentHandle,
-        run: &Run,
-        capabilities: &AgentCapabilities,
-        dir: &Path,
-        connection: &Connection,
-        timeout: Duration,
-    ) -> Result<OpenedSession, AcpError> {
-        let tools = self.mcp_servers(run);
-        // A session in which the process died repeatedly may be the reason, so the second restart opens a new one.
-        let can_continue =
-            run.state.refreshes == run.agent.refreshes && run.agent.restarts < 2 && run.dispatch.is_some();
-        let can_resume = capabilities.session_capabilities.resume.is_some();
-        if let Some(last) = run.state.session.clone().filter(|_| can_continue)
-            && (can_resume || capabilities.load_session)
-        {
-            handle.set_state(State::Starting, "resuming the session");
-            let resumed = if can_resume {
-                let request = ResumeSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/resume", &request, timeout).await
-            } else {
-                let request = LoadSessionRequest::new(last.clone(), dir).mcp_servers(tools.clone());
-                connection.call::<_, Value>("session/load", &request, timeout).await
-            };
-            match resumed {
-                Ok(settings) => return Ok(OpenedSession { id: last.into(), resumed: true, settings }),
-                Err(error @ AcpError::Ended) => return Err(error),
-                Err(error) => handle.transcript.add_note(format!("the session cannot be resumed: {error}")),
-            }
-        }
-        handle.set_state(State::Starting, "starting a session");
-        let request = NewSessionRequest::new(dir).mcp_servers(tools);
-        let settings = connection.call::<_, Value>("session/new", &request, timeout).await?;
-        let id = serde_json::from_value::<NewSessionResponse>(settings.clone())
-            .map_err(|error| AcpError::Unreadable { method: "session/new".into(), why: error.to_string() })?
-            .session_id;
-        Ok(OpenedSession { id, resumed: false, settings })
-    }
-
-    /// `flower mcp` with the token of the run.
-    fn mcp_servers(&self, run: &Run) -> Vec<McpServer> {
-        let flower = std::env::current_exe().unwrap_or_else(|_| "flower".into());
-        let env = vec![
-            EnvVariable::new("FLOWER_URL", self.url.clone()),
-            EnvVariable::new("FLOWER_TOKEN", run.state.token.clone()),
-        ];
-        vec![McpServer::Stdio(McpServerStdio::new("flower", flower).args(vec!["mcp".to_owned()]).env(env))]
-    }
-
     /// The first prompt of this process; short in a resumed session.
-    async fn first_prompt(&self, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
+    async fn first_prompt(&self, handle: &AgentHandle, run: &Run, resumed: bool) -> Result<Option<String>, Problem> {
         let Some(dispatch) = &run.dispatch else {
             // Without work there is no prompt, so that a waiting agent costs nothing.
             return Ok(None);
         };
         if resumed {
-            return Ok(Some(prompt::resumed(&run.agent, dispatch)));
+            return Ok(Some(prompt::resumed(&run.agent, dispatch, handle.way())));
         }
-        self.brief_prompt(run, dispatch, Calls::Tools).await.map(Some)
+        self.brief_prompt(run, dispatch, handle.way()).await.map(Some)
     }
 
     /// The prompt with the current recall of the brief, for a new session.
-    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, calls: Calls) -> Result<String, Problem> {
+    pub(super) async fn brief_prompt(&self, run: &Run, dispatch: &Dispatch, way: Way) -> Result<String, Problem> {
         self.messages.mark_all_read(&run.caller).await?;
-        let options = RecallOptions { budget: Some(PROMPT_RECALL_TOKENS), dispatch: Some(dispatch.number), calls };
+        let (budget, calls) = (Some(PROMPT_RECALL_TOKENS), way.calls());
+        let options = RecallOptions { budget, dispatch: Some(dispatch.number), calls };
         let recalled = self.dispatcher.recall(dispatch.brief, options).await?;
-        Ok(prompt::first(&run.agent, dispatch, calls, &recalled.text))
+        Ok(prompt::first(&run.agent, dispatch, way, &recalled.text))
     }
 
     async fn run_turns(
@@ -326,7 +278,7 @@ impl Agents {
             let why = format!("the turn ended {nudges} times without handing back");
             return Ok(NextAction::End(ProcessExit::Failed(why)));
         }
-        Ok(NextAction::Prompt(prompt::nudge(&dispatch)))
+        Ok(NextAction::Prompt(prompt::nudge(&dispatch, handle.way())))
     }
 
     /// Whether a standing agent was assigned another dispatch since this process was started.
@@ -406,6 +358,8 @@ impl Agents {
 struct Conversation {
     run: Run,
     profile: Profile,
+    /// Its program, as trials name it.
+    program: String,
     /// The ACP authentication method to use first.
     authenticate: Option<String>,
     dir: PathBuf,
@@ -413,16 +367,19 @@ struct Conversation {
     incoming: mpsc::Receiver<Incoming>,
 }
 
-struct OpenedSession {
-    id: SessionId,
-    resumed: bool,
-    settings: Value,
-}
-
 /// Waits for a call before the first turn, and drops the messages that arrive meanwhile; with a full channel the agent would
 /// block. The first lines that are no ACP go to the transcript, because they may explain a failure.
 async fn drain_while<T>(
     handle: &AgentHandle,
+    incoming: &mut mpsc::Receiver<Incoming>,
+    call: impl Future<Output = T>,
+) -> T {
+    drain_early(&handle.transcript, incoming, call).await
+}
+
+/// The same, for an agent that is only tried.
+pub(super) async fn drain_early<T>(
+    transcript: &Transcript,
     incoming: &mut mpsc::Receiver<Incoming>,
     call: impl Future<Output = T>,
 ) -> T {
@@ -438,45 +395,11 @@ async fn drain_while<T>(
                 {
                     noise += 1;
                     let line = flower_core::text::head(&line, 2_000);
-                    handle.transcript.add(new_entry(EntryKind::Noise, line));
+                    transcript.add(new_entry(EntryKind::Noise, line));
                 }
             }
         }
     }
-}
-
-/// Chooses the mode and the model of the profile. A failure is only logged, unless the profile requires its model.
-async fn choose_mode_and_model(
-    connection: &Connection,
-    id: &SessionId,
-    profile: &Profile,
-    settings: &Value,
-) -> Result<(), String> {
-    let offered = |list: &Value, id: &str| list.as_array().is_some_and(|all| all.iter().any(|one| one["id"] == id));
-    let has_option = |id: &str| offered(&settings["configOptions"], id);
-    for (name, wanted) in [("mode", &profile.mode), ("model", &profile.model)] {
-        let Some(wanted) = wanted else { continue };
-        let chosen = if name == "mode" && offered(&settings["modes"]["availableModes"], wanted) {
-            if settings["modes"]["currentModeId"] == wanted.as_str() {
-                continue;
-            }
-            let request = json!({ "sessionId": id, "modeId": wanted });
-            connection.call::<_, Value>("session/set_mode", &request, SETTING_TIMEOUT).await
-        } else if has_option(name) {
-            let request = json!({ "sessionId": id, "configId": name, "value": wanted });
-            connection.call::<_, Value>("session/set_config_option", &request, SETTING_TIMEOUT).await
-        } else {
-            continue;
-        };
-        if let Err(error) = chosen {
-            let why = format!("the {name} `{wanted}` of {} cannot be chosen: {error}", profile.name);
-            if name == "model" && profile.model_required {
-                return Err(why);
-            }
-            tracing::warn!("{why}");
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn describe_exit(code: i32) -> String {

@@ -1,6 +1,7 @@
 //! The current state of a running agent: observed, not recorded, with its evidence and age.
 
 use super::process::Process;
+use super::prompt::Way;
 use super::transcript::Transcript;
 use crate::notify::ChangeHints;
 use crate::terminal::Terminal;
@@ -54,6 +55,14 @@ pub(super) struct Observed {
     pub(super) context: Option<(u64, u64)>,
 }
 
+/// What is known of the agent's session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Connected {
+    pub(super) model: Option<String>,
+    /// Whether it has flower's tools.
+    pub(super) tools: Option<bool>,
+}
+
 /// The dispatch that an agent works on, and the token that it works with.
 #[derive(Clone, Debug)]
 pub(super) struct ClaimedWork {
@@ -73,7 +82,10 @@ pub struct AgentHandle {
     stop: watch::Sender<bool>,
     /// True once no process of the agent runs.
     pub(super) ended: watch::Sender<bool>,
+    /// True once the agent has asked for flower's tools in this session.
+    pub(super) has_tools: watch::Sender<bool>,
     observed: Mutex<Observed>,
+    connected: Mutex<Connected>,
     process: Mutex<Option<AgentProcess>>,
     work: Mutex<Option<ClaimedWork>>,
     refresh: AtomicBool,
@@ -97,7 +109,9 @@ impl AgentHandle {
             wake: Notify::new(),
             stop: watch::Sender::new(false),
             ended: watch::Sender::new(false),
+            has_tools: watch::Sender::new(false),
             observed: Mutex::new(observed),
+            connected: Mutex::default(),
             process: Mutex::new(None),
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
@@ -147,6 +161,30 @@ impl AgentHandle {
 
     pub(super) fn clear_context(&self) {
         self.observed.lock().expect("no panic while held").context = None;
+    }
+
+    pub(super) fn connected(&self) -> Connected {
+        self.connected.lock().expect("no panic while held").clone()
+    }
+
+    /// How the agent calls flower, as its prompts tell it.
+    pub(super) fn way(&self) -> Way {
+        match self.connected().tools {
+            Some(false) => Way::Commands,
+            Some(true) | None => Way::Tools,
+        }
+    }
+
+    pub(super) fn set_connected(&self, connected: Connected) {
+        *self.connected.lock().expect("no panic while held") = connected;
+    }
+
+    pub(super) fn set_connected_tools(&self, has_tools: bool) {
+        self.connected.lock().expect("no panic while held").tools = Some(has_tools);
+    }
+
+    pub(super) fn set_connected_model(&self, model: String) {
+        self.connected.lock().expect("no panic while held").model = Some(model);
     }
 
     pub(super) fn process(&self) -> Option<AgentProcess> {

@@ -9,6 +9,8 @@ pub mod credentials;
 mod files;
 mod guarded_file;
 mod launch_spec;
+mod model_choice;
+mod opening;
 mod permissions;
 mod process;
 mod prompt;
@@ -16,13 +18,16 @@ mod pty_driver;
 mod refused_hosts;
 mod runner;
 mod session;
+mod session_tools;
 mod spend;
 mod supervisor;
 pub mod terminals;
 mod tool_calls;
 pub mod transcript;
+mod trial;
 
 pub use agent_handle::{AgentHandle, State};
+pub(crate) use session_tools::Transport;
 
 use super::projects::ProjectChoice;
 use crate::Setup;
@@ -77,6 +82,8 @@ pub struct Agents {
     supervisor_wake: Notify,
     /// Locked while an agent is chosen for a waiting dispatch, so that it gets only one.
     assignment_lock: tokio::sync::Mutex<()>,
+    /// Locked while an agent is tried.
+    trial_lock: tokio::sync::Mutex<()>,
     /// By agent: the credentials that were lent to it.
     lent: Mutex<HashMap<AgentId, LentCredentials>>,
     /// The daemon ends, so no agent is started.
@@ -115,6 +122,7 @@ impl Agents {
             handles: Mutex::default(),
             supervisor_wake: Notify::default(),
             assignment_lock: tokio::sync::Mutex::default(),
+            trial_lock: tokio::sync::Mutex::default(),
             lent: Mutex::default(),
             shutting_down: AtomicBool::new(false),
             unrecorded_ends: Mutex::default(),
@@ -251,6 +259,8 @@ impl Agents {
             cost: spent.cost.map(crate::profiles::amount),
             currency: spent.currency,
             tokens: spent.tokens,
+            model: agent.model,
+            tools: agent.tools,
             pid: handle.as_ref().and_then(|handle| handle.process()).map(|process| process.pid()),
             terminal: matches!(handle.and_then(|handle| handle.process()), Some(AgentProcess::InTerminal(_))),
             restarts: agent.restarts,

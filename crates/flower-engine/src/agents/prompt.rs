@@ -6,6 +6,37 @@ use flower_core::{Agent, Dispatch};
 /// Hand-over notes are shorter.
 const MAX_QUOTED_BYTES: usize = 64 << 10;
 
+/// How an agent calls flower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// With flower's MCP tools, in a session.
+    Tools,
+    /// With the command `flower`, because its session has no tools of flower.
+    Commands,
+    /// With the command `flower`, in a terminal.
+    Terminal,
+}
+
+impl Way {
+    /// The calls that the recall in the prompt names.
+    pub(super) fn calls(self) -> Calls {
+        match self {
+            Way::Tools => Calls::Tools,
+            Way::Commands | Way::Terminal => Calls::Shell,
+        }
+    }
+
+    fn hand_back(self, dispatch: &Dispatch) -> String {
+        let Dispatch { number, fence, .. } = dispatch;
+        match self.calls() {
+            Calls::Tools => {
+                format!("call the tool `hand_back` with `dispatch: {number}`, `fence: {fence}` and a summary")
+            }
+            Calls::Shell => format!("run `flower handback {number} --fence {fence} --summary TEXT`"),
+        }
+    }
+}
+
 /// The first line of a prompt, which programs can parse.
 fn title(agent: &Agent, dispatch: &Dispatch) -> String {
     let role = if agent.member == 0 { "lead" } else { "member" };
@@ -16,32 +47,34 @@ fn title(agent: &Agent, dispatch: &Dispatch) -> String {
 }
 
 /// The first prompt of a session.
-pub(super) fn first(agent: &Agent, dispatch: &Dispatch, calls: Calls, recalled: &str) -> String {
+pub(super) fn first(agent: &Agent, dispatch: &Dispatch, way: Way, recalled: &str) -> String {
     let Dispatch { number, brief, .. } = dispatch;
     let task = match agent.member {
         0 => format!(
             "You are `{}`. Dispatch {number} is claimed for you: do the work of brief {brief}, which stands below. {}",
             agent.name,
-            end(dispatch, calls)
+            end(dispatch, way)
         ),
         _ => format!(
             "You are `{}` and work beside the agent that leads dispatch {number}, in the same worktree, on brief {brief}, which \
              stands below. Agree with it on who does what ({}), reserve what you change, commit your part, and {}. The lead \
              hands back.",
             agent.name,
-            match calls {
+            match way.calls() {
                 Calls::Tools => "`send_message`, `check_inbox`",
                 Calls::Shell => "`flower agent tell`, `flower inbox`",
             },
-            match calls {
-                Calls::Tools => "end your turn",
-                Calls::Shell => "end with exit code 0",
+            match way {
+                Way::Tools | Way::Commands => "end your turn",
+                Way::Terminal => "end with exit code 0",
             }
         ),
     };
-    let answers = match calls {
-        Calls::Tools => "If nothing is left that does not depend on an answer, end your turn: you are told the answer.",
-        Calls::Shell => "`flower inbox` has answers and messages.",
+    let answers = match way {
+        Way::Tools | Way::Commands => {
+            "If nothing is left that does not depend on an answer, end your turn: you are told the answer."
+        }
+        Way::Terminal => "`flower inbox` has answers and messages.",
     };
     let hand_over = agent.hand_over.as_deref().map(|note| {
         format!(
@@ -59,17 +92,19 @@ pub(super) fn first(agent: &Agent, dispatch: &Dispatch, calls: Calls, recalled: 
 }
 
 /// How the lead ends its work.
-fn end(dispatch: &Dispatch, calls: Calls) -> String {
-    let Dispatch { number, fence, .. } = dispatch;
-    match calls {
-        Calls::Tools => format!(
-            "When it is done and committed, call the tool `hand_back` with `dispatch: {number}`, `fence: {fence}` and a summary. If \
-             it cannot be done, say so with `hand_back` and `failed: true`."
+fn end(dispatch: &Dispatch, way: Way) -> String {
+    let hand_back = way.hand_back(dispatch);
+    match way {
+        Way::Tools => format!(
+            "When it is done and committed, {hand_back}. If it cannot be done, say so with `hand_back` and `failed: true`."
         ),
-        Calls::Shell => format!(
-            "flower's commands are in your PATH, with your identity. When it is done and committed, run `flower handback {number} \
-             --fence {fence} --summary TEXT`, or end with exit code 0. If it cannot be done, add `--failed`, or end with another \
-             exit code."
+        Way::Commands => format!(
+            "You have no tools of flower in this session, only its command line in your shell, with your identity: what follows \
+             names commands. When it is done and committed, {hand_back}. If it cannot be done, add `--failed`."
+        ),
+        Way::Terminal => format!(
+            "flower's commands are in your PATH, with your identity. When it is done and committed, {hand_back}, or end with exit \
+             code 0. If it cannot be done, add `--failed`, or end with another exit code."
         ),
     }
 }
@@ -83,22 +118,27 @@ pub(super) fn greeting(agent: &Agent) -> String {
 }
 
 /// After a restart in a resumed session.
-pub(super) fn resumed(agent: &Agent, dispatch: &Dispatch) -> String {
+pub(super) fn resumed(agent: &Agent, dispatch: &Dispatch, way: Way) -> String {
     format!(
-        "{}\n\nYou were interrupted and are back in the same session. Look at what is in the worktree, go on with brief {}, \
-         and end with `hand_back`.",
+        "{}\n\nYou were interrupted and are back in the same session. Look at what is in the worktree and go on with brief {}. \
+         When it is done and committed, {}.",
         title(agent, dispatch),
-        dispatch.brief
+        dispatch.brief,
+        way.hand_back(dispatch)
     )
 }
 
 /// After a turn that ended without a hand-back.
-pub(super) fn nudge(dispatch: &Dispatch) -> String {
-    let Dispatch { number, fence, .. } = dispatch;
+pub(super) fn nudge(dispatch: &Dispatch, way: Way) -> String {
+    let (failed, ask) = match way.calls() {
+        Calls::Tools => ("with `failed: true`", "`add_note` and `kind: question`".to_owned()),
+        Calls::Shell => ("with `--failed`", format!("`flower brief ask {} TEXT`", dispatch.brief)),
+    };
     format!(
-        "Your turn ended, and dispatch {number} is not handed back. Go on with it. If it is done, commit and call `hand_back` \
-         with `dispatch: {number}` and `fence: {fence}`; if it cannot be done, with `failed: true`; if you need an answer, ask \
-         with `add_note` and `kind: question`."
+        "Your turn ended, and dispatch {} is not handed back. Go on with it. If it is done, commit and {}; if it cannot be done, \
+         {failed}; if you need an answer, ask with {ask}.",
+        dispatch.number,
+        way.hand_back(dispatch)
     )
 }
 

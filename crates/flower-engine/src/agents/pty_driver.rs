@@ -2,10 +2,10 @@
 //! `flower` command or by exiting with code 0.
 
 use super::acp_driver::describe_exit;
-use super::agent_handle::{AgentHandle, AgentProcess, State};
+use super::agent_handle::{AgentHandle, AgentProcess, Connected, State};
 use super::guarded_file::GuardedFile;
 use super::launch_spec::LaunchSpec;
-use super::prompt;
+use super::prompt::{self, Way};
 use super::runner::{ProcessExit, Run};
 use crate::Agents;
 use crate::dispatch::HandBackRequest;
@@ -14,7 +14,6 @@ use crate::profiles::user_home;
 use crate::terminal::{Size, Terminal, TerminalSpec};
 use flower_contract::error::Problem;
 use flower_core::agent::{Author, Step};
-use flower_core::recall::Calls;
 use flower_core::{ActorType, Caller, Command};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -40,7 +39,7 @@ impl Agents {
     ) -> Result<ProcessExit, Problem> {
         let folder = self.home.agent(handle.number);
         let text = match &run.dispatch {
-            Some(dispatch) => self.brief_prompt(&run, dispatch, Calls::Shell).await?,
+            Some(dispatch) => self.brief_prompt(&run, dispatch, Way::Terminal).await?,
             None => prompt::greeting(&run.agent),
         };
         // FLOWER_HOME is not visible in the jail, so the prompt is written to the home there.
@@ -76,6 +75,9 @@ impl Agents {
         self.terminals.insert(handle.name.clone(), terminal.clone());
         handle.transcript.add_note(format!("terminal open: `flower agent attach {}`", handle.name));
         handle.set_state(State::Working, "process running");
+        // Nothing reports it from a terminal.
+        handle.set_connected(Connected { model: profile.model.clone(), tools: None });
+        self.record_connected(handle).await;
         self.supervise_pty(handle, &run, &profile, &terminal).await
     }
 

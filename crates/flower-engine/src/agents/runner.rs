@@ -2,6 +2,7 @@
 
 use super::agent_handle::{AgentHandle, ClaimedWork, State};
 use super::refused_hosts::RefusedHosts;
+use super::session_tools::Transport;
 use crate::Agents;
 use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
@@ -48,6 +49,9 @@ pub(super) struct RunState {
     pub(super) dispatch: Option<DispatchId>,
     pub(super) token: String,
     pub(super) session: Option<String>,
+    /// How the session reaches flower's tools.
+    #[serde(default)]
+    pub(super) transport: Option<Transport>,
     pub(super) refreshes: u64,
 }
 
@@ -304,7 +308,8 @@ impl Agents {
             .access
             .issue_token(&Caller::system(), agent.name.clone(), agent.role, agent.brief, worktree, run)
             .await?;
-        let state = RunState { dispatch: agent.dispatch, token: new.token, session: None, refreshes: agent.refreshes };
+        let state =
+            RunState { dispatch: agent.dispatch, token: new.token, refreshes: agent.refreshes, ..RunState::default() };
         self.save_run_state(agent.number, &state)?;
         let caller = self.access.identify(&state.token, Door::Daemon).await?;
         Ok((state, caller))

@@ -2,16 +2,18 @@
 
 use super::agent_handle::{AgentHandle, State};
 use super::files;
+use super::model_choice::Offer;
 use super::permissions::{self, Verdict};
+use super::spend;
 use super::tool_calls::{ToolCalls, content_text};
 use super::transcript::new_entry;
 use crate::Agents;
 use crate::acp::schema::{
     CancelNotification, ContentBlock, ContentChunk, PlanEntryStatus, PromptRequest, PromptResponse,
-    RequestPermissionRequest, SessionId, SessionUpdate, StopReason, TextContent,
+    RequestPermissionRequest, SessionConfigOption, SessionId, SessionUpdate, StopReason, TextContent,
 };
 use crate::acp::{AcpError, Connection, Incoming};
-use crate::profiles::config::Profile;
+use crate::profiles::config::{Profile, Reported};
 use flower_contract::view::{Entry, EntryKind, PlanStep, StepStatus, ToolStatus};
 use flower_core::PermissionId;
 use serde_json::Value;
@@ -32,6 +34,8 @@ const UNKNOWN_AFTER: Duration = Duration::from_secs(120);
 const MAX_QUEUED: usize = 16;
 /// Permission requests of one turn that reach a person; further ones are denied.
 const MAX_QUESTIONS: u32 = 20;
+/// Reports of another model that are recorded in one session. Each is an event.
+const MAX_MODEL_CHANGES: u32 = 50;
 /// Length of the messages of a turn that are kept as a hand-over note.
 const MAX_SAID_BYTES: usize = 32 << 10;
 
@@ -98,6 +102,8 @@ pub(super) struct Session {
     queued: VecDeque<(Value, Box<RequestPermissionRequest>)>,
     /// Permission requests of this turn that reached a person.
     asked_count: u32,
+    /// How often the session has reported another model.
+    model_changes: u32,
 }
 
 /// What the session has cost, and how much of it is recorded.
@@ -129,6 +135,7 @@ impl Session {
             pending: None,
             queued: VecDeque::new(),
             asked_count: 0,
+            model_changes: 0,
         }
     }
 
@@ -195,8 +202,8 @@ impl Session {
         self.drain().await;
         self.handle.transcript.flush_all();
         self.deny_pending("the turn ended").await;
-        let usage = answer.as_ref().ok().and_then(|answer| answer.usage.as_ref());
-        self.record_cost(usage.map(|usage| usage.total_tokens)).await;
+        let tokens = answer.as_ref().ok().and_then(spend::tokens_of_turn);
+        self.record_cost(tokens.filter(|_| self.counts(Reported::Tokens))).await;
         let answer = answer?;
         match cancelled {
             Some(CancelReason::FullContext | CancelReason::Refresh) => Ok(TurnEnd::Refresh),
@@ -345,13 +352,35 @@ impl Session {
                     self.refresh_at = f64::INFINITY;
                     transcript.add_note("the context is full from the start, so no new session would help");
                 }
-                if let Some(cost) = usage.cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
+                let cost = usage.cost.filter(|_| self.counts(Reported::Cost));
+                if let Some(cost) = cost.filter(|cost| cost.amount.is_finite() && cost.amount >= 0.0) {
                     self.cost.total = Some(cost.amount);
                     self.cost.currency = Some(transcript.masked(&cost.currency));
                 }
             }
+            SessionUpdate::ConfigOptionUpdate(update) => self.note_model(&update.config_options),
             _ => {}
         }
+    }
+
+    /// Notes that the session has another model now.
+    fn note_model(&mut self, options: &[SessionConfigOption]) {
+        let options = serde_json::to_value(options).unwrap_or_default();
+        let Some(model) = Offer::of_options(&options).and_then(|offer| offer.current) else { return };
+        let model = self.handle.transcript.masked(&model);
+        if self.handle.connected().model.as_ref() == Some(&model) || self.model_changes >= MAX_MODEL_CHANGES {
+            return;
+        }
+        self.model_changes += 1;
+        self.handle.transcript.add_note(format!("the session reports another model: `{model}`"));
+        self.handle.set_connected_model(model);
+        let (agents, handle) = (self.agents.clone(), self.handle.clone());
+        tokio::spawn(async move { agents.record_connected(&handle).await });
+    }
+
+    /// Whether this figure of the agent is what it seems. What a profile does not name is not counted.
+    fn counts(&self, figure: Reported) -> bool {
+        self.profile.reports.as_ref().is_none_or(|reports| reports.contains(&figure))
     }
 
     fn add_tool_entry(&self, entry: Option<Entry>) {

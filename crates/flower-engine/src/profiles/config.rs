@@ -5,7 +5,7 @@ use crate::home::Home;
 use crate::network::{HostPattern, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::NetworkMode;
-pub use flower_contract::view::Protocol;
+pub use flower_contract::view::{Protocol, Reported};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -53,11 +53,19 @@ pub struct Profile {
     pub model: Option<String>,
     /// The profile must not run without a `model`: the agent would use one that its vendor hosts.
     pub model_required: bool,
+    /// `model_set` names the model to the agent, so it can also be one that sessions do not offer.
+    pub passes_model: bool,
+    /// What its agents report of what they spend. Absent: not known.
+    pub reports: Option<Vec<Reported>>,
+    /// What of the operator's own configuration of the agent reaches the jail, in words.
+    pub configuration: String,
     pub permissions: Permissions,
     pub ask_timeout: Duration,
     pub turn_timeout: Duration,
     /// How long a turn may continue without an update.
     pub quiet_timeout: Duration,
+    /// How long a new session may take to ask for flower's tools.
+    pub tools_timeout: Duration,
     pub package: Option<String>,
     pub version: Option<String>,
     /// How to install the program, in one line.
@@ -221,6 +229,8 @@ mod tests {
         let told: serde_json::Value = serde_json::from_str(&with.set["OPENCODE_CONFIG_CONTENT"]).unwrap();
         assert_eq!((&told["model"], &told["small_model"]), (&"a/\"b".into(), &"a/\"b".into()));
         // The user's own configuration is not changed; the model is then chosen in the session only.
+        let required = opencode("[agents.opencode]\nmodel = \"required\"\n");
+        assert!(required.missing_model().is_some());
         let own = opencode("[agents.opencode]\nmodel = \"a/b\"\nset = { OPENCODE_CONFIG_CONTENT = \"{}\" }\n");
         assert_eq!(own.set["OPENCODE_CONFIG_CONTENT"], "{}");
         assert_eq!(Config::parse("").unwrap().profile("claude").unwrap().missing_model(), None);

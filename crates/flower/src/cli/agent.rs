@@ -26,6 +26,10 @@ pub fn context(agent: &AgentView) -> String {
     }
 }
 
+pub fn model(agent: &AgentView) -> String {
+    agent.model.as_deref().map_or_else(|| "unknown".to_owned(), plain)
+}
+
 pub fn cost(cost: Option<f64>, currency: Option<&str>) -> String {
     cost.map_or_else(|| "unknown".to_owned(), |cost| format!("{cost:.2} {}", plain(currency.unwrap_or_default())))
 }
@@ -43,6 +47,10 @@ pub fn page(agent: &AgentView, style: Style) -> String {
     if let (Some(brief), Some(dispatch)) = (agent.brief, agent.dispatch) {
         let part = if agent.member == 0 { String::new() } else { format!(", member {} beside the lead", agent.member) };
         line("works on", &format!("#{brief}, dispatch {dispatch}{part}"));
+    }
+    line("model", &model(agent));
+    if agent.tools == Some(false) {
+        line("tools", "none of flower's; it was told the command line instead");
     }
     match agent.context {
         Some(fill) => line("context", &format!("{} of {} tokens ({})", fill.used, fill.size, context(agent))),

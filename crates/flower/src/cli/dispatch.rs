@@ -48,6 +48,9 @@ pub fn page(d: &DispatchView, style: Style) -> String {
     for reason in &d.waits {
         line("waits", &plain(&reason.message));
     }
+    for caution in &d.cautions {
+        line("caution", &plain(caution));
+    }
     if let Some(of) = d.of {
         line("repairs", &format!("landing {of}"));
     }

@@ -105,6 +105,18 @@ pub(super) async fn profiles(State(app): State<Arc<App>>) -> Answer<Vec<ProfileV
     Ok(Json(app.profiles.list().await?))
 }
 
+/// Tries a profile: starts its program in a jail without any network and opens a session. No model is asked. A profile that
+/// cannot run is returned as it is.
+#[utoipa::path(post, path = "/api/agent-profiles/{name}/try", tag = "agents", params(("name" = String, Path)),
+    responses((status = 200, body = ProfileView), (status = "4XX", body = ProblemEnvelope)))]
+pub(super) async fn try_profile(
+    State(app): State<Arc<App>>,
+    Who(caller): Who,
+    Path(name): Path<String>,
+) -> Answer<ProfileView> {
+    Ok(Json(app.agents.try_profile(&caller, &name).await?))
+}
+
 /// Names of environment variables of the operator that profiles need.
 #[utoipa::path(get, path = "/api/agent-keys", tag = "agents", responses((status = 200, body = Vec<String>)))]
 pub(super) async fn wanted_keys(State(app): State<Arc<App>>) -> Answer<Vec<String>> {

@@ -151,6 +151,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/agents/{name}/terminal/keys") => Need::Role(Right::Steer),
         ("POST", "/api/agents/{name}/terminal/size") => Need::Role(Right::Steer),
         ("GET", "/api/agent-profiles") => Need::Reads(Read::Installation),
+        ("POST", "/api/agent-profiles/{name}/try") => Need::Role(Right::Steer),
         ("GET", "/api/agent-keys") => Need::Reads(Read::Installation),
         ("POST", "/api/agent-keys") => Need::Role(Right::Own),
         ("GET", "/api/permissions") => Need::Reads(Read::Inbox),
@@ -186,6 +187,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/tokens") => Need::Role(Right::Own),
         ("DELETE", "/api/tokens/{id}") => Need::Role(Right::Own),
         // Tools and resources check their rights themselves, because they are also reached over MCP.
+        ("GET", "/api/tools") => Need::Own,
         ("POST", "/api/tools/{name}") => Need::Own,
         ("GET", "/api/resources") => Need::Own,
         ("GET", "/api/trace") => Need::Reads(Read::Trace),

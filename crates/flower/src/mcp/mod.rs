@@ -42,6 +42,9 @@ pub type Changes = Pin<Box<dyn Stream<Item = BTreeSet<String>> + Send>>;
 
 /// Executes the calls of an MCP client. Each call gets the extensions of its request, which identify the caller.
 pub trait Backend: Send + Sync + 'static {
+    /// The names of the tools that the caller can use.
+    fn tools(&self, from: &Extensions) -> impl Future<Output = Result<Vec<String>, Problem>> + Send;
+
     fn call(
         &self,
         from: &Extensions,
@@ -116,9 +119,11 @@ impl<B: Backend> ServerHandler for Server<B> {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(tools::all().to_vec()))
+        let usable = self.backend.tools(&context.extensions).await.map_err(|problem| protocol_error(&problem))?;
+        let listed = tools::all().iter().filter(|tool| usable.iter().any(|name| tool.name == *name));
+        Ok(ListToolsResult::with_all_items(listed.cloned().collect()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {

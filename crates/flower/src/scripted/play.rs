@@ -8,8 +8,8 @@ use super::step::{Line, Step};
 use super::tools::Tools;
 use agent_client_protocol_schema::rpc::RequestId;
 use agent_client_protocol_schema::v1::{
-    CLIENT_METHOD_NAMES, ContentChunk, Cost, Diff, McpServerStdio, PermissionOption, PermissionOptionKind, Plan,
-    PlanEntry, PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
+    CLIENT_METHOD_NAMES, ContentChunk, Cost, Diff, McpServer, PermissionOption, PermissionOptionKind, Plan, PlanEntry,
+    PlanEntryPriority, PlanEntryStatus, PromptResponse, RequestPermissionOutcome, RequestPermissionRequest,
     RequestPermissionResponse, SessionId, SessionNotification, SessionUpdate, StopReason, ToolCall, ToolCallContent,
     ToolCallId, ToolCallLocation, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, Usage, UsageUpdate,
 };
@@ -45,7 +45,7 @@ pub(super) struct Player {
     agent: Arc<Agent>,
     session: SessionId,
     cwd: PathBuf,
-    server: Option<McpServerStdio>,
+    server: Option<McpServer>,
     tools: Option<Tools>,
     header: Header,
     script: Option<Script>,
@@ -59,7 +59,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    pub(super) fn new(agent: Arc<Agent>, session: SessionId, cwd: PathBuf, server: Option<McpServerStdio>) -> Player {
+    pub(super) fn new(agent: Arc<Agent>, session: SessionId, cwd: PathBuf, server: Option<McpServer>) -> Player {
         Player {
             agent,
             session,
@@ -73,6 +73,15 @@ impl Player {
             calls: 0,
             open: None,
             tokens: None,
+        }
+    }
+
+    /// Connects to the tools before the session is open, as most agents do.
+    pub(super) async fn connect(&mut self) {
+        let Some(server) = self.server.as_ref().filter(|_| !self.agent.options.ignore_tools) else { return };
+        match Tools::start(server, &self.cwd).await {
+            Ok(tools) => self.tools = Some(tools),
+            Err(error) => eprintln!("scripted: {error}"),
         }
     }
 
@@ -292,6 +301,10 @@ impl Player {
                 let place = self.cwd.display().to_string();
                 self.run("fork", FORK, &place).await;
             }
+            Step::ListTools => {
+                let names = self.tools.as_ref().map(|tools| tools.names.join(" ")).unwrap_or_default();
+                self.say(format!("tools: {names}")).await;
+            }
             Step::Attack(path) => {
                 let mut options = std::fs::OpenOptions::new();
                 let tried = options.append(true).create(true).open(&path).and_then(|mut file| file.write_all(b"!\n"));
@@ -346,7 +359,10 @@ impl Player {
     }
 
     async fn call_tool(&mut self, name: &str, arguments: &Value) -> Result<String, String> {
-        let server = self.server.as_ref().ok_or("no MCP server `flower` was handed over")?;
+        let server = self.server.as_ref().filter(|_| !self.agent.options.ignore_tools);
+        let server = server.ok_or("no MCP server `flower` was handed over")?;
+        let more = self.agent.options.extra_arguments.then(|| as_other_clients(arguments));
+        let arguments = more.as_ref().unwrap_or(arguments);
         if self.tools.is_none() {
             self.tools = Some(Tools::start(server, &self.cwd).await?);
         }
@@ -421,6 +437,19 @@ impl Player {
         let notification = SessionNotification::new(self.session.clone(), update);
         self.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, notification).await;
     }
+}
+
+/// The arguments as some clients send them: numbers and booleans as text, one item instead of a list, and one more.
+fn as_other_clients(arguments: &Value) -> Value {
+    let mut sent = json!({ "wait_for_previous": false });
+    for (name, value) in arguments.as_object().into_iter().flatten() {
+        sent[name] = match value {
+            Value::Number(_) | Value::Bool(_) => value.to_string().into(),
+            Value::Array(items) if items.len() == 1 => items[0].clone(),
+            other => other.clone(),
+        };
+    }
+    sent
 }
 
 /// Writes a file below the working directory only; the step `attack` writes elsewhere.

@@ -57,6 +57,8 @@ pub(super) enum Step {
     BadResponse,
     EarlyResponse,
     Fork,
+    /// Says the names of the tools that the MCP server has told.
+    ListTools,
     Attack(PathBuf),
     /// Does nothing itself; a prompt for a hand-over note is never answered.
     MuteHandover,
@@ -167,6 +169,7 @@ impl Step {
             "bad-response" => Step::BadResponse,
             "early-response" => Step::EarlyResponse,
             "fork" => Step::Fork,
+            "list-tools" => Step::ListTools,
             "attack" => Step::Attack(PathBuf::from(text()?)),
             "mute-handover" => Step::MuteHandover,
             _ => return None,
