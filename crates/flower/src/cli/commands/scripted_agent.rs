@@ -31,6 +31,12 @@ pub(crate) struct ScriptedAgentArgs {
     /// Answer `session/new` with an error that requires authentication
     #[arg(long)]
     auth_required: bool,
+    /// Request permissions with nothing but the id of the call
+    #[arg(long)]
+    bare_permissions: bool,
+    /// With `--resume`: sessions can only be loaded, and send their history after the answer
+    #[arg(long)]
+    late_replay: bool,
 }
 
 pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
@@ -45,5 +51,7 @@ pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
         refuse_initialize: args.refuse_initialize,
         never_answer: args.never_answer,
         auth_required: args.auth_required,
+        bare_permissions: args.bare_permissions,
+        late_replay: args.late_replay,
     })
 }
