@@ -127,8 +127,17 @@ impl App {
             &dispatcher,
         ));
         let registration = Arc::new(Registration::new(setup, &access, &projects, &worktrees, &merge_queue));
-        let overview =
-            Arc::new(Overview::new(setup, &access, &projects, &messages, &worktrees, &merge_queue, &agents, &profiles));
+        let overview = Arc::new(Overview::new(
+            setup,
+            &access,
+            &projects,
+            &messages,
+            &worktrees,
+            &merge_queue,
+            &agents,
+            &profiles,
+            &dispatcher,
+        ));
         let tools =
             Arc::new(Tools::new(&access, &projects, &briefs, &messages, &leases, &merge_queue, &dispatcher, &overview));
         App {

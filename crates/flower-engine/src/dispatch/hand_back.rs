@@ -1,8 +1,9 @@
 //! Hands a dispatch back. Requires that everything is committed and merges with MAIN, and refuses at once otherwise.
 
-use super::late_answer;
+use super::{Reservation, late_answer};
 use crate::Dispatcher;
 use crate::merge_queue::{LandOptions, conflicts_with};
+use crate::notify::ChangeHints;
 use crate::projects::ProjectChoice;
 use crate::settings::Queue;
 use crate::worktrees::landed::LandedBefore;
@@ -53,6 +54,7 @@ impl Dispatcher {
             true => self.require_finished_work(&dispatch, request.leaves_untracked).await?,
             false => FinishedWork::default(),
         };
+        let handing_back = Reservation::first(&self.handing_back, &[number]);
         let fence = request.fence;
         let left =
             (!work.left.is_empty()).then(|| format!("not committed, and left in the worktree: {}", listed(&work.left)));
@@ -86,6 +88,9 @@ impl Dispatcher {
         } else if changes_code && !request.failed {
             notes.push("no commit of its own was found; accepted, the brief is done".to_owned());
         }
+        // If nothing was queued, no further event tells the page that the result now waits.
+        drop(handing_back);
+        self.hints.publish(ChangeHints::INBOX);
         Ok(HandBackView { dispatch: self.show(number).await?, landing: landing.map(u64::from), notes })
     }
 

@@ -14,6 +14,7 @@ use super::projects::ProjectChoice;
 use crate::Setup;
 use crate::clock::BootClock;
 use crate::home::Home;
+use crate::notify::ChangeHints;
 use crate::worktrees::observe::is_claimed;
 use crate::{Access, MergeQueue, Profiles, Projects, Worktrees};
 use flower_contract::error::{Problem, ProblemKind};
@@ -31,6 +32,7 @@ use std::time::Instant;
 
 pub struct Dispatcher {
     store: Store,
+    hints: ChangeHints,
     home: Home,
     clock: BootClock,
     url: String,
@@ -45,6 +47,8 @@ pub struct Dispatcher {
     offered: Mutex<HashSet<DispatchId>>,
     /// Dispatches whose worktrees are being made.
     preparing: Mutex<HashSet<DispatchId>>,
+    /// Dispatches whose results are about to be in the merge queue.
+    handing_back: Mutex<HashSet<DispatchId>>,
     /// By token: when its next heartbeat is stored.
     heartbeat_due: Mutex<HashMap<String, Instant>>,
 }
@@ -88,6 +92,7 @@ impl Dispatcher {
     ) -> Dispatcher {
         Dispatcher {
             store: setup.store.clone(),
+            hints: setup.hints.clone(),
             home: setup.home.clone(),
             clock: setup.clock.clone(),
             url: setup.url.clone(),
@@ -99,8 +104,14 @@ impl Dispatcher {
             retry_at: Mutex::default(),
             offered: Mutex::default(),
             preparing: Mutex::default(),
+            handing_back: Mutex::default(),
             heartbeat_due: Mutex::default(),
         }
+    }
+
+    /// Whether a result is handed back, but its landing is not queued yet. Then it does not wait for the operator.
+    pub(crate) fn is_handing_back(&self, number: DispatchId) -> bool {
+        self.handing_back.lock().expect("no panic while held").contains(&number)
     }
 
     pub async fn request(&self, caller: &Caller, request: dispatch::Request) -> Result<DispatchView, Problem> {
