@@ -121,12 +121,12 @@ mod tests {
         .expect("a dispatch")
     }
 
-    fn worked(dispatch: &Dispatch, model: Option<&str>, cost: Option<u64>) -> Worked<'_> {
+    fn worked<'a>(dispatch: &'a Dispatch, model: Option<&str>, cost: Option<u64>) -> Worked<'a> {
         Worked {
             dispatch,
             profile: "claude".to_owned(),
             model: model.map(str::to_owned),
-            seconds: Some(60 * dispatch.number),
+            seconds: Some(60 * dispatch.number.0),
             cost,
             currency: cost.map(|_| "USD".to_owned()),
             tokens: None,
