@@ -39,6 +39,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agent-stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How agents did, by profile, model and kind of dispatch: what landed at the first try, fixes, time, and cost per landing. */
+        get: operations["agent_stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents": {
         parameters: {
             query?: never;
@@ -1911,7 +1928,7 @@ export interface components {
          */
         ActorType: "operator" | "agent" | "system";
         /** @enum {string} */
-        AgentState: "starting" | "working" | "waiting" | "idle" | "stopped" | "failed" | "unknown";
+        AgentState: "starting" | "working" | "waiting" | "quiet" | "parked" | "idle" | "stopped" | "failed" | "unknown";
         AgentView: {
             /** Format: int64 */
             id: number;
@@ -1938,6 +1955,8 @@ export interface components {
              * @description Seconds since the agent's last sign of life.
              */
             quiet_seconds?: number | null;
+            /** @description While it is `parked`: when its model is tried again. */
+            parked_until?: string | null;
             context?: components["schemas"]["FillView"] | null;
             /**
              * Format: double
@@ -2302,6 +2321,8 @@ export interface components {
             kind: components["schemas"]["EntryKind"];
             /** @description The whole entry as text: for a tool its title and its output, for a plan one line for each step. */
             text: string;
+            /** @description The text continues that of the entry before, without a gap. */
+            continues?: boolean;
             /** @description For a tool: the id of the call. `status` is its state. */
             call?: string | null;
             status?: components["schemas"]["ToolStatus"] | null;
@@ -2323,7 +2344,7 @@ export interface components {
          * @description The kind of an entry in a transcript.
          * @enum {string}
          */
-        EntryKind: "flower" | "prompt" | "said" | "thought" | "tool" | "plan" | "permission" | "noise";
+        EntryKind: "flower" | "prompt" | "said" | "thought" | "tool" | "plan" | "permission" | "noise" | "output";
         /** @description The actor as recorded. The type is a string, so that a damaged event can still be shown. */
         EventActor: {
             type: string;
@@ -3080,6 +3101,44 @@ export interface components {
             /** Format: int64 */
             commits?: number;
         };
+        /** @description How agents of a profile did with one kind of dispatch. A figure that no agent reported is absent. */
+        ScoreView: {
+            profile: string;
+            model?: string | null;
+            kind: components["schemas"]["DispatchKind"];
+            /**
+             * Format: int64
+             * @description Dispatches that have ended, without cancelled ones.
+             */
+            ended: number;
+            /** Format: int64 */
+            landed: number;
+            /**
+             * Format: int64
+             * @description Landed without a `fix` before.
+             */
+            first_try: number;
+            /**
+             * Format: int64
+             * @description The `fix` dispatches that followed.
+             */
+            fixes: number;
+            /** Format: int64 */
+            failed: number;
+            /**
+             * Format: int64
+             * @description Mean time of a dispatch.
+             */
+            seconds?: number | null;
+            /**
+             * Format: double
+             * @description All cost divided by the landings.
+             */
+            cost_per_landing?: number | null;
+            currency?: string | null;
+            /** Format: int64 */
+            tokens?: number | null;
+        };
         ScratchpadView: {
             /** Format: int64 */
             number: number;
@@ -3599,6 +3658,7 @@ export type Restore = components['schemas']['Restore'];
 export type RevertRequest = components['schemas']['RevertRequest'];
 export type Role = components['schemas']['Role'];
 export type RunningCheck = components['schemas']['RunningCheck'];
+export type ScoreView = components['schemas']['ScoreView'];
 export type ScratchpadView = components['schemas']['ScratchpadView'];
 export type Seal = components['schemas']['Seal'];
 export type SearchHit = components['schemas']['SearchHit'];
@@ -3706,6 +3766,31 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ProfileView"][];
+                };
+            };
+        };
+    };
+    agent_stats: {
+        parameters: {
+            query?: {
+                project?: string;
+                /** @description A directory; its project is the one whose repository contains it. */
+                dir?: string;
+                /** @description Only dispatches of the last days. */
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScoreView"][];
                 };
             };
         };

@@ -14,28 +14,39 @@ use crate::acp::schema::StopReason;
 use crate::acp::{AUTH_REQUIRED, AcpError, Connection, Incoming};
 use crate::dispatch::RecallOptions;
 use crate::profiles::config::Profile;
+use crate::profiles::outages::{self, Outage, Said};
 use flower_contract::error::Problem;
-use flower_contract::view::EntryKind;
+use flower_contract::view::{EntryKind, EventView, HeardView};
 use flower_core::agent::{Author, Step};
 use flower_core::dispatch::DispatchState;
 use flower_core::{Agent, BriefId, Command, Dispatch, News};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 const HAND_OVER_TIMEOUT: Duration = Duration::from_secs(180);
 /// Turns in a row that may end without a hand-back.
 const MAX_NUDGES: u32 = 3;
+/// A turn that ends within this time and without a tool call ended at once.
+const BRIEF_TURN: Duration = Duration::from_secs(10);
+/// Before the reminder after such a turn: whatever ended it may be over soon.
+const NUDGE_PAUSES: [Duration; MAX_NUDGES as usize] =
+    [Duration::from_secs(2), Duration::from_secs(8), Duration::from_secs(20)];
 /// Tokens of the recall in the first prompt; `recall_brief` has the rest.
 const PROMPT_RECALL_TOKENS: u64 = 8_000;
 /// Lines of noise before the first turn that the transcript gets.
 const MAX_EARLY_NOISE: usize = 20;
+/// The history of a resumed session is over after a pause of this length, and after this time in any case.
+const REPLAY_PAUSE: Duration = Duration::from_millis(400);
+const MAX_REPLAY: Duration = Duration::from_secs(10);
 const IDLE_INTERVAL: Duration = Duration::from_secs(20);
 
 /// What to do after a turn.
 enum NextAction {
     Prompt(String),
+    /// A reminder that the work is not handed back, after so many turns.
+    Nudge(String, u32),
     Wait(State, String),
     End(ProcessExit),
     Refresh,
@@ -62,12 +73,22 @@ impl Agents {
         let process = AgentProcess::Piped(Arc::new(process));
         handle.set_process(Some(process.clone()));
         let (connection, incoming) = Connection::new(stdout, stdin);
+        let signs = profile.outages.clone();
         let connection = Arc::new(connection);
         let conversation = Conversation { run, profile, program, authenticate, dir, connection, incoming };
         match self.converse(handle, conversation).await {
             Ok(exit) => exit,
             Err(AcpError::Refused { code: AUTH_REQUIRED, message, .. }) => {
                 Ok(ProcessExit::Wait(format!("the agent requires a login: {message}")))
+            }
+            Err(AcpError::Refused { code, message, data, .. })
+                if let Some(outage) = outages::recognize(
+                    &signs,
+                    Said::Error { code, message: &message, data: &data },
+                    &jiff::Zoned::now(),
+                ) =>
+            {
+                Ok(ProcessExit::Park(outage))
             }
             Err(AcpError::Ended) => {
                 let code = tokio::time::timeout(Duration::from_secs(2), process.ended()).await;
@@ -123,8 +144,10 @@ impl Agents {
         if let Err(problem) = self.save_run_state(handle.number, &run.state) {
             return Ok(Err(problem));
         }
-        // A resumed session sends its history again, which the transcript has already.
-        while incoming.try_recv().is_ok() {}
+        // A resumed session sends its history again, which the transcript has already; some agents do so after their answer.
+        if resumed {
+            drop_replay(&mut incoming).await;
+        }
         handle.record_activity();
         let began = if resumed { "session resumed" } else { "session started" };
         let with = model.map_or_else(|| "its model is unknown".to_owned(), |model| format!("model `{model}`"));
@@ -170,10 +193,12 @@ impl Agents {
     ) -> Result<Result<ProcessExit, Problem>, AcpError> {
         let mut next = first;
         let mut nudges = 0;
+        let mut was_brief = false;
         loop {
             if let Some(text) = next.take() {
                 self.worktrees.bring_in_before_turn(&run.agent.project, &run.agent.worktree).await;
                 let deadline = session.profile.turn_timeout;
+                let began = Instant::now();
                 let turn = match session.run_turn(&text, deadline).await {
                     Err(error) => {
                         session.record_cost(None).await;
@@ -181,9 +206,24 @@ impl Agents {
                     }
                     Ok(turn) => turn,
                 };
+                was_brief = began.elapsed() < BRIEF_TURN && !session.did_something();
                 self.after_turn(handle, run, &turn).await;
-                if matches!(turn, TurnEnd::Refresh) {
-                    return Ok(self.hand_over(handle, session).await);
+                match turn {
+                    TurnEnd::Refresh => return Ok(self.hand_over(handle, session).await),
+                    TurnEnd::NoModel(outage) if self.has_open_work(run).await => {
+                        if let Some(exit) = self.park_in_session(handle, session, &outage).await {
+                            return Ok(Ok(exit));
+                        }
+                        if !self.is_called_away(handle).await {
+                            next = Some(match session.did_something() {
+                                true => prompt::AFTER_OUTAGE.to_owned(),
+                                false => text,
+                            });
+                            continue;
+                        }
+                    }
+                    TurnEnd::NoModel(_) => {}
+                    TurnEnd::Ended(_) | TurnEnd::LostWork => handle.clear_waits(),
                 }
             }
             match self.next_action(handle, run, &mut nudges).await {
@@ -193,25 +233,81 @@ impl Agents {
                     tokio::time::sleep(Duration::from_secs(2)).await;
                 }
                 Ok(NextAction::Prompt(text)) => next = Some(text),
+                Ok(NextAction::Nudge(text, turns)) if !was_brief => {
+                    nudges = turns;
+                    next = Some(text);
+                }
+                Ok(NextAction::Nudge(text, turns)) => {
+                    let pause = NUDGE_PAUSES.get(turns.saturating_sub(1) as usize).copied().unwrap_or_default();
+                    let why = format!("the turn ended at once; it is reminded of its work in {} s", pause.as_secs());
+                    handle.set_state(State::Waiting, &why);
+                    match self.pause(handle, run, session, pause).await {
+                        Pause::Over => {
+                            nudges = turns;
+                            next = Some(text);
+                        }
+                        Pause::CalledAway => {}
+                        Pause::Ended(exit) => return Ok(Ok(exit)),
+                    }
+                }
                 Ok(NextAction::End(exit)) => return Ok(Ok(exit)),
                 Ok(NextAction::Refresh) => return Ok(self.hand_over(handle, session).await),
                 Ok(NextAction::Wait(state, why)) => {
                     handle.set_state(state, &why);
-                    let process = handle.process();
-                    let ended = async {
-                        match &process {
-                            Some(process) => process.ended().await,
-                            None => std::future::pending().await,
-                        }
-                    };
                     tokio::select! {
                         () = handle.wake.notified() => {}
                         () = session.handle_next() => {}
-                        code = ended => return Ok(Ok(ProcessExit::Died(describe_exit(code)))),
+                        code = process_end(handle) => return Ok(Ok(ProcessExit::Died(describe_exit(code)))),
                         () = tokio::time::sleep(IDLE_INTERVAL) => self.send_heartbeat(handle).await,
                     }
                 }
             }
+        }
+    }
+
+    /// Waits in the open session until the model may answer again. Returns how the process ended, if it did.
+    async fn park_in_session(
+        &self,
+        handle: &AgentHandle,
+        session: &mut Session,
+        outage: &Outage,
+    ) -> Option<ProcessExit> {
+        let until = self.begin_wait(handle, outage);
+        loop {
+            tokio::select! {
+                () = self.wait_parked(handle, until) => return None,
+                () = session.handle_next() => {}
+                // Such an end follows from the outage, so it is no death.
+                _ = process_end(handle) => {
+                    self.wait_parked(handle, until).await;
+                    return Some(ProcessExit::StartNext);
+                }
+            }
+        }
+    }
+
+    /// Waits, unless there is something else to do.
+    async fn pause(&self, handle: &AgentHandle, run: &Run, session: &mut Session, time: Duration) -> Pause {
+        let end = tokio::time::Instant::now() + time;
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep_until(end) => return Pause::Over,
+                () = session.handle_next() => {}
+                () = handle.wake.notified() => {
+                    let news = self.messages.unread(&run.caller, false).await;
+                    if news.is_ok_and(|unread| has_news(&unread)) || self.is_called_away(handle).await {
+                        return Pause::CalledAway;
+                    }
+                }
+                code = process_end(handle) => return Pause::Ended(ProcessExit::Died(describe_exit(code))),
+            }
+        }
+    }
+
+    async fn has_open_work(&self, run: &Run) -> bool {
+        match &run.dispatch {
+            Some(dispatch) => self.dispatcher.get(dispatch.number).await.is_ok_and(|dispatch| dispatch.is_open()),
+            None => true,
         }
     }
 
@@ -273,12 +369,12 @@ impl Agents {
         if agent.member > 0 {
             return Ok(NextAction::Wait(State::Idle, "its part is done; waiting for the lead".to_owned()));
         }
-        *nudges += 1;
-        if *nudges > MAX_NUDGES {
-            let why = format!("the turn ended {nudges} times without handing back");
+        let turns = *nudges + 1;
+        if turns > MAX_NUDGES {
+            let why = format!("the turn ended {turns} times without handing back");
             return Ok(NextAction::End(ProcessExit::Failed(why)));
         }
-        Ok(NextAction::Prompt(prompt::nudge(&dispatch, handle.way())))
+        Ok(NextAction::Nudge(prompt::nudge(&dispatch, handle.way()), turns))
     }
 
     /// Whether a standing agent was assigned another dispatch since this process was started.
@@ -311,9 +407,7 @@ impl Agents {
     /// New messages and events that the agent has to know before it continues. They count as read afterwards.
     async fn take_news(self: &Arc<Self>, caller: &flower_core::Caller) -> Result<Option<String>, Problem> {
         let unread = self.messages.unread(caller, false).await?;
-        if unread.messages.is_empty()
-            && !unread.news.iter().any(|event| event.description().news == News::BeforeNextTurn)
-        {
+        if !has_news(&unread) {
             return Ok(None);
         }
         Ok(Some(self.messages.take_inbox(caller).await?))
@@ -351,6 +445,27 @@ impl Agents {
         self.store.execute(&flower_core::Caller::system(), Command::Agent { number: handle.number, step }).await?;
         handle.transcript.add_note(format!("a new session continues; the hand-over note is by {author}"));
         Ok(ProcessExit::StartNext)
+    }
+}
+
+/// How a pause between two turns ended.
+enum Pause {
+    Over,
+    /// There is something to do, or to tell the agent.
+    CalledAway,
+    Ended(ProcessExit),
+}
+
+fn has_news(unread: &HeardView) -> bool {
+    let is_urgent = |event: &EventView| event.description().news == News::BeforeNextTurn;
+    !unread.messages.is_empty() || unread.news.iter().any(is_urgent)
+}
+
+/// Waits for the end of the agent's process, and returns its exit code.
+async fn process_end(handle: &AgentHandle) -> i32 {
+    match handle.process() {
+        Some(process) => process.ended().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -400,6 +515,12 @@ pub(super) async fn drain_early<T>(
             }
         }
     }
+}
+
+/// Drops what a resumed session sends before its first prompt: until the agent is quiet, or for a limited time.
+async fn drop_replay(incoming: &mut mpsc::Receiver<Incoming>) {
+    let quiet = async { while let Ok(Some(_)) = tokio::time::timeout(REPLAY_PAUSE, incoming.recv()).await {} };
+    let _ = tokio::time::timeout(MAX_REPLAY, quiet).await;
 }
 
 pub(super) fn describe_exit(code: i32) -> String {

@@ -8,7 +8,8 @@ use crate::terminal::Terminal;
 use flower_contract::error::Problem;
 pub use flower_contract::view::AgentState as State;
 use flower_core::{AgentId, DispatchId, Fence};
-use std::sync::atomic::{AtomicBool, Ordering};
+use jiff::Timestamp;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
@@ -53,6 +54,8 @@ pub(super) struct Observed {
     pub(super) last_activity: Instant,
     /// Used and available tokens.
     pub(super) context: Option<(u64, u64)>,
+    /// While it is parked: when its model is tried again.
+    pub(super) parked_until: Option<Timestamp>,
 }
 
 /// What is known of the agent's session.
@@ -89,6 +92,8 @@ pub struct AgentHandle {
     process: Mutex<Option<AgentProcess>>,
     work: Mutex<Option<ClaimedWork>>,
     refresh: AtomicBool,
+    /// Times in a row that the agent was parked because its model did not answer.
+    waits: AtomicU32,
     last_heartbeat: Mutex<Option<Instant>>,
     hints: ChangeHints,
 }
@@ -101,6 +106,7 @@ impl AgentHandle {
             since: crate::now(),
             last_activity: Instant::now(),
             context: None,
+            parked_until: None,
         };
         AgentHandle {
             number,
@@ -115,6 +121,7 @@ impl AgentHandle {
             process: Mutex::new(None),
             work: Mutex::new(None),
             refresh: AtomicBool::new(false),
+            waits: AtomicU32::new(0),
             last_heartbeat: Mutex::new(None),
             hints,
         }
@@ -126,19 +133,35 @@ impl AgentHandle {
         if observed.state != state {
             observed.since = crate::now();
         }
-        (observed.state, observed.evidence) = (state, evidence);
+        (observed.state, observed.evidence, observed.parked_until) = (state, evidence, None);
         self.hints.publish(ChangeHints::AGENTS);
+    }
+
+    /// The model does not answer, and is tried again at this time.
+    pub(super) fn set_parked(&self, until: Timestamp, evidence: &str) {
+        self.set_state(State::Parked, evidence);
+        self.observed.lock().expect("no panic while held").parked_until = Some(until);
+    }
+
+    /// Counts one more wait for the model, and returns how many came before in a row.
+    pub(super) fn count_wait(&self) -> u32 {
+        self.waits.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The model has answered.
+    pub(super) fn clear_waits(&self) {
+        self.waits.store(0, Ordering::Relaxed);
     }
 
     pub(super) fn observed(&self) -> Observed {
         self.observed.lock().expect("no panic while held").clone()
     }
 
-    /// The agent has sent a message or shown output. Ends the state `unknown`.
+    /// The agent has sent a message or shown output. Ends the state `quiet`.
     pub(super) fn record_activity(&self) {
         let mut observed = self.observed.lock().expect("no panic while held");
         observed.last_activity = Instant::now();
-        if observed.state == State::Unknown {
+        if observed.state == State::Quiet {
             observed.state = State::Working;
             observed.since = crate::now();
             "active again".clone_into(&mut observed.evidence);

@@ -5,12 +5,14 @@
 
 mod acp_driver;
 mod agent_handle;
+mod call_facts;
 pub mod credentials;
 mod files;
 mod guarded_file;
 mod launch_spec;
 mod model_choice;
 mod opening;
+mod parking;
 mod permissions;
 mod process;
 mod prompt;
@@ -20,6 +22,7 @@ mod runner;
 mod session;
 mod session_tools;
 mod spend;
+mod stats;
 mod supervisor;
 pub mod terminals;
 mod tool_calls;
@@ -251,6 +254,7 @@ impl Agents {
             member: agent.member,
             state,
             evidence,
+            parked_until: observed.as_ref().and_then(|seen| seen.parked_until).map(|at| at.to_string()),
             quiet_seconds: observed.as_ref().filter(|_| live).map(|seen| seen.last_activity.elapsed().as_secs()),
             context: observed
                 .and_then(|seen| seen.context)

@@ -109,6 +109,16 @@ fn end(dispatch: &Dispatch, way: Way) -> String {
     }
 }
 
+/// Before the prompt of a program whose last run was not taken.
+pub(super) fn after_refusal(why: &str, prompt: &str) -> String {
+    // The first line is for programs, so it stays the first.
+    let (title, rest) = prompt.split_once('\n').unwrap_or((prompt, ""));
+    let why = quoted(why);
+    format!(
+        "{title}\n\n## The last run\n\nYou ran before, and your work was not taken:\n\n{why}\n\nMend this first.\n{rest}"
+    )
+}
+
 /// For a standing agent without work.
 pub(super) fn greeting(agent: &Agent) -> String {
     format!(
@@ -141,6 +151,10 @@ pub(super) fn nudge(dispatch: &Dispatch, way: Way) -> String {
         way.hand_back(dispatch)
     )
 }
+
+/// After a turn that the model's limit or outage ended in the middle of its work.
+pub(super) const AFTER_OUTAGE: &str = "Your model did not answer for a while, and your last turn was cut off. Look at what is \
+    in the worktree, and go on where you stopped.";
 
 pub(super) const HAND_OVER: &str = "Your context is nearly full, so a fresh agent goes on from here. Do not work on. Answer \
     with a hand-over note for it, in Markdown, at most 400 words: what is done and where, what is left, what you tried that \

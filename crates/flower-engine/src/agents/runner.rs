@@ -8,6 +8,7 @@ use crate::dispatch::ClaimOptions;
 use crate::home::write_private;
 use crate::profiles::config::{Config, Protocol};
 use crate::profiles::keys;
+use crate::profiles::outages::Outage;
 use crate::profiles::user_home;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_core::agent::{Ending, Step};
@@ -39,6 +40,8 @@ pub(super) enum ProcessExit {
     Failed(String),
     /// Something is missing now, such as a key; tried again later.
     Wait(String),
+    /// The model does not answer for now; tried again later, and not counted.
+    Park(Outage),
     /// The agent has ended in the log.
     AlreadyEnded,
 }
@@ -53,6 +56,9 @@ pub(super) struct RunState {
     #[serde(default)]
     pub(super) transport: Option<Transport>,
     pub(super) refreshes: u64,
+    /// Why the work of the last process was not taken, for the next one.
+    #[serde(default)]
+    pub(super) refused: Option<String>,
 }
 
 /// What a process of the agent is started with.
@@ -118,6 +124,10 @@ impl Agents {
                     if !self.after_death(handle, why).await {
                         return;
                     }
+                }
+                ProcessExit::Park(outage) => {
+                    let until = self.begin_wait(handle, &outage);
+                    self.wait_parked(handle, until).await;
                 }
                 ProcessExit::Wait(why) => {
                     handle.set_state(State::Waiting, &why);

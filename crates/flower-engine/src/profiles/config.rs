@@ -1,6 +1,7 @@
 //! Agent profiles: which agents flower can start, and how. They come from a built-in file and `config.toml` in FLOWER_HOME.
 
 use super::file::{ConfigFile, ProfileConfig};
+use super::outages::OutageSign;
 use crate::home::Home;
 use crate::network::{HostPattern, NetworkPolicy};
 use flower_contract::error::{Problem, ProblemKind};
@@ -66,6 +67,8 @@ pub struct Profile {
     pub quiet_timeout: Duration,
     /// How long a new session may take to ask for flower's tools.
     pub tools_timeout: Duration,
+    /// How the agent says that its model does not answer for now.
+    pub outages: Vec<OutageSign>,
     pub package: Option<String>,
     pub version: Option<String>,
     /// How to install the program, in one line.
@@ -212,6 +215,7 @@ mod tests {
             assert!(profile.built_in && profile.protocol == Protocol::Acp);
             assert_eq!(profile.permissions, Permissions::Worktree);
             assert_eq!(profile.network, Some(NetworkMode::Web));
+            assert!(!profile.outages.is_empty(), "{}", profile.name);
             assert!(profile.package.is_some() && profile.version.is_some() && !profile.any_of.is_empty());
             let install = profile.install.as_deref().unwrap();
             assert!(install.contains(profile.version.as_deref().unwrap()), "{install}");
@@ -283,6 +287,9 @@ mod tests {
             ("[agents.claude]\nread = [\"/\"]\n", &["`claude`", "`read`"]),
             ("[agents.claude]\nread = [\"x\"]\n", &["`claude`", "`read`"]),
             ("[agents.claude]\nconnect = [0]\n", &["`claude`", "`connect`"]),
+            ("[agents.claude]\noutages = [{ kind = \"limit\" }]\n", &["`claude`", "`outages`"]),
+            ("[agents.claude]\noutages = [{ kind = \"limit\", text = \"no\" }]\n", &["`claude`", "`outages`"]),
+            ("[agents.claude]\noutages = [{ kind = \"flood\", text = \"wet feet\" }]\n", &["`claude`", "flood"]),
             ("[agents.claude]\nnetwork = \"some\"\n", &["`claude`", "`network`"]),
             ("[agents.claude]\nany_of = [\"OTHER\"]\n", &["`claude`", "`any_of`"]),
             ("[agents.claude]\nenv = [\"LD_PRELOAD\"]\n", &["`claude`", "`env`", "LD_PRELOAD"]),

@@ -1,6 +1,7 @@
 //! Profiles as written in a configuration file, and their validation.
 
 use super::config::{Permissions, Profile, Protocol, Reported, Spend};
+use super::outages::OutageSign;
 use crate::network::HostPattern;
 use flower_contract::error::{Problem, ProblemKind};
 use flower_contract::view::NetworkMode;
@@ -48,6 +49,7 @@ pub(super) struct ProfileConfig {
     tools_timeout: Option<String>,
     reports: Option<Vec<Reported>>,
     configuration: Option<String>,
+    outages: Option<Vec<OutageSign>>,
     package: Option<String>,
     version: Option<String>,
     install: Option<String>,
@@ -165,6 +167,7 @@ impl ProfileConfig {
             turn_timeout: time("turn_timeout", high.turn_timeout.or(low.turn_timeout), 3_600)?,
             quiet_timeout: time("quiet_timeout", high.quiet_timeout.or(low.quiet_timeout), 900)?,
             tools_timeout: time("tools_timeout", high.tools_timeout.or(low.tools_timeout), 20)?,
+            outages: high.outages.or(low.outages).unwrap_or_default(),
             package: high.package.or(low.package),
             version: high.version.or(low.version),
             install: high.install.or(low.install),
@@ -225,6 +228,9 @@ impl ProfileLocation<'_> {
             if !whole || !is_plain(path) {
                 return Err(self.wrong("read", "name whole paths, or such as `~/models`; neither `/` nor the home"));
             }
+        }
+        if profile.outages.iter().any(OutageSign::is_empty) {
+            return Err(self.wrong("outages", "each needs a `code`, `data`, or a `text` of at least 4 characters"));
         }
         if profile.connect.contains(&0) {
             return Err(self.wrong("connect", "0 is no port"));

@@ -6,6 +6,7 @@ mod file;
 pub mod keys;
 pub mod mask;
 mod node;
+pub mod outages;
 pub mod program;
 pub(crate) mod secret_patterns;
 mod spend;

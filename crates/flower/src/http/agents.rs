@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use flower_contract::error::ProblemEnvelope;
 use flower_contract::request::{Decide, GiveKeys, SpawnAgent, Why};
-use flower_contract::view::{AgentView, PermissionView, ProfileView, SpendView, TranscriptView};
+use flower_contract::view::{AgentView, PermissionView, ProfileView, ScoreView, SpendView, TranscriptView};
 use flower_core::{BriefId, PermissionId, Role};
 use flower_engine::App;
 use flower_engine::agents::SpawnRequest;
@@ -150,6 +150,25 @@ pub(super) async fn decide_permission(
     Body(b): Body<Decide>,
 ) -> Answer<PermissionView> {
     Ok(Json(app.agents.decide_permission(&caller, number, b.allow, b.why).await?))
+}
+
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StatsQuery {
+    /// Only dispatches of the last days.
+    #[param(minimum = 1, maximum = 3650)]
+    days: Option<u32>,
+}
+
+/// How agents did, by profile, model and kind of dispatch: what landed at the first try, fixes, time, and cost per landing.
+#[utoipa::path(get, path = "/api/agent-stats", tag = "agents", params(ProjectQuery, StatsQuery),
+    responses((status = 200, body = Vec<ScoreView>)))]
+pub(super) async fn agent_stats(
+    State(app): State<Arc<App>>,
+    Query(project): Query<ProjectQuery>,
+    Query(q): Query<StatsQuery>,
+) -> Answer<Vec<ScoreView>> {
+    Ok(Json(app.agents.stats(&project.into(), q.days.map(|days| days.clamp(1, 3_650))).await?))
 }
 
 #[derive(Deserialize, IntoParams)]

@@ -130,7 +130,13 @@ pub(super) async fn hand_back(
     Path(number): Path<DispatchId>,
     Body(b): Body<HandBack>,
 ) -> Answer<HandBackView> {
-    let request = HandBackRequest { fence: Fence(b.fence), summary: b.summary, not_done: b.not_done, failed: b.failed };
+    let request = HandBackRequest {
+        fence: Fence(b.fence),
+        summary: b.summary,
+        not_done: b.not_done,
+        failed: b.failed,
+        leaves_untracked: false,
+    };
     run_detached(async move { app.dispatcher.hand_back(&caller, number, request).await }).await
 }
 

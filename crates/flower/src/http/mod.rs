@@ -128,6 +128,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(agents::list_permissions))
         .routes(routes!(agents::decide_permission))
         .routes(routes!(agents::spending))
+        .routes(routes!(agents::agent_stats))
         .routes(routes!(terminals::show_terminal))
         .routes(routes!(terminals::type_keys))
         .routes(routes!(terminals::resize_terminal))

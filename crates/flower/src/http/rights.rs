@@ -156,6 +156,7 @@ pub(super) fn need(method: &Method, route: &str) -> Option<Need> {
         ("POST", "/api/agent-keys") => Need::Role(Right::Own),
         ("GET", "/api/permissions") => Need::Reads(Read::Inbox),
         ("POST", "/api/permissions/{number}") => Need::Role(Right::Own),
+        ("GET", "/api/agent-stats") => Need::Reads(Read::Spending),
         ("GET", "/api/spending") => Need::Reads(Read::Spending),
         ("GET", "/api/briefs") => Need::Chosen,
         ("GET", "/api/brief-rows") => Need::Chosen,

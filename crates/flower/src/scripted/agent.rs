@@ -51,6 +51,10 @@ pub struct Options {
     pub keep_model: bool,
     /// Listens on this port of 127.0.0.1, and ends if that is not possible.
     pub bind: Option<u16>,
+    /// A permission request has only the id of its call, which was announced before.
+    pub bare_permissions: bool,
+    /// Sessions can be loaded, not resumed, and their history is sent after the answer.
+    pub late_replay: bool,
 }
 
 /// Serves one client until it closes standard input.
@@ -196,7 +200,7 @@ impl Server {
         if options.refuse_initialize {
             return Err(Error::internal_error().data("started with --refuse-initialize"));
         }
-        let resume = options.resume.then(SessionResumeCapabilities::new);
+        let resume = (options.resume && !options.late_replay).then(SessionResumeCapabilities::new);
         let capabilities = AgentCapabilities::new()
             .mcp_capabilities(McpCapabilities::new().http(options.no_stdio_mcp))
             .load_session(options.resume)
@@ -271,7 +275,10 @@ impl Server {
         let request: LoadSessionRequest = read(params)?;
         let player = self.reopen(request.session_id, request.cwd, request.mcp_servers).await?;
         // Loading a session replays its messages.
-        player.lock().await.report_progress().await;
+        match self.agent.options.late_replay {
+            true => drop(tokio::spawn(async move { player.lock().await.replay_slowly().await })),
+            false => player.lock().await.report_progress().await,
+        }
         Ok(LoadSessionResponse::new())
     }
 

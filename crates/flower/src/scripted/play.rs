@@ -25,6 +25,8 @@ use tokio::signal::unix::{SignalKind, signal};
 const MAX_HANG: Duration = Duration::from_secs(600);
 /// Between two requests of `permission-forever`.
 const PERMISSION_INTERVAL: Duration = Duration::from_millis(10);
+/// Between two pieces of a history.
+const REPLAY_INTERVAL: Duration = Duration::from_millis(100);
 /// Characters of the first line of a prompt that are repeated.
 const MAX_HEARD: usize = 200;
 
@@ -129,6 +131,16 @@ impl Player {
         self.say(self.progress_text()).await;
     }
 
+    /// The history of a loaded session, in pieces, as some agents send it after their answer.
+    pub(super) async fn replay_slowly(&mut self) {
+        for step in 0..self.next {
+            tokio::time::sleep(REPLAY_INTERVAL).await;
+            self.say(format!("replayed step {step} ")).await;
+            let call = self.begin_call(ToolCall::new("", "a replayed tool").kind(ToolKind::Read)).await;
+            self.finish(call, ToolCallStatus::Completed, String::new()).await;
+        }
+    }
+
     fn begin(&mut self, script: Option<Script>) {
         self.next = 0;
         self.progress = Progress::default();
@@ -230,6 +242,11 @@ impl Player {
                 while self.permission(kind, &title, path.as_deref(), forever).await {
                     tokio::time::sleep(PERMISSION_INTERVAL).await;
                 }
+            }
+            Step::PermissionOf(call) => self.permission_of(call).await,
+            Step::Refuse(error) => {
+                wire.line(json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string()).await;
+                return Some(End::Answered);
             }
             Step::Usage { .. } if self.agent.options.no_usage => {}
             Step::Usage { used, size, cost, tokens } => {
@@ -380,31 +397,59 @@ impl Player {
         let locations: Vec<ToolCallLocation> = location.into_iter().collect();
         let call = ToolCall::new("", title).kind(kind).locations(locations.clone());
         let call = self.begin_call(call).await;
-        let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
-        let options = vec![
-            option("reject_once", "Reject", PermissionOptionKind::RejectOnce),
-            option("allow_once", "Allow", PermissionOptionKind::AllowOnce),
-            option("allow_always", "Always allow", PermissionOptionKind::AllowAlways),
-        ];
-        let fields = ToolCallUpdateFields::new().title(title.to_owned()).kind(kind).locations(locations);
-        let update = ToolCallUpdate::new(call.clone(), fields);
-        let request = RequestPermissionRequest::new(self.session.clone(), update, options);
-        let answer = self.agent.ask(CLIENT_METHOD_NAMES.session_request_permission, request).await;
-        let mut answer = answer.unwrap_or_default();
-        let outcome = match serde_json::from_value::<RequestPermissionResponse>(answer["result"].take()) {
-            Ok(response) => match response.outcome {
-                RequestPermissionOutcome::Selected(chosen) if chosen.option_id.0.starts_with("allow") => "allowed",
-                RequestPermissionOutcome::Cancelled => "cancelled",
-                _ => "denied",
-            },
-            Err(_) => "denied",
+        let fields = match self.agent.options.bare_permissions {
+            true => ToolCallUpdateFields::new(),
+            false => ToolCallUpdateFields::new().title(title.to_owned()).kind(kind).locations(locations),
         };
+        let outcome = self.ask(ToolCallUpdate::new(call.clone(), fields)).await;
         let status = if outcome == "allowed" { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         self.finish(call, status, String::new()).await;
         if !forever {
             self.say(format!("permission: {outcome}")).await;
         }
         forever
+    }
+
+    /// Announces a call of this form, and requests permission for it: with all that it has, or only with its id.
+    async fn permission_of(&mut self, mut call: Value) {
+        let id = call["toolCallId"].as_str().map_or_else(|| format!("odd-{}", self.calls), str::to_owned);
+        self.calls += 1;
+        call["toolCallId"] = id.clone().into();
+        let bare = self.agent.options.bare_permissions;
+        if bare {
+            call["sessionUpdate"] = "tool_call".into();
+            call["status"] = "pending".into();
+            let params = json!({ "sessionId": self.session, "update": call });
+            self.agent.wire.notify(CLIENT_METHOD_NAMES.session_update, params).await;
+            call = json!({ "toolCallId": id });
+        }
+        let outcome = match serde_json::from_value(call) {
+            Ok(update) => self.ask(update).await,
+            Err(_) => "invalid",
+        };
+        self.finish(ToolCallId::new(id), ToolCallStatus::Completed, String::new()).await;
+        self.say(format!("permission: {outcome}")).await;
+    }
+
+    /// Sends a permission request. Its first option is to reject.
+    async fn ask(&self, update: ToolCallUpdate) -> &'static str {
+        let option = |id: &'static str, name: &str, kind| PermissionOption::new(id, name, kind);
+        let options = vec![
+            option("reject_once", "Reject", PermissionOptionKind::RejectOnce),
+            option("allow_once", "Allow", PermissionOptionKind::AllowOnce),
+            option("allow_always", "Always allow", PermissionOptionKind::AllowAlways),
+        ];
+        let request = RequestPermissionRequest::new(self.session.clone(), update, options);
+        let answer = self.agent.ask(CLIENT_METHOD_NAMES.session_request_permission, request).await;
+        let mut answer = answer.unwrap_or_default();
+        match serde_json::from_value::<RequestPermissionResponse>(answer["result"].take()) {
+            Ok(response) => match response.outcome {
+                RequestPermissionOutcome::Selected(chosen) if chosen.option_id.0.starts_with("allow") => "allowed",
+                RequestPermissionOutcome::Cancelled => "cancelled",
+                _ => "denied",
+            },
+            Err(_) => "denied",
+        }
     }
 
     /// Reports a started tool call with a new id.

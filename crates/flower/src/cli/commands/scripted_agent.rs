@@ -52,6 +52,12 @@ pub(crate) struct ScriptedAgentArgs {
     /// Listen on this port of 127.0.0.1, and end if that is not possible
     #[arg(long, value_name = "PORT")]
     bind: Option<u16>,
+    /// Request permissions with nothing but the id of the call
+    #[arg(long)]
+    bare_permissions: bool,
+    /// With `--resume`: sessions can only be loaded, and send their history after the answer
+    #[arg(long)]
+    late_replay: bool,
 }
 
 pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
@@ -73,5 +79,7 @@ pub(crate) fn run(args: &ScriptedAgentArgs) -> ExitCode {
         set_model: args.set_model,
         keep_model: args.keep_model,
         bind: args.bind,
+        bare_permissions: args.bare_permissions,
+        late_replay: args.late_replay,
     })
 }
