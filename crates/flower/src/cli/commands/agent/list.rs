@@ -33,7 +33,7 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
         for agent in agents {
             table.row(vec![
                 plain(&agent.name).into(),
-                Cell::painted(&state(agent), painted_state(agent, context.style)),
+                Cell::painted(state(agent), painted_state(agent, context.style)),
                 agent.worktree.clone().into(),
                 agent.brief.map_or_else(String::new, |brief| format!("#{brief}")).into(),
                 filled(agent).into(),
