@@ -38,7 +38,7 @@ pub enum AcpError {
     #[error("`{method}` was not answered within {seconds} s")]
     Deadline { method: String, seconds: u64 },
     #[error("the agent refused `{method}`: {message}")]
-    Refused { method: String, code: i64, message: String, data: Value },
+    Refused { method: String, code: i64, message: String, data: Box<Value> },
     #[error("the answer to `{method}` is invalid: {why}")]
     Unreadable { method: String, why: String },
     #[error("{0}")]
@@ -230,7 +230,7 @@ fn result(method: String, mut message: Value) -> CallResult {
             };
             let message = format!("{text}{detail}").chars().take(1_000).collect();
             let data = if detail.len() > MAX_ERROR_DATA_BYTES { Value::Null } else { error["data"].clone() };
-            Err(AcpError::Refused { method, code, message, data })
+            Err(AcpError::Refused { method, code, message, data: Box::new(data) })
         }
         (false, true) => Ok(message["result"].take()),
         (false, false) => Err(AcpError::Unreadable { method, why: "it has no result".to_owned() }),

@@ -42,9 +42,9 @@ impl Agents {
         let worked = all.iter().filter(is_chosen).filter_map(|dispatch| {
             let agents = on.get(&dispatch.number).map(Vec::as_slice).unwrap_or_default();
             // A standing agent is assigned one dispatch after the other, and is found by its name.
-            let holds = |agent: &&&Agent| dispatch.runs.last().is_some_and(|run| run.holder == agent.name);
+            let holds = |agent: &&Agent| dispatch.runs.last().is_some_and(|run| run.holder == agent.name);
             let lead = agents.iter().find(|agent| agent.member == 0).copied();
-            let lead = lead.or_else(|| ran.iter().collect::<Vec<_>>().iter().find(holds).copied())?;
+            let lead = lead.or_else(|| ran.iter().find(holds))?;
             let usage = spent.get(&dispatch.number).cloned().unwrap_or_default();
             Some(Worked {
                 dispatch,

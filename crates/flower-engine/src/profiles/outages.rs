@@ -133,11 +133,8 @@ fn fits(sign: &OutageSign, said: Said<'_>) -> bool {
 fn has(data: &Value, name: &str, wanted: &str, depth: usize) -> bool {
     let Value::Object(fields) = data else { return false };
     fields.iter().any(|(key, value)| {
-        let is_it = key == name
-            && match value {
-                Value::String(text) => text == wanted,
-                other => other.to_string() == wanted,
-            };
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let is_it = key == name && text == wanted;
         is_it || (depth > 0 && has(value, name, wanted, depth - 1))
     })
 }

@@ -34,7 +34,7 @@ pub(super) async fn run(context: &Context, args: &ListArgs) -> Result<(), Proble
         for agent in agents {
             table.row(vec![
                 plain(&agent.name).into(),
-                Cell::painted(&state(agent), painted_state(agent, context.style)),
+                Cell::painted(state(agent), painted_state(agent, context.style)),
                 cut(&model(agent), 32).into(),
                 agent.worktree.clone().into(),
                 agent.brief.map_or_else(String::new, |brief| format!("#{brief}")).into(),
